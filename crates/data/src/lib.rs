@@ -1,0 +1,13 @@
+//! Values, and every way between bytes and values.
+//!
+//! ```text
+//! upstream bytes ──codec::decode(bytes, projection)──▶ Value ──path, template──▶ Value ──encode──▶ bytes
+//! ```
+//!
+//! In: bytes of an answer and the [`Projection`](projection::Projection) that says which parts are
+//! wanted. Out: [`Value`]s, and text or bytes again. The crate knows nothing of scripts, tables or
+//! requests; it is pure, does no I/O and bounds its recursion everywhere.
+
+pub mod value;
+
+pub use value::{Number, Object, Text, Value};

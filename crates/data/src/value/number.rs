@@ -1,0 +1,112 @@
+//! Numbers: exact while they pass through, 64-bit floats when they are compared (`decisions.md` 14).
+
+use super::Text;
+
+/// A JSON number.
+#[derive(Debug, Clone)]
+pub enum Number {
+    /// A whole number that fits 64 bits; compares exactly.
+    Int(i64),
+    /// Any other number; never infinite and never not-a-number.
+    Float(f64),
+    /// A number as valid JSON text, kept because nobody has needed its value yet.
+    Source(Text),
+}
+
+impl Number {
+    /// The number as a 64-bit float; digits beyond its precision are rounded, too large a number is
+    /// the largest float.
+    pub fn as_f64(&self) -> f64 {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "rounding is what a float view means")]
+            Self::Int(value) => *value as f64,
+            Self::Float(value) => *value,
+            Self::Source(text) => {
+                text.parse().map_or(0.0, |value: f64| value.clamp(f64::MIN, f64::MAX))
+            }
+        }
+    }
+
+    /// The number as a whole number, if it is one that fits 64 bits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::Float(value) => {
+                #[expect(clippy::cast_possible_truncation, reason = "checked by converting back")]
+                let whole = *value as i64;
+                #[expect(clippy::cast_precision_loss, reason = "equality decides")]
+                let is_same = whole as f64 == *value && value.abs() < 9_007_199_254_740_992.0;
+                is_same.then_some(whole)
+            }
+            Self::Source(text) => match text.parse() {
+                Ok(value) => Some(value),
+                Err(_) => Self::Float(self.as_f64()).as_i64(),
+            },
+        }
+    }
+
+    /// The shortest decimal form, as JavaScript prints numbers: `1.50` is `1.5`, `5.0` is `5`,
+    /// `1e21` is `1e+21`. Whole numbers that fit 64 bits keep all digits.
+    pub fn to_shortest(&self) -> String {
+        if let Some(whole) = self.as_i64() {
+            return whole.to_string();
+        }
+        shortest_float(self.as_f64())
+    }
+}
+
+/// Prints a float the way JavaScript does (ECMA-262, Number::toString).
+fn shortest_float(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // `{:e}` gives the shortest digits that read back as the same float: `-1.25e-7`.
+    let scientific = format!("{value:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", mantissa),
+    };
+    let digits = mantissa.replace('.', "");
+    let count = digits.len() as i32;
+    // `point` is the position of the decimal point, counted from the first digit.
+    let point = exponent + 1;
+    let body = if (1..=21).contains(&point) && point >= count {
+        format!("{digits}{}", "0".repeat((point - count) as usize))
+    } else if (1..=21).contains(&point) {
+        format!("{}.{}", &digits[..point as usize], &digits[point as usize..])
+    } else if (-5..=0).contains(&point) {
+        format!("0.{}{digits}", "0".repeat(-point as usize))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let rest = &digits[1..];
+        let dot = if rest.is_empty() { "" } else { "." };
+        format!("{}{dot}{rest}e{sign}{}", &digits[..1], exponent.abs())
+    };
+    format!("{sign}{body}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_print_as_javascript_prints_them() {
+        for (text, printed) in [
+            ("1.50", "1.5"),
+            ("5.0", "5"),
+            ("1e21", "1e+21"),
+            ("1e20", "100000000000000000000"),
+            ("1e-7", "1e-7"),
+            ("1.25e-7", "1.25e-7"),
+            ("0.000001", "0.000001"),
+            ("-0.5", "-0.5"),
+            ("-0", "0"),
+            ("9007199254740993", "9007199254740993"),
+            ("123456.789", "123456.789"),
+        ] {
+            assert_eq!(Number::Source(text.into()).to_shortest(), printed, "{text}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Objects: members in source order, found in constant time however many there are.
+
+use std::collections::HashMap;
+
+use super::{Text, Value};
+
+/// Objects with more members than this keep an index; below it a scan is faster than hashing.
+const INDEXED_FROM: usize = 16;
+
+/// The members of a JSON object. A later member of the same name replaces the value of the earlier
+/// one and keeps its place (`decisions.md` 15).
+#[derive(Debug, Clone, Default)]
+pub struct Object {
+    members: Vec<(Text, Value)>,
+    index: Option<Box<HashMap<Text, usize>>>,
+}
+
+impl Object {
+    /// An object without members.
+    pub const fn new() -> Self {
+        Self { members: Vec::new(), index: None }
+    }
+
+    /// An empty object with room for `capacity` members.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { members: Vec::with_capacity(capacity), index: None }
+    }
+
+    /// The number of members, absent ones included.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The value of a member.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.position(name).map(|at| &self.members[at].1)
+    }
+
+    /// Sets a member; returns the value that was there.
+    pub fn insert(&mut self, name: impl Into<Text>, value: Value) -> Option<Value> {
+        let name = name.into();
+        if let Some(at) = self.position(&name) {
+            return Some(std::mem::replace(&mut self.members[at].1, value));
+        }
+        if let Some(index) = &mut self.index {
+            index.insert(name.clone(), self.members.len());
+        }
+        self.members.push((name, value));
+        if self.index.is_none() && self.members.len() > INDEXED_FROM {
+            self.build_index();
+        }
+        None
+    }
+
+    /// Removes a member and keeps the order of the others.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        let at = self.position(name)?;
+        let (_, value) = self.members.remove(at);
+        if self.index.is_some() {
+            self.build_index();
+        }
+        Some(value)
+    }
+
+    /// Keeps the members for which `keep` answers true.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Text, &Value) -> bool) {
+        self.members.retain(|(name, value)| keep(name, value));
+        if self.index.is_some() {
+            self.build_index();
+        }
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Text, &Value)> + ExactSizeIterator {
+        self.members.iter().map(|(name, value)| (name, value))
+    }
+
+    /// The member at a position.
+    pub fn at(&self, position: usize) -> Option<(&Text, &Value)> {
+        self.members.get(position).map(|(name, value)| (name, value))
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(name).copied(),
+            None => self.members.iter().position(|(member, _)| member == name),
+        }
+    }
+
+    fn build_index(&mut self) {
+        let index =
+            self.members.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
+        self.index = Some(Box::new(index));
+    }
+}
+
+impl<N: Into<Text>> FromIterator<(N, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (N, Value)>>(members: I) -> Self {
+        let mut object = Self::new();
+        for (name, value) in members {
+            object.insert(name, value);
+        }
+        object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_name_keeps_its_place_and_takes_the_last_value() {
+        let object: Object = [("a", Value::int(1)), ("b", Value::int(2)), ("a", Value::int(3))]
+            .into_iter()
+            .collect();
+        let names: Vec<_> = object.iter().map(|(name, _)| name.to_string()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(object.get("a").and_then(Value::scalar_text).as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn large_objects_are_found_by_index_also_after_removal() {
+        let mut object: Object = (0..100).map(|n| (n.to_string(), Value::int(n))).collect();
+        object.remove("7");
+        assert!(object.get("7").is_none());
+        assert_eq!(object.get("99").and_then(Value::scalar_text).as_deref(), Some("99"));
+        assert_eq!(object.len(), 99);
+    }
+}

@@ -1,0 +1,2 @@
+//! The `qlio` binary.
+fn main() {}

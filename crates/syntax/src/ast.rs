@@ -1,0 +1,704 @@
+//! The syntax tree: what the text says, still in the names of the language.
+//!
+//! Every node carries the [`Span`] it was read from. The tree keeps all that a formatter needs to
+//! print canonical text and all that the planner needs to resolve names; it holds no resolved name,
+//! no value and nothing that depends on a catalog. Printing a tree and parsing the text again gives
+//! the same tree apart from spans.
+//!
+//! Source: `language.md` 2 (grammar) and 2.11 (suggested model).
+
+use crate::source::Span;
+
+/// A whole script: statements, and at most one `return` at the end.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Script {
+    /// The top-level items in text order.
+    pub items: Vec<Item>,
+    /// The `return` clause, if any.
+    pub result: Option<Return>,
+    /// Comments after the last statement; they document nothing (`language.md` 1.2).
+    pub trailing: Vec<Comment>,
+}
+
+/// One comment, without its markers and without the blanks right after the opening marker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// The text as written.
+    pub text: String,
+    /// `/* … */` rather than `-- …`.
+    pub is_block: bool,
+    /// Where the comment stands, markers included.
+    pub span: Span,
+}
+
+/// A word used as a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ident {
+    /// The word.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Words joined by dots: table, alias and module names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The full dotted text.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+impl Name {
+    /// The word before the first dot.
+    pub fn first_word(&self) -> &str {
+        self.text.split('.').next().unwrap_or_default()
+    }
+}
+
+/// Raw quoted text (`QStr`): no escapes, tokens kept as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawText {
+    /// The text between the quotes.
+    pub text: String,
+    /// Where it stands, quotes included.
+    pub span: Span,
+}
+
+/// An unsigned whole number of a clause such as `limit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// The value.
+    pub value: u64,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Something that stands in a list of statements.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    /// A plain statement, with or without a target.
+    Statement(Statement),
+    /// `if (…) { … } else { … }`.
+    If(If),
+    /// `try { … } catch (…) { … } finally { … }`.
+    Try(Try),
+    /// `throw (name)`; only inside the braces of if, try or catch.
+    Throw(Throw),
+}
+
+/// `[target =] alternative { || alternative }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// Comments that stand directly before the statement; on `create table` its documentation.
+    pub docs: Vec<Comment>,
+    /// The variable that is bound.
+    pub target: Option<Ident>,
+    /// The fallback chain; never empty.
+    pub alternatives: Vec<Primary>,
+    /// From the target, or the first keyword, to the end.
+    pub span: Span,
+}
+
+/// One alternative of a right-hand side or of a `return`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Primary {
+    /// A `select`.
+    Select(Box<Select>),
+    /// An `insert`.
+    Insert(Box<Insert>),
+    /// An `update`.
+    Update(Box<Update>),
+    /// A `delete`.
+    Delete(Box<Delete>),
+    /// A `create table`.
+    Create(Box<Create>),
+    /// `show tables`, `show routes`.
+    Show(Show),
+    /// `describe table`.
+    Describe(Describe),
+    /// `describe route '…' using method m`.
+    DescribeRoute(DescribeRoute),
+    /// A JSON literal whose strings may hold tokens.
+    Json(Json),
+    /// A call of a script function, `require` included.
+    Call(Call),
+    /// A bare variable name.
+    Reference(Ident),
+}
+
+impl Primary {
+    /// Where the alternative stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Select(node) => node.span,
+            Self::Insert(node) => node.span,
+            Self::Update(node) => node.span,
+            Self::Delete(node) => node.span,
+            Self::Create(node) => node.span,
+            Self::Show(node) => node.span,
+            Self::Describe(node) => node.span,
+            Self::DescribeRoute(node) => node.span,
+            Self::Json(node) => node.span,
+            Self::Call(node) => node.span,
+            Self::Reference(node) => node.span,
+        }
+    }
+}
+
+/// A JSON literal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Json {
+    /// The value.
+    pub kind: JsonKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of JSON literals.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JsonKind {
+    /// `null`.
+    Null,
+    /// `true`, `false`.
+    Bool(bool),
+    /// A number, as valid JSON text: `+5` is `5`, `007` is `7`, `1.` and `1e` are `1`
+    /// (`language.md` 1.7); otherwise as written.
+    Number(String),
+    /// Text with its escapes decoded; tokens are kept as written.
+    String(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object, in source order. A duplicate key has replaced the value of the earlier one.
+    Object(Vec<Member>),
+}
+
+/// One member of an object literal. Keys are never interpolated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// The key with its escapes decoded.
+    pub key: String,
+    /// Where the key stands.
+    pub key_span: Span,
+    /// The value.
+    pub value: Json,
+}
+
+/// A value in a clause: where, in-list, values, headers, defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operand {
+    /// The value.
+    pub kind: OperandKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of operands (`language.md` 2.4, 5.7).
+#[derive(Debug, Clone, PartialEq)]
+pub enum OperandKind {
+    /// Quoted text, tokens kept as written.
+    Text(String),
+    /// A number, as valid JSON text.
+    Number(String),
+    /// `true`, `false`.
+    Bool(bool),
+    /// `null`.
+    Null,
+    /// A bareword: a variable if there is one, a join column, else the text itself.
+    Path(Path),
+}
+
+/// A JSONPath as it can be written in clauses, kept as segments so that a quoted part may hold
+/// dots (`language.md` 2.1, L11).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    /// The steps in order; never empty.
+    pub segments: Vec<Segment>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// One step of a [`Path`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// `name`, `'quoted name'` at the start, or `['name']`. A quoted first segment may hold tokens.
+    Member {
+        /// The member's name without quotes.
+        name: String,
+        /// It was quoted, so dots inside are part of the name.
+        is_quoted: bool,
+    },
+    /// `..name`: at any depth.
+    Descendant(String),
+    /// `[n]`.
+    Index(u64),
+    /// `[*]`.
+    Wildcard,
+    /// `[start:end:step]`; a missing part is `None`.
+    Slice {
+        /// First index; negative counts from the end.
+        start: Option<i64>,
+        /// Index after the last; negative counts from the end.
+        end: Option<i64>,
+        /// Step width.
+        step: Option<i64>,
+    },
+    /// `[?("expression")]`, the expression without its quotes.
+    Filter(String),
+    /// `[("expression")]`, the expression without its quotes.
+    Computed(String),
+}
+
+/// `select … from … where …`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Select {
+    /// What is selected.
+    pub columns: Columns,
+    /// One source, or two for a join; more are refused by a check.
+    pub sources: Vec<Source>,
+    /// All of them must hold.
+    pub conditions: Vec<Condition>,
+    /// `limit n`.
+    pub limit: Option<Count>,
+    /// `offset n`.
+    pub offset: Option<Count>,
+    /// `timeout`, `minDelay`, `maxDelay`.
+    pub delays: Delays,
+    /// From `select` to the end.
+    pub span: Span,
+}
+
+/// The column list of a select or an insert.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Columns {
+    /// `*`.
+    Star(Span),
+    /// One or more columns.
+    List(Vec<Column>),
+}
+
+/// One column, with or without an alias.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// What is read or called.
+    pub value: ColumnValue,
+    /// `as name`; dots in it are literal.
+    pub alias: Option<Name>,
+    /// From the value to the alias.
+    pub span: Span,
+}
+
+/// What a column is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ColumnValue {
+    /// A path into the row.
+    Path(Path),
+    /// A function called per row.
+    Call(Call),
+}
+
+/// A table or a variable, with or without an alias.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The table's or variable's name.
+    pub name: Name,
+    /// `as name`.
+    pub alias: Option<Name>,
+    /// From the name to the alias.
+    pub span: Span,
+}
+
+/// One term of a `where` clause.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// `path = operand`, or `path in operand` without parentheses; both mean equality.
+    Equals {
+        /// The left side.
+        path: Path,
+        /// The right side; a list means "any of".
+        operand: Operand,
+        /// Written with `in`.
+        is_in: bool,
+        /// The whole term.
+        span: Span,
+    },
+    /// `path in (operand, …)`.
+    InList {
+        /// The left side.
+        path: Path,
+        /// The items.
+        items: Vec<Operand>,
+        /// The whole term.
+        span: Span,
+    },
+    /// `path in (select …)`.
+    InSelect {
+        /// The left side.
+        path: Path,
+        /// The sub-select.
+        select: Box<Select>,
+        /// The whole term.
+        span: Span,
+    },
+    /// A row function.
+    Call(Call),
+}
+
+impl Condition {
+    /// Where the term stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Equals { span, .. } | Self::InList { span, .. } | Self::InSelect { span, .. } => {
+                *span
+            }
+            Self::Call(call) => call.span,
+        }
+    }
+}
+
+/// `timeout n minDelay n maxDelay n deadline n`, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Delays {
+    /// Idle time allowed per request.
+    pub timeout: Option<Count>,
+    /// Shortest back-off.
+    pub min_delay: Option<Count>,
+    /// Longest back-off.
+    pub max_delay: Option<Count>,
+    /// Overall limit for the statement, retries included (`connectors.md` 4.3).
+    pub deadline: Option<Count>,
+}
+
+/// `insert …`. All parts are optional in the tree; a check refuses combinations that mean nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Insert {
+    /// `insert "{object}" into …`.
+    pub object: Option<RawText>,
+    /// Where to.
+    pub target: Source,
+    /// `(a, b)`.
+    pub columns: Option<Columns>,
+    /// `values (…)`. Without columns and with one value: the opaque form.
+    pub values: Option<Vec<Operand>>,
+    /// `with parts "{req.parts[0]}", …`.
+    pub parts: Vec<RawText>,
+    /// Bounds.
+    pub delays: Delays,
+    /// From `insert` to the end.
+    pub span: Span,
+}
+
+/// `update table with "{object}"`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Update {
+    /// What is updated.
+    pub target: Source,
+    /// The token naming the object.
+    pub object: RawText,
+    /// `with parts …`.
+    pub parts: Vec<RawText>,
+    /// Bounds.
+    pub delays: Delays,
+    /// From `update` to the end.
+    pub span: Span,
+}
+
+/// `delete from table where …`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delete {
+    /// Where from.
+    pub target: Source,
+    /// All of them must hold.
+    pub conditions: Vec<Condition>,
+    /// Bounds.
+    pub delays: Delays,
+    /// From `delete` to the end.
+    pub span: Span,
+}
+
+/// `create table name via connector on select get from '…' …`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Create {
+    /// The table's name.
+    pub name: Name,
+    /// `via connector`.
+    pub connector: Option<Ident>,
+    /// The `on …` blocks.
+    pub verbs: Vec<Verb>,
+    /// From `create` to the end.
+    pub span: Span,
+}
+
+/// The statement type that a verb serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum VerbKind {
+    /// `on select`.
+    Select,
+    /// `on insert`.
+    Insert,
+    /// `on update`.
+    Update,
+    /// `on delete`.
+    Delete,
+}
+
+impl VerbKind {
+    /// The keyword.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Select => "select",
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// One `on <type> <method> '<uri>' …` block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verb {
+    /// Which statements it serves.
+    pub kind: VerbKind,
+    /// `get`, `post`, …, or the word after `do`.
+    pub method: Ident,
+    /// Written as `do X at '…'`.
+    pub is_do: bool,
+    /// The URI template.
+    pub uri: RawText,
+    /// `with aliases`.
+    pub aliases: Vec<NameValue>,
+    /// `using headers`.
+    pub headers: Vec<NameValue>,
+    /// `expect ^a, b`.
+    pub expect: Vec<Expected>,
+    /// `using defaults`.
+    pub defaults: Vec<NameValue>,
+    /// `using patch 'file'`.
+    pub patch: Option<RawText>,
+    /// `using bodyTemplate 'file' type 'media/type' foreach 'name'`.
+    pub body: Option<BodyTemplate>,
+    /// `auth using 'module'` or `authenticate using 'module'`.
+    pub auth: Option<RawText>,
+    /// `resultset 'a.b'`.
+    pub resultset: Option<RawText>,
+    /// `expires seconds`.
+    pub expires: Option<Count>,
+    /// `using format '…' …` (`connectors.md` 9.3).
+    pub format: Option<FormatClause>,
+    /// `using request format '…' …`.
+    pub request_format: Option<FormatClause>,
+    /// `using xml coerce 'safe'` (`connectors.md` 5.6).
+    pub xml_coerce: Option<RawText>,
+    /// `using xml arrays 'a.b', …`.
+    pub xml_arrays: Vec<RawText>,
+    /// `using transformer 'file.js'` (`connectors.md` 5.9).
+    pub transformer: Option<RawText>,
+    /// `paging upstream`: the answer is not sliced again (`connectors.md` 2.2).
+    pub is_paged_upstream: bool,
+    /// `no retry` (`connectors.md` 4.4).
+    pub is_retry_off: bool,
+    /// `using oauth2 client 'id' secret '…' token '<uri>' [scope '…']`: a bearer token fetched and
+    /// kept by the gateway.
+    pub oauth2: Option<Oauth2Clause>,
+    /// The whole block.
+    pub span: Span,
+}
+
+/// `using bodyTemplate`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyTemplate {
+    /// The template's file name.
+    pub template: RawText,
+    /// The media type.
+    pub media_type: RawText,
+    /// One request per element of this parameter.
+    pub foreach: Option<RawText>,
+}
+
+/// A declared data format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatClause {
+    /// `json`, `xml`, `csv`, `text`, `protobuf`, `msgpack`, …
+    pub format: RawText,
+    /// Options in the order written: `message`, `from`, `root`, `error`, `mapping`, `names` take
+    /// quoted text; `defaults` takes `on` or `off`.
+    pub options: Vec<FormatOption>,
+    /// The whole clause.
+    pub span: Span,
+}
+
+/// One `keyword 'text'` pair of a [`FormatClause`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatOption {
+    /// The keyword.
+    pub name: Ident,
+    /// Its value; for `defaults` the word `on` or `off`.
+    pub value: RawText,
+}
+
+/// The declarative OAuth 2 client-credentials clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Oauth2Clause {
+    /// Options in the order written: `client`, `secret`, `token`, `scope`.
+    pub options: Vec<FormatOption>,
+    /// The whole clause.
+    pub span: Span,
+}
+
+/// One name of an `expect` clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// The argument's name.
+    pub name: Ident,
+    /// Written with `^`.
+    pub is_required: bool,
+}
+
+/// `name = value` of aliases, headers and defaults. Names may be dotted or quoted; they are flat keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NameValue {
+    /// The key.
+    pub name: RawText,
+    /// The key was quoted.
+    pub is_quoted: bool,
+    /// The value; a path on the right is literal text and arrives as [`OperandKind::Path`].
+    pub value: Operand,
+}
+
+/// `show tables` or `show routes`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Show {
+    /// Routes rather than tables.
+    pub is_routes: bool,
+    /// The statement.
+    pub span: Span,
+}
+
+/// `describe name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Describe {
+    /// The table.
+    pub source: Source,
+    /// The statement.
+    pub span: Span,
+}
+
+/// `describe route 'path' using method m`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DescribeRoute {
+    /// The route's full template.
+    pub path: RawText,
+    /// The method.
+    pub method: Ident,
+    /// The statement.
+    pub span: Span,
+}
+
+/// `name(arg, …)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The function; `module.function`, or `require`.
+    pub callee: Name,
+    /// The arguments.
+    pub args: Vec<Arg>,
+    /// The call.
+    pub span: Span,
+}
+
+/// One argument of a [`Call`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arg {
+    /// A literal.
+    Json(Json),
+    /// A variable, or a column in row functions.
+    Path(Path),
+}
+
+/// `if (condition) { … } else { … }`; `else if` is an `else` block with one `if` in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct If {
+    /// The condition.
+    pub condition: Logic,
+    /// The block taken when it is true.
+    pub then: Vec<Item>,
+    /// The block taken when it is false.
+    pub otherwise: Option<Vec<Item>>,
+    /// From `if` to the last brace.
+    pub span: Span,
+}
+
+/// `try { … } catch (…) { … } finally { … }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Try {
+    /// The body; never empty.
+    pub body: Vec<Item>,
+    /// The catches; never empty.
+    pub catches: Vec<Catch>,
+    /// The `finally` block; never empty when present.
+    pub finally: Option<Vec<Item>>,
+    /// From `try` to the last brace.
+    pub span: Span,
+}
+
+/// `catch (condition) { … }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Catch {
+    /// The condition.
+    pub condition: Logic,
+    /// The block.
+    pub body: Vec<Item>,
+    /// From `catch` to the brace.
+    pub span: Span,
+}
+
+/// `throw (name)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Throw {
+    /// What is raised.
+    pub name: Ident,
+    /// From `throw` to the closing parenthesis.
+    pub span: Span,
+}
+
+/// A condition of `if` and `catch`: `!` binds tightest, then `&&`, then `||`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Logic {
+    /// `a || b`.
+    Or(Box<Logic>, Box<Logic>),
+    /// `a && b`.
+    And(Box<Logic>, Box<Logic>),
+    /// `!a`.
+    Not(Box<Logic>),
+    /// A variable, or a path into one.
+    Name(Path),
+}
+
+/// `return alternative { || alternative } [via route …]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Return {
+    /// Comments directly before; on a route its documentation.
+    pub docs: Vec<Comment>,
+    /// The fallback chain; never empty.
+    pub alternatives: Vec<Primary>,
+    /// `via route …`.
+    pub route: Option<RouteClause>,
+    /// From `return` to the end.
+    pub span: Span,
+}
+
+/// `via route '…' with optional params using defaults … using method m using headers …`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteClause {
+    /// Path and query template.
+    pub path: RawText,
+    /// `with optional params`.
+    pub has_optional_params: bool,
+    /// `using defaults`, keyed by token name.
+    pub defaults: Vec<NameValue>,
+    /// `get`, `post`, `put`, `delete`, `patch`.
+    pub method: Ident,
+    /// `using headers`.
+    pub headers: Vec<NameValue>,
+    /// The whole clause.
+    pub span: Span,
+}

@@ -1,0 +1,14 @@
+//! Script text to syntax tree: the first stage of the pipeline.
+//!
+//! ```text
+//! text ──lexer──▶ tokens ──parser──▶ AST + diagnostics      (this crate)
+//!                                     └─format─▶ canonical text
+//! ```
+//!
+//! In: the text of a script, a route or a table file. Out: an [`ast::Script`] with a span on every
+//! node, and every independent problem found, as [`diagnostic::Diagnostic`]s.
+//! The crate knows nothing of tables that exist, of values or of I/O; it is a pure function of text
+//! and never fails as a whole.
+
+pub mod ast;
+pub mod source;
