@@ -8,6 +8,8 @@
 //! wanted. Out: [`Value`]s, and text or bytes again. The crate knows nothing of scripts, tables or
 //! requests; it is pure, does no I/O and bounds its recursion everywhere.
 
+pub mod codec;
+pub mod projection;
 pub mod value;
 
 pub use value::{Number, Object, Text, Value};

@@ -32,11 +32,8 @@ impl Number {
         match self {
             Self::Int(value) => Some(*value),
             Self::Float(value) => {
-                #[expect(clippy::cast_possible_truncation, reason = "checked by converting back")]
-                let whole = *value as i64;
-                #[expect(clippy::cast_precision_loss, reason = "equality decides")]
-                let is_same = whole as f64 == *value && value.abs() < 9_007_199_254_740_992.0;
-                is_same.then_some(whole)
+                let is_exact = value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0;
+                is_exact.then_some(*value as i64)
             }
             Self::Source(text) => match text.parse() {
                 Ok(value) => Some(value),
@@ -55,7 +52,7 @@ impl Number {
     }
 }
 
-/// Prints a float the way JavaScript does (ECMA-262, Number::toString).
+/// Prints a float the way JavaScript does (ECMA-262, `Number::toString`).
 fn shortest_float(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -69,20 +66,21 @@ fn shortest_float(value: f64) -> String {
         None => ("", mantissa),
     };
     let digits = mantissa.replace('.', "");
-    let count = digits.len() as i32;
-    // `point` is the position of the decimal point, counted from the first digit.
-    let point = exponent + 1;
-    let body = if (1..=21).contains(&point) && point >= count {
-        format!("{digits}{}", "0".repeat((point - count) as usize))
-    } else if (1..=21).contains(&point) {
-        format!("{}.{}", &digits[..point as usize], &digits[point as usize..])
-    } else if (-5..=0).contains(&point) {
-        format!("0.{}{digits}", "0".repeat(-point as usize))
-    } else {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        let rest = &digits[1..];
-        let dot = if rest.is_empty() { "" } else { "." };
-        format!("{}{dot}{rest}e{sign}{}", &digits[..1], exponent.abs())
+    let shift = exponent.unsigned_abs() as usize;
+    let body = match exponent {
+        // The decimal point stands behind the last digit or among the digits.
+        0..=20 => match digits.split_at_checked(shift + 1) {
+            Some((whole, "")) => whole.to_owned(),
+            Some((whole, fraction)) => format!("{whole}.{fraction}"),
+            None => format!("{digits:0<width$}", width = shift + 1),
+        },
+        -6..=-1 => format!("0.{}{digits}", "0".repeat(shift - 1)),
+        _ => {
+            let (first, rest) = digits.split_at(1);
+            let dot = if rest.is_empty() { "" } else { "." };
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{first}{dot}{rest}e{sign}{shift}")
+        }
     };
     format!("{sign}{body}")
 }

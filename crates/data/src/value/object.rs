@@ -12,6 +12,7 @@ const INDEXED_FROM: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub struct Object {
     members: Vec<(Text, Value)>,
+    #[expect(clippy::box_collection, reason = "most objects have no index and should stay small")]
     index: Option<Box<HashMap<Text, usize>>>,
 }
 

@@ -3,55 +3,60 @@
 use std::{borrow::Borrow, fmt, hash, ops::Deref};
 
 use bytes::Bytes;
+use bytestring::ByteString;
 
 /// Immutable text that shares the buffer it was cut from.
 ///
 /// Cloning and slicing never copy. A slice keeps its whole buffer alive, which is what we want for
 /// answers that live as long as their request.
 #[derive(Clone, Default)]
-pub struct Text(Bytes);
+pub struct Text(ByteString);
 
 impl Text {
     /// Text that lives as long as the program.
     pub const fn from_static(text: &'static str) -> Self {
-        Self(Bytes::from_static(text.as_bytes()))
+        Self(ByteString::from_static(text))
     }
 
     /// Checks that `bytes` is UTF-8 and shares it.
     pub fn from_utf8(bytes: Bytes) -> Result<Self, std::str::Utf8Error> {
-        std::str::from_utf8(&bytes)?;
-        Ok(Self(bytes))
+        ByteString::try_from(bytes).map(Self)
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        // Every constructor checked the bytes; checking again costs little beside safe code.
-        std::str::from_utf8(&self.0).unwrap_or_default()
+        &self.0
     }
 
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        self.0.as_bytes()
     }
 
     /// The buffer.
     pub fn into_bytes(self) -> Bytes {
-        self.0
+        self.0.into_bytes()
     }
 
     /// The part `start..end`, sharing the buffer. Ends that do not fall on character bounds are a
     /// bug of the caller and give the empty text.
     #[must_use]
     pub fn slice(&self, start: usize, end: usize) -> Self {
-        let is_bound = |at: usize| match self.0.get(at) {
-            Some(byte) => (*byte as i8) >= -0x40,
-            None => at == self.0.len(),
-        };
-        debug_assert!(start <= end && is_bound(start) && is_bound(end));
-        if start <= end && is_bound(start) && is_bound(end) {
-            Self(self.0.slice(start..end))
+        let part = self.0.get(start..end);
+        debug_assert!(part.is_some(), "{start}..{end} does not cut between characters");
+        part.map(|part| Self(self.0.slice_ref(part))).unwrap_or_default()
+    }
+
+    /// `part` as text that shares the buffer; `part` must have been borrowed from this text. Any
+    /// other text is copied.
+    #[must_use]
+    pub fn share(&self, part: &str) -> Self {
+        let own = self.as_bytes().as_ptr_range();
+        let other = part.as_bytes().as_ptr_range();
+        if own.start <= other.start && other.end <= own.end {
+            Self(self.0.slice_ref(part))
         } else {
-            Self::default()
+            part.into()
         }
     }
 }
@@ -72,7 +77,7 @@ impl From<String> for Text {
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Self(Bytes::copy_from_slice(text.as_bytes()))
+        Self(text.into())
     }
 }
 

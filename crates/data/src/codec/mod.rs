@@ -1,0 +1,48 @@
+//! Between bytes and values: one module per format.
+//!
+//! In: the bytes of a body, the [`Projection`](crate::projection::Projection) that says what to keep
+//! and the [`DecodeLimits`]. Out: a [`Value`](crate::Value), or a [`DecodeError`] that knows the
+//! place and the reason. Every decoder checks the whole body, also the parts it does not keep, takes
+//! linear time and never panics. Codecs know nothing of scripts, tables and requests; whoever calls
+//! adds those to the error.
+
+pub mod json;
+
+use std::fmt;
+
+/// A body that is not what its format demands, or that goes over a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodeError {
+    /// The format that was expected: `JSON`, `XML`, `CSV`…
+    pub format: &'static str,
+    /// Where it went wrong: bytes from the start of the body, a byte order mark included.
+    pub offset: usize,
+    /// What is wrong there: lower case, no full stop.
+    pub reason: String,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// What one decode may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodeLimits {
+    /// Nested arrays and objects; the outermost one counts as 1.
+    pub depth_max: usize,
+    /// Bytes of the body, and of whatever a codec has to write anew (an expanded text, say).
+    pub decoded_bytes_max: usize,
+    /// Elements and members that are built, over the whole body; parts that are skipped or kept
+    /// undecoded do not count.
+    pub elements_max: usize,
+}
+
+impl Default for DecodeLimits {
+    fn default() -> Self {
+        Self { depth_max: 512, decoded_bytes_max: 64 << 20, elements_max: 4_000_000 }
+    }
+}

@@ -1,0 +1,134 @@
+//! What a decode must keep of a body.
+//!
+//! In: the paths that a script will evaluate on an answer. Out: a [`Projection`] that codecs follow
+//! while they read, so that parts nobody asks for are checked, but never built. It promises that the
+//! added paths find the same in the pruned value as in the whole one; where a path cannot be
+//! foreseen (filters, computed steps, descendants) it keeps everything. It does not evaluate paths.
+
+use crate::Text;
+
+/// The parts of a value that a decode must keep. Scalars are always kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Projection {
+    /// Everything.
+    All,
+    /// Of an object, these members, each with its own projection. An array keeps all its positions
+    /// and applies this same projection to every element.
+    Members(Vec<(Text, Projection)>),
+    /// Every member of an object and every element of an array, each with this projection.
+    Each(Box<Projection>),
+}
+
+impl Projection {
+    /// Nothing but the outline: objects lose all members, arrays keep their length.
+    pub const fn none() -> Self {
+        Self::Members(Vec::new())
+    }
+
+    /// Whether everything is kept.
+    pub fn is_all(&self) -> bool {
+        matches!(self, Self::All)
+    }
+
+    /// The projection of the member `name` of an object; `None` if it is not kept.
+    pub fn member(&self, name: &[u8]) -> Option<&Self> {
+        match self {
+            Self::All => Some(self),
+            Self::Members(members) => members
+                .iter()
+                .find(|(member, _)| member.as_bytes() == name)
+                .map(|(_, projection)| projection),
+            Self::Each(each) => Some(each),
+        }
+    }
+
+    /// The projection of the elements of an array.
+    pub fn element(&self) -> &Self {
+        match self {
+            Self::All | Self::Members(_) => self,
+            Self::Each(each) => each,
+        }
+    }
+
+    /// Keeps also what `other` keeps (and possibly more).
+    pub fn merge(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::All, _) => {}
+            (Self::Members(members), other) if members.is_empty() => *self = other,
+            (_, Self::Members(others)) if others.is_empty() => {}
+            (Self::Members(members), Self::Members(others)) => {
+                for (name, projection) in others {
+                    match members.iter_mut().find(|(member, _)| *member == name) {
+                        Some((_, known)) => known.merge(projection),
+                        None => members.push((name, projection)),
+                    }
+                }
+            }
+            (Self::Each(each), Self::Each(other)) => each.merge(*other),
+            // Named members here and all members there cannot be told in one form.
+            (Self::Members(_), Self::Each(_))
+            | (Self::Each(_), Self::Members(_))
+            | (_, Self::All) => {
+                *self = Self::All;
+            }
+        }
+    }
+
+    /// Keeps also what is reached by the members `names`, one inside the other.
+    pub fn add_members<N: AsRef<str>>(&mut self, names: &[N]) {
+        let path = names.iter().rev().fold(Self::All, |rest, name| step(name.as_ref(), rest));
+        self.merge(path);
+    }
+}
+
+/// What the path step `name` needs so that `rest` can be applied to what it finds.
+fn step(name: &str, rest: Projection) -> Projection {
+    let is_index = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    if is_index {
+        // On an array a decimal name is a position (`language.md` 5.4), on an object a member.
+        Projection::Each(Box::new(rest))
+    } else {
+        // `length` needs no care: arrays keep their positions, text is kept whole.
+        Projection::Members(vec![(name.into(), rest)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(paths: &[&[&str]]) -> Projection {
+        let mut projection = Projection::none();
+        for path in paths {
+            projection.add_members(path);
+        }
+        projection
+    }
+
+    #[test]
+    fn paths_with_a_common_start_share_it() {
+        let projection = of(&[&["a", "b"], &["a", "c"], &["d"]]);
+        let a = projection.member(b"a").unwrap();
+        assert_eq!(a.member(b"b"), Some(&Projection::All));
+        assert_eq!(a.member(b"c"), Some(&Projection::All));
+        assert_eq!(a.member(b"d"), None);
+        assert_eq!(projection.member(b"d"), Some(&Projection::All));
+    }
+
+    #[test]
+    fn a_whole_member_swallows_its_parts_in_either_order() {
+        assert_eq!(of(&[&["a"], &["a", "b"]]), of(&[&["a", "b"], &["a"]]));
+        assert_eq!(of(&[&["a"], &["a", "b"]]).member(b"a"), Some(&Projection::All));
+    }
+
+    #[test]
+    fn a_decimal_name_keeps_every_position() {
+        assert_eq!(of(&[&["0"]]), Projection::Each(Box::new(Projection::All)));
+        assert!(of(&[&["0"], &["a"]]).is_all());
+    }
+
+    #[test]
+    fn the_empty_path_keeps_everything() {
+        assert!(of(&[&[]]).is_all());
+    }
+}
