@@ -617,6 +617,8 @@ pub enum Arg {
 /// `if (condition) { … } else { … }`; `else if` is an `else` block with one `if` in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct If {
+    /// Comments directly before it at the top level; they document nothing, but are kept.
+    pub docs: Vec<Comment>,
     /// The condition.
     pub condition: Logic,
     /// The block taken when it is true.
@@ -630,6 +632,8 @@ pub struct If {
 /// `try { … } catch (…) { … } finally { … }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Try {
+    /// Comments directly before it at the top level; they document nothing, but are kept.
+    pub docs: Vec<Comment>,
     /// The body; never empty.
     pub body: Vec<Item>,
     /// The catches; never empty.
@@ -654,6 +658,8 @@ pub struct Catch {
 /// `throw (name)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Throw {
+    /// Comments directly before it at the top level; they document nothing, but are kept.
+    pub docs: Vec<Comment>,
     /// What is raised.
     pub name: Ident,
     /// From `throw` to the closing parenthesis.

@@ -11,4 +11,6 @@
 //! and never fails as a whole.
 
 pub mod ast;
+pub mod diagnostic;
+pub mod limits;
 pub mod source;
