@@ -6,6 +6,7 @@
 //!
 //! Read on in [`text`], [`number`], [`object`], then `codec::json` for how raw slices are made.
 
+mod access;
 mod number;
 mod object;
 mod text;

@@ -1,0 +1,419 @@
+//! The JSON grammar over bytes: where strings, numbers and whole values end.
+//!
+//! In: bytes that are known to be UTF-8, and a position. Out: the position behind what was asked
+//! for, or a [`Fault`]. Every byte that is passed has been checked against RFC 8259; nesting is
+//! followed with an explicit stack under a named bound. Strings are read eight bytes at a time.
+//! Nothing is built here; [`decode`](super::decode) does that.
+
+/// What is wrong at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) at: usize,
+    pub(super) problem: Problem,
+}
+
+/// The reasons why text is not a JSON document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// Something else was expected here.
+    Expected(&'static str),
+    /// A string goes on to the end of the text.
+    OpenString,
+    /// A byte below 0x20 in a string.
+    ControlCharacter,
+    /// A backslash and something that does not belong to it.
+    UnknownEscape,
+    /// More nested structures than allowed.
+    TooDeep(usize),
+    /// More elements and members than allowed.
+    TooMany(usize),
+}
+
+impl Problem {
+    pub(super) const fn at(self, at: usize) -> Fault {
+        Fault { at, problem: self }
+    }
+}
+
+/// A string as it stands in the text: its content lies between the quotes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) has_escapes: bool,
+}
+
+pub(super) const COMMA_OR_BRACKET: Problem = Problem::Expected("`,` or `]`");
+pub(super) const COMMA_OR_BRACE: Problem = Problem::Expected("`,` or `}`");
+const VALUE: Problem = Problem::Expected("a value");
+const NAME: Problem = Problem::Expected("a member name");
+const DIGIT: Problem = Problem::Expected("a digit");
+
+/// A position in a text, moved forward by what is read.
+#[derive(Debug)]
+pub(super) struct Scanner<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    depth_max: usize,
+    /// The closing brackets that the structures around the position wait for; kept between calls
+    /// for its memory only.
+    closers: Vec<u8>,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(bytes: &'a [u8], depth_max: usize) -> Self {
+        Self { bytes, at: 0, depth_max, closers: Vec::new() }
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The byte at the position; a blank (which no grammar rule accepts) at the end of the text.
+    #[inline]
+    pub(super) fn peek(&self) -> u8 {
+        self.bytes.get(self.at).copied().unwrap_or(b' ')
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
+    }
+
+    /// Moves over white space.
+    #[inline]
+    pub(super) fn skip_blanks(&mut self) {
+        self.at = behind_blanks(self.bytes, self.at);
+    }
+
+    /// Whether the text ends here.
+    pub(super) fn is_done(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    /// Fails unless a structure may open inside `depth` others.
+    pub(super) fn check_depth(&self, depth: usize) -> Result<(), Fault> {
+        if depth < self.depth_max {
+            Ok(())
+        } else {
+            Err(Problem::TooDeep(self.depth_max).at(self.at))
+        }
+    }
+
+    /// Moves over a string whose opening quote stands at the position.
+    #[inline]
+    pub(super) fn string(&mut self) -> Result<Span, Fault> {
+        let start = self.at + 1;
+        let end = special_byte(self.bytes, start);
+        if self.bytes.get(end) == Some(&b'"') {
+            self.at = end + 1;
+            return Ok(Span { start, end, has_escapes: false });
+        }
+        self.at = behind_string(self.bytes, end)?;
+        Ok(Span { start, end: self.at - 1, has_escapes: true })
+    }
+
+    /// Moves over a member name, the colon and the white space behind it.
+    #[inline]
+    pub(super) fn name(&mut self) -> Result<Span, Fault> {
+        if self.peek() != b'"' {
+            return Err(NAME.at(self.at));
+        }
+        let name = self.string()?;
+        self.at = behind_colon(self.bytes, self.at)?;
+        Ok(name)
+    }
+
+    /// Moves over a number, `true`, `false` or `null`.
+    pub(super) fn number_or_word(&mut self) -> Result<(), Fault> {
+        self.at = behind_number_or_word(self.bytes, self.at)?;
+        Ok(())
+    }
+
+    /// Moves over the value at the position; `depth` structures are open around it.
+    pub(super) fn value(&mut self, depth: usize) -> Result<(), Fault> {
+        match self.peek() {
+            b'"' => {
+                self.at = behind_string(self.bytes, self.at + 1)?;
+                Ok(())
+            }
+            b'{' | b'[' => self.structure(depth),
+            _ => self.number_or_word(),
+        }
+    }
+
+    fn structure(&mut self, depth: usize) -> Result<(), Fault> {
+        let bytes = self.bytes;
+        let mut at = self.at;
+        // The innermost open structure's closing bracket; those around it are on the stack.
+        let mut closer = 0;
+        self.closers.clear();
+        loop {
+            // A value starts here.
+            match bytes.get(at) {
+                Some(b'"') => at = behind_string(bytes, at + 1)?,
+                Some(open @ (b'{' | b'[')) => {
+                    if depth + self.closers.len() >= self.depth_max {
+                        return Err(Problem::TooDeep(self.depth_max).at(at));
+                    }
+                    self.closers.push(closer);
+                    // `]` and `}` stand two places behind their opening brackets in ASCII.
+                    closer = open + 2;
+                    at = behind_blanks(bytes, at + 1);
+                    if bytes.get(at) != Some(&closer) {
+                        if closer == b'}' {
+                            at = behind_name(bytes, at)?;
+                        }
+                        continue;
+                    }
+                    at += 1;
+                    closer = self.closers.pop().unwrap_or(0);
+                }
+                _ => at = behind_number_or_word(bytes, at)?,
+            }
+            // A value ended here: structures that close with it end, too.
+            loop {
+                if self.closers.is_empty() {
+                    self.at = at;
+                    return Ok(());
+                }
+                at = behind_blanks(bytes, at);
+                match bytes.get(at) {
+                    Some(b',') => {
+                        at = behind_blanks(bytes, at + 1);
+                        if closer == b'}' {
+                            at = behind_name(bytes, at)?;
+                        }
+                        break;
+                    }
+                    Some(byte) if *byte == closer => {
+                        at += 1;
+                        closer = self.closers.pop().unwrap_or(0);
+                    }
+                    _ if closer == b'}' => return Err(COMMA_OR_BRACE.at(at)),
+                    _ => return Err(COMMA_OR_BRACKET.at(at)),
+                }
+            }
+        }
+    }
+
+    /// Moves over the structure at the position, trusting that it is valid: only brackets and
+    /// strings are looked at.
+    pub(super) fn trusted_structure(&mut self) -> Result<(), Fault> {
+        let mut open = 0_usize;
+        let mut at = self.at;
+        loop {
+            at = bracket_or_quote(self.bytes, at);
+            match self.bytes.get(at) {
+                Some(b'"') => {
+                    at = behind_string(self.bytes, at + 1)?;
+                    continue;
+                }
+                Some(b'{' | b'[') => open += 1,
+                Some(_) if open > 0 => open -= 1,
+                _ => return Err(VALUE.at(at)),
+            }
+            at += 1;
+            if open == 0 {
+                self.at = at;
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Whether `text` is a JSON number and nothing else.
+pub(super) fn is_number(text: &[u8]) -> bool {
+    matches!(text.first(), Some(b'-' | b'0'..=b'9'))
+        && behind_number_or_word(text, 0) == Ok(text.len())
+}
+
+const ONES: u64 = u64::from_le_bytes([0x01; 8]);
+const HIGH_BITS: u64 = u64::from_le_bytes([0x80; 8]);
+
+/// The next byte that a string cannot simply contain: a quote, a backslash or a control character.
+/// The end of the text if there is none.
+#[inline]
+pub(super) fn special_byte(bytes: &[u8], at: usize) -> usize {
+    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
+    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
+    const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
+    find(
+        bytes,
+        at,
+        // A byte below the subtrahend borrows into its high bit. Bytes above the first hit may be
+        // disturbed by that borrow; the first hit itself is exact.
+        |word| {
+            ((word ^ QUOTES).wrapping_sub(ONES)
+                | (word ^ BACKSLASHES).wrapping_sub(ONES)
+                | word.wrapping_sub(BLANKS))
+                & !word
+                & HIGH_BITS
+        },
+        |byte| matches!(byte, b'"' | b'\\' | 0..=0x1f),
+    )
+}
+
+/// The next bracket, brace or quote, or the end of the text.
+#[inline]
+fn bracket_or_quote(bytes: &[u8], at: usize) -> usize {
+    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
+    const CASE_BITS: u64 = u64::from_le_bytes([0x20; 8]);
+    const OPEN: u64 = u64::from_le_bytes([b'{'; 8]);
+    const CLOSE: u64 = u64::from_le_bytes([b'}'; 8]);
+    find(
+        bytes,
+        at,
+        // With the bit 0x20 set, `[` is `{`, `]` is `}`, and no other byte becomes one of them.
+        |word| {
+            let folded = word | CASE_BITS;
+            ((word ^ QUOTES).wrapping_sub(ONES)
+                | (folded ^ OPEN).wrapping_sub(ONES)
+                | (folded ^ CLOSE).wrapping_sub(ONES))
+                & !word
+                & HIGH_BITS
+        },
+        |byte| matches!(byte, b'"' | b'{' | b'[' | b'}' | b']'),
+    )
+}
+
+/// The first byte that `is_hit`. `hits` does the same for eight bytes at once: the lowest bit it
+/// sets lies in the first hit.
+#[inline]
+fn find(
+    bytes: &[u8],
+    mut at: usize,
+    hits: impl Fn(u64) -> u64,
+    is_hit: impl Fn(u8) -> bool,
+) -> usize {
+    while let Some(word) = word_at(bytes, at) {
+        let found = hits(word);
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| is_hit(*byte)).unwrap_or(rest.len())
+}
+
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
+}
+
+#[inline]
+fn behind_blanks(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(byte) if *byte > b' ' => at,
+        _ => behind_blank_run(bytes, at),
+    }
+}
+
+fn behind_blank_run(bytes: &[u8], mut at: usize) -> usize {
+    const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
+    loop {
+        match bytes.get(at) {
+            Some(b' ') => {
+                // Indented documents: a line break and many blanks.
+                while word_at(bytes, at) == Some(BLANKS) {
+                    at += 8;
+                }
+                while bytes.get(at) == Some(&b' ') {
+                    at += 1;
+                }
+            }
+            Some(b'\n' | b'\r' | b'\t') => at += 1,
+            _ => return at,
+        }
+    }
+}
+
+#[inline]
+fn behind_name(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    if bytes.get(at) != Some(&b'"') {
+        return Err(NAME.at(at));
+    }
+    behind_colon(bytes, behind_string(bytes, at + 1)?)
+}
+
+#[inline]
+fn behind_colon(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    let at = behind_blanks(bytes, at);
+    if bytes.get(at) != Some(&b':') {
+        return Err(Problem::Expected("`:`").at(at));
+    }
+    Ok(behind_blanks(bytes, at + 1))
+}
+
+/// From a place inside a string to the place behind its closing quote.
+#[inline]
+fn behind_string(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+    loop {
+        at = special_byte(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => at = behind_escape(bytes, at)?,
+            Some(_) => return Err(Problem::ControlCharacter.at(at)),
+            None => return Err(Problem::OpenString.at(at)),
+        }
+    }
+}
+
+fn behind_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    match bytes.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') => {
+            let digits = bytes.get(at + 2..at + 6).unwrap_or_default();
+            if digits.len() == 4 && digits.iter().all(u8::is_ascii_hexdigit) {
+                Ok(at + 6)
+            } else {
+                Err(Problem::UnknownEscape.at(at))
+            }
+        }
+        Some(_) => Err(Problem::UnknownEscape.at(at)),
+        None => Err(Problem::OpenString.at(at + 1)),
+    }
+}
+
+fn behind_number_or_word(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    let word: &[u8] = match bytes.get(at) {
+        Some(b'0'..=b'9') => return behind_number(bytes, at),
+        Some(b'-') => return behind_number(bytes, at + 1),
+        Some(b't') => b"true",
+        Some(b'f') => b"false",
+        Some(b'n') => b"null",
+        _ => return Err(VALUE.at(at)),
+    };
+    if bytes.get(at..).is_some_and(|rest| rest.starts_with(word)) {
+        Ok(at + word.len())
+    } else {
+        Err(VALUE.at(at))
+    }
+}
+
+/// From the first digit of a number to the place behind it.
+fn behind_number(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+    match bytes.get(at) {
+        Some(b'0') => at += 1,
+        Some(b'1'..=b'9') => at = behind_digits(bytes, at)?,
+        _ => return Err(DIGIT.at(at)),
+    }
+    if bytes.get(at) == Some(&b'.') {
+        at = behind_digits(bytes, at + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        at += 1;
+        if let Some(b'+' | b'-') = bytes.get(at) {
+            at += 1;
+        }
+        at = behind_digits(bytes, at)?;
+    }
+    Ok(at)
+}
+
+fn behind_digits(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let count = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+    if count == 0 { Err(DIGIT.at(at)) } else { Ok(at + count) }
+}

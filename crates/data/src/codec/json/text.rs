@@ -1,0 +1,84 @@
+//! Escapes in JSON strings, in both directions.
+//!
+//! Reading expects content that the scanner has accepted. A `\u` escape that is half of a surrogate
+//! pair without its other half has no UTF-8 form and becomes U+FFFD.
+
+use super::scan::special_byte;
+
+/// The text that the content of a JSON string stands for.
+pub(super) fn unescape(content: &str) -> String {
+    let mut text = String::with_capacity(content.len());
+    let mut rest = content;
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        text.push_str(plain);
+        let mut after = escape.chars();
+        let character = match after.next() {
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('u') => {
+                let (character, behind) = unicode_escape(after.as_str());
+                text.push(character);
+                rest = behind;
+                continue;
+            }
+            // A quote, a slash or a backslash.
+            Some(itself) => itself,
+            None => break,
+        };
+        text.push(character);
+        rest = after.as_str();
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The character of a `\u` escape, given the text behind the `u`, and what follows.
+fn unicode_escape(digits: &str) -> (char, &str) {
+    let (unit, behind) = hex_unit(digits);
+    if let 0xd800..=0xdbff = unit
+        && let Some(next) = behind.strip_prefix("\\u")
+        && let (low @ 0xdc00..=0xdfff, behind) = hex_unit(next)
+    {
+        let code = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), behind);
+    }
+    (char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER), behind)
+}
+
+fn hex_unit(text: &str) -> (u32, &str) {
+    // The scanner has seen four digits here.
+    let (digits, behind) = text.split_at_checked(4).unwrap_or((text, ""));
+    (u32::from_str_radix(digits, 16).unwrap_or(0xfffd), behind)
+}
+
+/// Writes `text` as a JSON string with its quotes.
+pub(super) fn write_string(text: &str, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let bytes = text.as_bytes();
+    out.push(b'"');
+    let mut start = 0;
+    loop {
+        let at = special_byte(bytes, start);
+        out.extend_from_slice(&bytes[start..at]);
+        let Some(byte) = bytes.get(at) else { break };
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            0x08 => out.extend_from_slice(b"\\b"),
+            0x0c => out.extend_from_slice(b"\\f"),
+            control => {
+                out.extend_from_slice(b"\\u00");
+                out.push(HEX[usize::from(control >> 4)]);
+                out.push(HEX[usize::from(control & 0xf)]);
+            }
+        }
+        start = at + 1;
+    }
+    out.push(b'"');
+}
