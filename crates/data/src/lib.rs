@@ -9,7 +9,12 @@
 //! requests; it is pure, does no I/O and bounds its recursion everywhere.
 
 pub mod codec;
+pub mod params;
+pub mod path;
 pub mod projection;
+pub mod scope;
 pub mod value;
 
+pub use params::Params;
+pub use scope::Scope;
 pub use value::{Number, Object, Text, Value};

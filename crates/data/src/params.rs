@@ -1,0 +1,112 @@
+//! Where URI templates, headers and bodies of tables get their values from.
+//!
+//! The engine implements [`Params`] over the layers of one statement (`connectors.md` 2.1);
+//! [`lookup`] adds the rule by which a dotted name is found in them (`connectors.md` 2.3).
+
+use crate::{Object, Value, path::step};
+
+/// The parameters of one statement.
+pub trait Params {
+    /// The value of a name in the statement's layers, the client's layers and the settings; absent
+    /// if none has it. Defaults of the verb are not among them.
+    fn get(&self, name: &str) -> Value;
+
+    /// The verb's own default for a name.
+    fn default(&self, name: &str) -> Value;
+}
+
+/// The members are the parameters; there are no defaults.
+impl Params for Object {
+    fn get(&self, name: &str) -> Value {
+        Object::get(self, name).cloned().unwrap_or_default()
+    }
+
+    fn default(&self, _name: &str) -> Value {
+        Value::Absent
+    }
+}
+
+/// Finds the value of a name that may hold dots: first as one flat name, then step by step, where
+/// an array on the way counts as its first element; then the same in the verb's defaults. Absent
+/// and null count as not found, so a default shows through both.
+pub fn lookup(params: &dyn Params, dotted: &str) -> Value {
+    let found = walk(dotted, |name| params.get(name));
+    if found.is_nothing() { walk(dotted, |name| params.default(name)) } else { found }
+}
+
+fn walk(dotted: &str, root: impl Fn(&str) -> Value) -> Value {
+    let flat = root(dotted);
+    let Some((first, rest)) = dotted.split_once('.') else { return flat };
+    if !flat.is_nothing() {
+        return flat;
+    }
+    let mut value = root(first);
+    for name in rest.split('.') {
+        if value.is_array() {
+            value = value.element(0);
+        }
+        if value.is_nothing() {
+            return Value::Absent;
+        }
+        value = step::member(&value, name);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::json;
+
+    struct Layers {
+        own: Object,
+        defaults: Object,
+    }
+
+    impl Params for Layers {
+        fn get(&self, name: &str) -> Value {
+            Object::get(&self.own, name).cloned().unwrap_or_default()
+        }
+
+        fn default(&self, name: &str) -> Value {
+            Object::get(&self.defaults, name).cloned().unwrap_or_default()
+        }
+    }
+
+    fn found(own: &str, defaults: &str, name: &str) -> String {
+        let object = |text| match json::parse_str(text).expect("valid JSON").open().as_ref() {
+            Value::Object(object) => Object::clone(object),
+            other => panic!("not an object: {other:?}"),
+        };
+        let layers = Layers { own: object(own), defaults: object(defaults) };
+        match lookup(&layers, name) {
+            Value::Absent => "absent".to_owned(),
+            value => json::to_string(&value),
+        }
+    }
+
+    #[test]
+    fn a_flat_name_with_a_dot_goes_before_the_walk() {
+        assert_eq!(found(r#"{"dock.depth": 4, "dock": {"depth": 9}}"#, "{}", "dock.depth"), "4");
+        assert_eq!(found(r#"{"dock": {"depth": 9}}"#, "{}", "dock.depth"), "9");
+    }
+
+    #[test]
+    fn an_array_on_the_way_is_its_first_element() {
+        let own = r#"{"fleet": {"ships": [{"mast": [{"h": 12}, {"h": 9}]}, {}]}}"#;
+        assert_eq!(found(own, "{}", "fleet.ships.mast.h"), "12");
+        assert_eq!(found(r#"{"l": [1, 2]}"#, "{}", "l"), "[1,2]");
+        assert_eq!(found(r#"{"l": []}"#, "{}", "l.x"), "absent");
+    }
+
+    #[test]
+    fn defaults_stand_in_for_absent_and_null_but_not_for_falsy_values() {
+        assert_eq!(found("{}", r#"{"n": 7}"#, "n"), "7");
+        assert_eq!(found(r#"{"n": null}"#, r#"{"n": 7}"#, "n"), "7");
+        assert_eq!(found(r#"{"n": 0}"#, r#"{"n": 7}"#, "n"), "0");
+        assert_eq!(found(r#"{"n": false}"#, r#"{"n": 7}"#, "n"), "false");
+        assert_eq!(found(r#"{"n": ""}"#, r#"{"n": 7}"#, "n"), "\"\"");
+        assert_eq!(found(r#"{"a": {"b": null}}"#, r#"{"a": {"b": 3}}"#, "a.b"), "3");
+        assert_eq!(found(r#"{"a": "text"}"#, r#"{"a": {"b": 3}}"#, "a.b"), "3");
+    }
+}

@@ -1,0 +1,43 @@
+//! Where templates and path expressions get their variables from.
+//!
+//! The engine implements [`Scope`] over the layers of one execution (`language.md` 5.2). Script
+//! variables are known when a script is compiled and are asked for by slot, so that filling a
+//! template hashes nothing; every other name is asked for by name.
+
+use crate::{Object, Value};
+
+/// The variables that a template or an expression can see.
+pub trait Scope {
+    /// The value of a script variable that `bind` turned into a slot.
+    fn slot(&self, slot: u32) -> Value;
+
+    /// The value of any other name, in the order of the layers; absent if no layer has it. Names
+    /// that are only known while filling (`{{which}}`) arrive here too, so script variables must be
+    /// found by name as well.
+    fn name(&self, name: &str) -> Value;
+}
+
+/// A scope without variables.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EmptyScope;
+
+impl Scope for EmptyScope {
+    fn slot(&self, _slot: u32) -> Value {
+        Value::Absent
+    }
+
+    fn name(&self, _name: &str) -> Value {
+        Value::Absent
+    }
+}
+
+/// The members are the variables; a slot is the position of a member.
+impl Scope for Object {
+    fn slot(&self, slot: u32) -> Value {
+        self.at(slot as usize).map_or(Value::Absent, |(_, value)| value.clone())
+    }
+
+    fn name(&self, name: &str) -> Value {
+        self.get(name).cloned().unwrap_or_default()
+    }
+}
