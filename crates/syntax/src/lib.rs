@@ -13,4 +13,10 @@
 pub mod ast;
 pub mod diagnostic;
 pub mod limits;
+pub mod parser;
 pub mod source;
+pub mod spelling;
+
+mod lexer;
+
+pub use parser::{Parsed, parse, parse_with};

@@ -1,0 +1,160 @@
+//! Tokens to syntax tree: recursive descent, one function per production, one file per topic.
+//!
+//! In: a text. Out: [`Parsed`]: as much of the tree as could be read, every independent problem and
+//! every comment. A production that fails has already reported why and gives [`Failed`]; the list of
+//! statements around it goes on at the next statement. There is no backtracking: a choice looks ahead
+//! one word, so the cost is linear in the length of the text.
+//!
+//! There are no reserved words (`language.md` 1.4): a word is a keyword only where the grammar says
+//! so and what follows does not turn it into a name (`limit = 2` is a statement, `limit 2` a clause).
+//!
+//! Files: `script` and `control` (lists of statements), `select`, `write`, `create`, `clause`,
+//! `describe`, `route` (statements), `operand` and `literal` (values), `expect` and `recover`
+//! (failures).
+
+use crate::{
+    ast::{Comment, Script},
+    diagnostic::{Diagnostic, codes},
+    lexer::{LexError, Lexer},
+    limits::Limits,
+    source::Span,
+};
+
+mod clause;
+mod control;
+mod create;
+mod describe;
+mod expect;
+mod literal;
+mod operand;
+mod recover;
+mod route;
+mod script;
+mod select;
+mod write;
+
+/// The outcome of [`parse`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    /// The statements that could be read. Complete if and only if `diagnostics` holds no error.
+    pub script: Script,
+    /// Every independent problem, in text order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Every comment of the text, in order, wherever it stands.
+    pub comments: Vec<Comment>,
+}
+
+impl Parsed {
+    /// Whether the text is a complete, well-formed script.
+    pub fn is_ok(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// Reads a script, a route or a table file with the default [`Limits`] (`language.md` 2).
+///
+/// Never fails as a whole and never panics; time is linear in the length of the text.
+pub fn parse(text: &str) -> Parsed {
+    parse_with(text, &Limits::default())
+}
+
+/// Like [`parse`], with other bounds.
+pub fn parse_with(text: &str, limits: &Limits) -> Parsed {
+    let bytes_max = limits.text_bytes_max.min(u32::MAX as usize);
+    if text.len() > bytes_max {
+        let message =
+            format!("the script has {} bytes, at most {bytes_max} are allowed", text.len());
+        let too_large = Diagnostic::error(codes::SCRIPT_TOO_LARGE, Span::default(), message);
+        return Parsed {
+            script: Script::default(),
+            diagnostics: vec![too_large],
+            comments: Vec::new(),
+        };
+    }
+    let mut parser = Parser::new(text, *limits);
+    let script = parser.script();
+    Parsed { script, diagnostics: parser.diagnostics, comments: parser.lexer.comments }
+}
+
+/// A production could not be read; the reason is already reported.
+#[derive(Debug)]
+struct Failed;
+
+type Outcome<T> = Result<T, Failed>;
+
+/// The state of one run.
+struct Parser<'t> {
+    lexer: Lexer<'t>,
+    limits: Limits,
+    diagnostics: Vec<Diagnostic>,
+    /// What was asked for at `expected_at` and was not there.
+    expected: Vec<expect::Expected>,
+    expected_at: usize,
+    depth: usize,
+    statements: usize,
+    /// A limit was hit or everything is said: report nothing more and read nothing more.
+    is_stopped: bool,
+}
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t str, limits: Limits) -> Self {
+        Self {
+            lexer: Lexer::new(text),
+            limits,
+            diagnostics: Vec::new(),
+            expected: Vec::new(),
+            expected_at: 0,
+            depth: 0,
+            statements: 0,
+            is_stopped: false,
+        }
+    }
+
+    /// Runs a production one level deeper.
+    fn nested<T>(&mut self, production: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+        if self.depth >= self.limits.nesting_depth_max {
+            let message = format!("nested deeper than {} levels", self.limits.nesting_depth_max);
+            return self.stop(codes::NESTING_TOO_DEEP, message);
+        }
+        self.depth += 1;
+        let outcome = production(self);
+        self.depth -= 1;
+        outcome
+    }
+
+    /// Counts one more statement.
+    fn count_statement(&mut self) -> Outcome<()> {
+        self.statements += 1;
+        if self.statements > self.limits.statements_max {
+            let message = format!("more than {} statements", self.limits.statements_max);
+            return self.stop(codes::TOO_MANY_STATEMENTS, message);
+        }
+        Ok(())
+    }
+
+    /// The position of the next token, one character long; empty at the end of the text.
+    fn here(&self) -> Span {
+        let at = self.lexer.at();
+        let length = self.lexer.peek().map_or(0, char::len_utf8);
+        Span::new(at as u32, (at + length) as u32)
+    }
+
+    /// The span from `start` to the end of the last token.
+    fn since(&self, start: u32) -> Span {
+        Span::new(start, self.lexer.last_end().max(start))
+    }
+
+    /// Offset of the next token.
+    fn start(&self) -> u32 {
+        self.lexer.at() as u32
+    }
+
+    /// Reports a token that could not be read.
+    fn lex_failure<T>(&mut self, error: LexError) -> Outcome<T> {
+        let mut diagnostic = Diagnostic::error(error.code, error.span, error.message);
+        diagnostic.hints.extend(error.hint);
+        let at = error.span.start as usize;
+        diagnostic.found = self.lexer.text()[at..].chars().next().map(String::from);
+        self.report(diagnostic)
+    }
+}

@@ -1,0 +1,70 @@
+//! `insert`, `update` and `delete` (`language.md` 2.5).
+
+use super::{Outcome, Parser};
+use crate::ast::{Delete, Insert, RawText, Update};
+
+impl Parser<'_> {
+    /// `'insert' [ QStr ] 'into' source [ '(' columns ')' ] [ 'values' '(' … ')' ]
+    /// [ 'with' 'parts' … ] delays`. Which parts go together is for the checks.
+    pub(super) fn insert(&mut self) -> Outcome<Insert> {
+        let start = self.start();
+        self.require_word("insert")?;
+        let object = match self.lexer.peek() {
+            Some('"' | '\'') => Some(self.raw_text()?),
+            _ => None,
+        };
+        self.require_word("into")?;
+        let target = self.source()?;
+        let columns = match self.accept("(") {
+            Some(_) => {
+                let columns = self.columns()?;
+                self.require(")")?;
+                Some(columns)
+            }
+            None => None,
+        };
+        let values = match self.accept_clause("values") {
+            Some(_) => {
+                self.require("(")?;
+                Some(self.operands()?)
+            }
+            None => None,
+        };
+        let parts = self.parts()?;
+        let delays = self.delays()?;
+        let span = self.since(start);
+        Ok(Insert { object, target, columns, values, parts, delays, span })
+    }
+
+    /// `'update' source 'with' QStr [ 'with' 'parts' … ] delays`.
+    pub(super) fn update(&mut self) -> Outcome<Update> {
+        let start = self.start();
+        self.require_word("update")?;
+        let target = self.source()?;
+        self.require_word("with")?;
+        let object = self.raw_text()?;
+        let parts = self.parts()?;
+        let delays = self.delays()?;
+        Ok(Update { target, object, parts, delays, span: self.since(start) })
+    }
+
+    /// `'delete' 'from' source [ 'where' conds ] delays`.
+    pub(super) fn delete(&mut self) -> Outcome<Delete> {
+        let start = self.start();
+        self.require_word("delete")?;
+        self.require_word("from")?;
+        let target = self.source()?;
+        let conditions = self.where_clause()?;
+        let delays = self.delays()?;
+        Ok(Delete { target, conditions, delays, span: self.since(start) })
+    }
+
+    /// `[ 'with' 'parts' QStr { ',' QStr } ]`.
+    fn parts(&mut self) -> Outcome<Vec<RawText>> {
+        if self.accept_clause("with").is_none() {
+            return Ok(Vec::new());
+        }
+        self.require_word("parts")?;
+        self.raw_texts()
+    }
+}
