@@ -6,7 +6,10 @@
 //! linear time and never panics. Codecs know nothing of scripts, tables and requests; whoever calls
 //! adds those to the error.
 
+pub mod charset;
+pub mod form;
 pub mod json;
+pub mod media_type;
 
 use std::fmt;
 

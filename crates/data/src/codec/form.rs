@@ -1,0 +1,400 @@
+//! Form and query text: `a=1&b[c]=2&d[]=3` (`server.md` 1.7, 1.8).
+//!
+//! In: `application/x-www-form-urlencoded` text, as in a body or after the `?` of a URI. Out: an
+//! [`Object`] of texts, arrays and objects; and back. A name that comes once is a text, a name that
+//! comes again is an array, `[]` always is an array, `[n]` with the next free position is an array
+//! and `[name]` is a member. It promises to refuse malformed percent codes instead of guessing, and
+//! to stay within [`FormLimits`]. It does not coerce: every leaf is text.
+
+use std::fmt;
+
+use crate::{Object, Text, Value};
+
+/// Bounds of one form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormLimits {
+    /// `name=value` pairs.
+    pub pairs_max: usize,
+    /// Brackets after one name; also the nesting that is encoded.
+    pub depth_max: usize,
+}
+
+impl Default for FormLimits {
+    fn default() -> Self {
+        Self { pairs_max: 10_000, depth_max: 16 }
+    }
+}
+
+/// A form that cannot be read or written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormError {
+    /// Bytes from the start of the text to the pair that is wrong.
+    pub offset: usize,
+    /// What is wrong: lower case, no full stop.
+    pub reason: String,
+}
+
+impl fmt::Display for FormError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for FormError {}
+
+/// Reads a form under the default limits.
+pub fn parse(text: &str) -> Result<Object, FormError> {
+    parse_within(text, &FormLimits::default())
+}
+
+/// Reads a form. Pairs without a name are left out; a name without `=` has the value `""`.
+pub fn parse_within(text: &str, limits: &FormLimits) -> Result<Object, FormError> {
+    let mut root = Branch::default();
+    let mut offset = 0;
+    let mut pairs = 0;
+    for pair in text.split('&') {
+        let fail = |reason: String| FormError { offset, reason };
+        if !pair.is_empty() {
+            pairs += 1;
+            if pairs > limits.pairs_max {
+                return Err(fail(format!("more than {} form fields", limits.pairs_max)));
+            }
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = percent_decode(name).map_err(fail)?;
+            let value = percent_decode(value).map_err(fail)?;
+            if !name.is_empty() {
+                let (base, keys) = bracket_path(&name);
+                if keys.len() > limits.depth_max {
+                    let depth_max = limits.depth_max;
+                    return Err(fail(format!("form field nested deeper than {depth_max}")));
+                }
+                root.member(base).add(&keys, value);
+            }
+        }
+        offset += pair.len() + 1;
+    }
+    Ok(root.into_object())
+}
+
+/// Writes an object as form text, the opposite of [`parse`]: arrays as `a[]=1` (of structures as
+/// `a[0][b]=1`), objects as `a[b]=1`. Absent members are left out, null and `""` both give `a=`;
+/// empty arrays and objects give nothing, the notation has no word for them.
+pub fn encode(object: &Object) -> Result<String, FormError> {
+    let mut out = String::new();
+    for (name, value) in object.iter() {
+        let mut prefix = String::new();
+        percent_encode(name, &mut prefix);
+        write(&prefix, value, FormLimits::default().depth_max, &mut out)?;
+    }
+    Ok(out)
+}
+
+/// Decodes percent codes, and `+` to a blank.
+pub fn percent_decode(text: &str) -> Result<String, String> {
+    if !text.contains(['%', '+']) {
+        return Ok(text.to_owned());
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || bytes.next().and_then(|byte| (byte as char).to_digit(16));
+                match (digit(), digit()) {
+                    (Some(high), Some(low)) => (high * 16 + low) as u8,
+                    _ => return Err("malformed percent code".to_owned()),
+                }
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(out).map_err(|_| "percent codes that are not UTF-8".to_owned())
+}
+
+/// Encodes everything but letters, digits and `-._~`.
+pub fn percent_encode(text: &str, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(byte as char);
+        } else {
+            out.push('%');
+            out.push(HEX[usize::from(byte >> 4)] as char);
+            out.push(HEX[usize::from(byte & 15)] as char);
+        }
+    }
+}
+
+fn write(prefix: &str, value: &Value, depth: usize, out: &mut String) -> Result<(), FormError> {
+    if depth == 0 {
+        return Err(FormError { offset: 0, reason: "value nested too deeply for a form".into() });
+    }
+    match value {
+        Value::Absent => Ok(()),
+        Value::Array(elements) => {
+            let has_structures = elements.iter().any(Value::is_structure);
+            for (at, element) in elements.iter().enumerate() {
+                let key =
+                    if has_structures { format!("{prefix}[{at}]") } else { format!("{prefix}[]") };
+                // An absent element prints as null, so that the others keep their positions.
+                let element = if element.is_absent() { &Value::Null } else { element };
+                write(&key, element, depth - 1, out)?;
+            }
+            Ok(())
+        }
+        Value::Object(object) => {
+            for (name, value) in object.iter() {
+                let mut key = format!("{prefix}[");
+                percent_encode(name, &mut key);
+                key.push(']');
+                write(&key, value, depth - 1, out)?;
+            }
+            Ok(())
+        }
+        Value::Raw(_) => write(prefix, &value.into_tree(), depth, out),
+        scalar => {
+            if !out.is_empty() {
+                out.push('&');
+            }
+            out.push_str(prefix);
+            out.push('=');
+            percent_encode(&scalar.scalar_text().unwrap_or_default(), out);
+            Ok(())
+        }
+    }
+}
+
+/// `a[b][]` → `a` and `["b", ""]`; a name with unbalanced brackets is a plain name.
+fn bracket_path(name: &str) -> (&str, Vec<&str>) {
+    let Some(open) = name.find('[').filter(|open| *open > 0) else {
+        return (name, Vec::new());
+    };
+    let mut keys = Vec::new();
+    let mut rest = &name[open..];
+    while !rest.is_empty() {
+        let Some((key, after)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'))
+        else {
+            return (name, Vec::new());
+        };
+        if key.contains('[') {
+            return (name, Vec::new());
+        }
+        keys.push(key);
+        rest = after;
+    }
+    (&name[..open], keys)
+}
+
+/// What has been collected under one name.
+#[derive(Default)]
+enum Node {
+    #[default]
+    Empty,
+    Leaf(String),
+    List(Vec<Node>),
+    Branch(Branch),
+}
+
+/// Members in order; found by name through an index, so that many names stay linear.
+#[derive(Default)]
+struct Branch {
+    members: Vec<(String, Node)>,
+    index: std::collections::HashMap<String, usize>,
+}
+
+impl Branch {
+    fn member(&mut self, name: &str) -> &mut Node {
+        let at = if let Some(at) = self.index.get(name) {
+            *at
+        } else {
+            self.index.insert(name.to_owned(), self.members.len());
+            self.members.push((name.to_owned(), Node::Empty));
+            self.members.len() - 1
+        };
+        &mut self.members[at].1
+    }
+
+    fn into_object(self) -> Object {
+        self.members.into_iter().map(|(name, node)| (Text::from(name), node.into_value())).collect()
+    }
+}
+
+impl Node {
+    fn add(&mut self, keys: &[&str], value: String) {
+        let Some((key, rest)) = keys.split_first() else {
+            return self.add_leaf(value);
+        };
+        if key.is_empty() {
+            return self.as_list().push_with(rest, value);
+        }
+        let position: Option<usize> = key.parse().ok();
+        match (&mut *self, position) {
+            // The next free position or one that is there: an array.
+            (Self::Empty, Some(0)) => self.as_list().push_with(rest, value),
+            (Self::List(list), Some(at)) if at < list.len() => list[at].add(rest, value),
+            (Self::List(list), Some(at)) if at == list.len() => list.push_with(rest, value),
+            _ => self.as_branch().member(key).add(rest, value),
+        }
+    }
+
+    fn add_leaf(&mut self, value: String) {
+        match self {
+            Self::Empty => *self = Self::Leaf(value),
+            _ => self.as_list().push(Self::Leaf(value)),
+        }
+    }
+
+    /// This node as a list; what was there becomes its first element.
+    fn as_list(&mut self) -> &mut Vec<Self> {
+        if !matches!(self, Self::List(_)) {
+            *self = match std::mem::take(self) {
+                Self::Empty => Self::List(Vec::new()),
+                other => Self::List(vec![other]),
+            };
+        }
+        match self {
+            Self::List(list) => list,
+            _ => unreachable!("made a list above"),
+        }
+    }
+
+    /// This node as a branch; an array becomes members named by position, a text the member `0`.
+    fn as_branch(&mut self) -> &mut Branch {
+        if !matches!(self, Self::Branch(_)) {
+            let mut branch = Branch::default();
+            match std::mem::take(self) {
+                Self::List(list) => {
+                    for (at, node) in list.into_iter().enumerate() {
+                        *branch.member(&at.to_string()) = node;
+                    }
+                }
+                leaf @ Self::Leaf(_) => *branch.member("0") = leaf,
+                Self::Empty | Self::Branch(_) => {}
+            }
+            *self = Self::Branch(branch);
+        }
+        match self {
+            Self::Branch(branch) => branch,
+            _ => unreachable!("made a branch above"),
+        }
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Self::Empty => Value::Null,
+            Self::Leaf(text) => Value::string(text),
+            Self::List(list) => list.into_iter().map(Self::into_value).collect(),
+            Self::Branch(branch) => Value::object(branch.into_object()),
+        }
+    }
+}
+
+trait PushWith {
+    /// Appends a node that holds `value` under `keys`.
+    fn push_with(&mut self, keys: &[&str], value: String);
+}
+
+impl PushWith for Vec<Node> {
+    fn push_with(&mut self, keys: &[&str], value: String) {
+        let mut node = Node::Empty;
+        node.add(keys, value);
+        self.push(node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::codec::json;
+
+    fn parsed(text: &str) -> String {
+        json::to_string(&Value::object(parse(text).unwrap()))
+    }
+
+    #[test]
+    fn notation_becomes_structure() {
+        for (text, expected) in [
+            ("", "{}"),
+            ("a=1", r#"{"a":"1"}"#),
+            ("a", r#"{"a":""}"#),
+            ("a=1&a=2&a=3", r#"{"a":["1","2","3"]}"#),
+            ("b[]=1", r#"{"b":["1"]}"#),
+            ("b[k]=1&b[l]=2", r#"{"b":{"k":"1","l":"2"}}"#),
+            ("author[name]=N", r#"{"author":{"name":"N"}}"#),
+            ("a[b][c][]=x", r#"{"a":{"b":{"c":["x"]}}}"#),
+            ("a[0]=x&a[1]=y", r#"{"a":["x","y"]}"#),
+            ("a[0][n]=x&a[0][m]=y&a[1][n]=z", r#"{"a":[{"n":"x","m":"y"},{"n":"z"}]}"#),
+            ("a[7]=x", r#"{"a":{"7":"x"}}"#),
+            ("a[0]=x&a[7]=y", r#"{"a":{"0":"x","7":"y"}}"#),
+            ("a=1&a[b]=2", r#"{"a":{"0":"1","b":"2"}}"#),
+            ("a[b]=2&a=1", r#"{"a":[{"b":"2"},"1"]}"#),
+            ("a%20b=c+d%26", r#"{"a b":"c d&"}"#),
+            ("a=b=c", r#"{"a":"b=c"}"#),
+            ("&&a=1&&", r#"{"a":"1"}"#),
+            ("=x&[=y&a[=z&a[b]c=q", r#"{"[":"y","a[":"z","a[b]c":"q"}"#),
+            ("a%5Bb%5D=1", r#"{"a":{"b":"1"}}"#),
+        ] {
+            assert_eq!(parsed(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn malformed_codes_are_errors_with_a_place() {
+        for text in ["x=1&a=%", "x=1&a=%4", "x=1&a=%zz", "x=1&%ff=1", "x=1&a=%c3%28"] {
+            assert_eq!(parse(text).unwrap_err().offset, 4, "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_hold_at_their_bound() {
+        let limits = FormLimits { pairs_max: 3, depth_max: 2 };
+        assert!(parse_within("a&b&c", &limits).is_ok());
+        assert!(parse_within("a&b&c&d", &limits).is_err());
+        assert!(parse_within("a[b][c]=1", &limits).is_ok());
+        assert!(parse_within("a[b][c][d]=1", &limits).is_err());
+    }
+
+    #[test]
+    fn encoding_escapes_what_has_a_meaning() {
+        let object = parse("a+b=c%26d&e[]=1&e[]=2&f[g]=%c3%a6").unwrap();
+        assert_eq!(encode(&object).unwrap(), "a%20b=c%26d&e[]=1&e[]=2&f[g]=%C3%A6");
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        "[a-z &=+%ä]{1,4}"
+    }
+
+    fn form_value() -> impl Strategy<Value = Value> {
+        let leaf = ".{0,6}".prop_map(Value::string);
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 1..4).prop_map(Value::array),
+                proptest::collection::vec((name(), inner), 1..4)
+                    .prop_map(|members| Value::object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_never_panics(text in "[a-c\\[\\]=&%0-9+é]{0,60}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn decode_after_encode_is_identity(
+            members in proptest::collection::vec((name(), form_value()), 0..5),
+        ) {
+            let object: Object = members.into_iter().collect();
+            let text = encode(&object).unwrap();
+            let again = parse(&text).unwrap();
+            prop_assert_eq!(
+                json::to_string(&Value::object(again)), json::to_string(&Value::object(object)),
+                "{}", text
+            );
+        }
+    }
+}
