@@ -1,1 +1,22 @@
-//! Placeholder.
+//! What the other crates test themselves with: a dev-dependency only.
+//!
+//! ```text
+//! spec/**/*.yaml ──case──▶ Case ──runner──▶ engine under test ──▶ Outcome ──check──▶ passed, or why not
+//!                                   │              ▲
+//!                                   └─▶ upstream ──┘ (scripted, on loopback)
+//! ```
+//!
+//! - [`case`]: the model of the case files (`spec/README.md`), loading, comparing.
+//! - [`upstream`]: a scripted upstream on a free port, with every fault a network offers.
+//! - [`process`]: starts a real executable, reads where it listens, stops it by its handle.
+//! - [`client`]: a plain HTTP/1.1 client that can also send what no good client would.
+//! - [`runner`]: runs one case against an engine: the real binary, or one in this process.
+//!
+//! It promises: loopback only, free ports only, every wait has an end, nothing outlives its
+//! handle. It deliberately knows nothing of the language: what a case expects was written by hand.
+
+pub mod case;
+pub mod client;
+pub mod process;
+pub mod runner;
+pub mod upstream;
