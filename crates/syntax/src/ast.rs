@@ -208,7 +208,7 @@ pub enum OperandKind {
     Path(Path),
 }
 
-/// A JSONPath as it can be written in clauses, kept as segments so that a quoted part may hold
+/// A `JSONPath` as it can be written in clauses, kept as segments so that a quoted part may hold
 /// dots (`language.md` 2.1, L11).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {

@@ -10,7 +10,9 @@
 //! The crate knows nothing of tables that exist, of values or of I/O; it is a pure function of text
 //! and never fails as a whole.
 
+pub mod analyse;
 pub mod ast;
+pub mod check;
 pub mod diagnostic;
 pub mod limits;
 pub mod parser;
@@ -18,5 +20,8 @@ pub mod source;
 pub mod spelling;
 
 mod lexer;
+mod token;
 
+pub use analyse::{Analysis, analyse, analyse_with};
+pub use check::check;
 pub use parser::{Parsed, parse, parse_with};

@@ -33,7 +33,7 @@ impl Expected {
     }
 }
 
-impl<'t> Parser<'t> {
+impl Parser<'_> {
     /// Remembers that something could stand here.
     pub(super) fn expect(&mut self, expected: Expected) {
         if self.expected_at != self.lexer.at() {

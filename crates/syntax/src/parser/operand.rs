@@ -166,15 +166,12 @@ impl Parser<'_> {
         let start = self.start();
         let first = self.slice_number()?;
         if !self.lexer.rest().starts_with(':') {
-            return match first.map(u64::try_from) {
-                Some(Ok(index)) => Ok(Segment::Index(index)),
-                _ => {
-                    let span = self.since(start);
-                    let message = "an index cannot be negative";
-                    let hint = "a slice can: `[-1:]` is the last element";
-                    self.error(codes::BAD_NUMBER, span, message, hint)
-                }
-            };
+            if let Some(Ok(index)) = first.map(u64::try_from) {
+                return Ok(Segment::Index(index));
+            }
+            let span = self.since(start);
+            let hint = "a slice can: `[-1:]` is the last element";
+            return self.error(codes::BAD_NUMBER, span, "an index cannot be negative", hint);
         }
         self.lexer.bump(1);
         let end = self.slice_number()?;
@@ -287,13 +284,9 @@ impl Parser<'_> {
             .segments
             .iter()
             .any(|part| matches!(part, Segment::Member { is_quoted: true, .. }));
-        let text = if path.segments.len() == 1 {
-            match &path.segments[0] {
-                Segment::Member { name, .. } => name.clone(),
-                _ => String::new(),
-            }
-        } else {
-            flat_key(&self.lexer.text()[path.span.start as usize..path.span.end as usize])
+        let text = match path.segments.as_slice() {
+            [Segment::Member { name, .. }] => name.clone(),
+            _ => flat_key(&self.lexer.text()[path.span.start as usize..path.span.end as usize]),
         };
         if self.lexer.rest().starts_with('-') {
             let span = self.here();

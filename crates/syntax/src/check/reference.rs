@@ -1,0 +1,144 @@
+//! The names that a statement needs, as far as they can be seen in its text (`language.md` 4.3).
+//!
+//! In: one alternative. Out: candidates for names of variables and inline tables; most of them may
+//! name neither. Columns of rows are not references, and neither are the two sides of a join.
+
+use super::catch::first_name;
+use crate::{
+    ast::{
+        Arg, Call, ColumnValue, Columns, Condition, Insert, Json, JsonKind, Operand, OperandKind,
+        Path, Primary, Segment, Select, Source,
+    },
+    token,
+};
+
+/// Calls `found` with every name that the alternative refers to.
+pub(super) fn references<'s>(primary: &'s Primary, found: &mut impl FnMut(&'s str)) {
+    match primary {
+        Primary::Select(node) => select(node, found),
+        Primary::Insert(node) => insert(node, found),
+        Primary::Update(node) => {
+            found(&node.target.name.text);
+            text(&node.object.text, found);
+        }
+        Primary::Delete(node) => {
+            found(&node.target.name.text);
+            conditions(&node.conditions, std::slice::from_ref(&node.target), found);
+        }
+        Primary::Describe(node) => found(&node.source.name.text),
+        Primary::Json(node) => json(node, found),
+        Primary::Call(node) => call(node, true, found),
+        Primary::Reference(name) => found(&name.text),
+        Primary::Create(_) | Primary::Show(_) | Primary::DescribeRoute(_) => {}
+    }
+}
+
+fn select<'s>(node: &'s Select, found: &mut impl FnMut(&'s str)) {
+    for source in &node.sources {
+        found(&source.name.text);
+    }
+    columns(&node.columns, found);
+    conditions(&node.conditions, &node.sources, found);
+}
+
+fn columns<'s>(columns: &'s Columns, found: &mut impl FnMut(&'s str)) {
+    let Columns::List(columns) = columns else { return };
+    for column in columns {
+        match &column.value {
+            ColumnValue::Path(path) => quoted_parts(path, found),
+            ColumnValue::Call(node) => call(node, false, found),
+        }
+    }
+}
+
+fn insert<'s>(node: &'s Insert, found: &mut impl FnMut(&'s str)) {
+    found(&node.target.name.text);
+    if let Some(object) = &node.object {
+        text(&object.text, found);
+    }
+    if let Some(list) = &node.columns {
+        columns(list, found);
+    }
+    for value in node.values.iter().flatten() {
+        operand(value, &[], found);
+    }
+}
+
+fn conditions<'s>(
+    conditions: &'s [Condition],
+    sources: &'s [Source],
+    found: &mut impl FnMut(&'s str),
+) {
+    for condition in conditions {
+        match condition {
+            Condition::Equals { path, operand: right, .. } => {
+                quoted_parts(path, found);
+                operand(right, sources, found);
+            }
+            Condition::InList { path, items, .. } => {
+                quoted_parts(path, found);
+                for item in items {
+                    operand(item, &[], found);
+                }
+            }
+            Condition::InSelect { path, select: inner, .. } => {
+                quoted_parts(path, found);
+                select(inner, found);
+            }
+            Condition::Call(node) => call(node, false, found),
+        }
+    }
+}
+
+/// A bareword that starts with an alias of the statement's sources is a column of a join.
+fn operand<'s>(operand: &'s Operand, sources: &'s [Source], found: &mut impl FnMut(&'s str)) {
+    match &operand.kind {
+        OperandKind::Text(value) => text(value, found),
+        OperandKind::Path(path) => {
+            let name = first_name(path);
+            let is_column = sources.len() > 1
+                && path.segments.len() > 1
+                && sources
+                    .iter()
+                    .filter_map(|source| source.alias.as_ref())
+                    .any(|alias| alias.first_word() == name);
+            if !is_column {
+                found(name);
+            }
+        }
+        OperandKind::Number(_) | OperandKind::Bool(_) | OperandKind::Null => {}
+    }
+}
+
+/// A call of a statement has variables as arguments, a call per row has columns.
+fn call<'s>(node: &'s Call, has_variables: bool, found: &mut impl FnMut(&'s str)) {
+    found(node.callee.first_word());
+    for argument in &node.args {
+        match argument {
+            Arg::Json(value) => json(value, found),
+            Arg::Path(path) if has_variables => found(first_name(path)),
+            Arg::Path(_) => {}
+        }
+    }
+}
+
+fn json<'s>(value: &'s Json, found: &mut impl FnMut(&'s str)) {
+    match &value.kind {
+        JsonKind::String(value) => text(value, found),
+        JsonKind::Array(items) => items.iter().for_each(|item| json(item, found)),
+        JsonKind::Object(members) => members.iter().for_each(|member| json(&member.value, found)),
+        JsonKind::Null | JsonKind::Bool(_) | JsonKind::Number(_) => {}
+    }
+}
+
+fn quoted_parts<'s>(path: &'s Path, found: &mut impl FnMut(&'s str)) {
+    for segment in &path.segments {
+        if let Segment::Member { name, is_quoted: true } = segment {
+            text(name, found);
+        }
+    }
+}
+
+fn text<'s>(value: &'s str, found: &mut impl FnMut(&'s str)) {
+    token::roots(value).into_iter().for_each(found);
+}

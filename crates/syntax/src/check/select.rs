@@ -1,0 +1,192 @@
+//! Columns, joins and row functions.
+
+use std::fmt::Write as _;
+
+use super::{Checker, Site};
+use crate::{
+    ast::{
+        Arg, Call, Column, ColumnValue, Columns, Condition, OperandKind, Path, Segment, Select,
+        Source,
+    },
+    diagnostic::codes,
+    source::Span,
+};
+
+/// Checks the columns and, with several sources, that everything names its source.
+pub(super) fn check<'s>(checker: &mut Checker<'s>, site: Site, node: &'s Select) {
+    aliases(checker, site, &node.columns, node.span);
+    if let Columns::List(columns) = &node.columns {
+        for column in columns {
+            if let ColumnValue::Call(call) = &column.value {
+                row_function(checker, site, call);
+            }
+        }
+    }
+    match node.sources.as_slice() {
+        [] | [_] => {}
+        [main, joiner] => join(checker, site, node, [main, joiner]),
+        [_, _, third, ..] => {
+            let message = "Statement must have no more than two tables in the from clause";
+            // The specification has a colon behind `Line`, too.
+            let wire = format!("Line: {}: {message}", site.line);
+            checker.add_literal(site, codes::TOO_MANY_SOURCES, third.span, message, wire);
+        }
+    }
+}
+
+impl<'s> Checker<'s> {
+    /// Checks what holds for the conditions of every statement.
+    pub(super) fn conditions(&mut self, site: Site, conditions: &'s [Condition]) {
+        for condition in conditions {
+            match condition {
+                Condition::Call(call) => row_function(self, site, call),
+                Condition::InSelect { select, .. } => self.select(site, select),
+                Condition::Equals { .. } | Condition::InList { .. } => {}
+            }
+        }
+    }
+}
+
+/// Either all columns have an alias or none.
+pub(super) fn aliases(checker: &mut Checker<'_>, site: Site, columns: &Columns, span: Span) {
+    let Columns::List(columns) = columns else { return };
+    let named = columns.iter().filter(|column| column.alias.is_some()).count();
+    if named == 0 || named == columns.len() {
+        return;
+    }
+    let message = "Not all selected columns are using aliases.";
+    let bare = columns.iter().find(|column| column.alias.is_none());
+    let diagnostic =
+        checker.add(site, codes::MIXED_ALIASES, bare.map_or(span, column_span), message);
+    diagnostic.hints.push("give every column an alias, or none".to_owned());
+}
+
+fn column_span(column: &Column) -> Span {
+    column.span
+}
+
+/// A row function must come from a module that the script binds.
+fn row_function(checker: &mut Checker<'_>, site: Site, call: &Call) {
+    if checker.variables.contains_key(call.callee.first_word()) {
+        return;
+    }
+    let message = format!("UDF {} not resolved", call.callee.text);
+    let diagnostic = checker.add(site, codes::UNRESOLVED_UDF, call.callee.span, &message);
+    let module = call.callee.first_word();
+    diagnostic.hints.push(format!("bind the module first: `{module} = require(\"….js\")`"));
+}
+
+fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source; 2]) {
+    if node.conditions.is_empty() {
+        let span = sources[0].span.to(sources[1].span);
+        // The specification has a blank at the end.
+        let message = "Missing join condition in statement ";
+        checker.add(site, codes::MISSING_JOIN_CONDITION, span, message);
+    }
+    let prefixes = Prefixes(sources);
+    match &node.columns {
+        Columns::Star(span) => {
+            let message = "select * is not supported in joins";
+            checker.add(site, codes::STAR_IN_JOIN, *span, message);
+        }
+        Columns::List(columns) => {
+            for column in columns {
+                match &column.value {
+                    ColumnValue::Path(path) => prefixed(checker, site, &prefixes, path),
+                    ColumnValue::Call(call) => arguments(checker, site, &prefixes, call),
+                }
+            }
+        }
+    }
+    for condition in &node.conditions {
+        match condition {
+            Condition::Equals { path, operand, .. } => {
+                prefixed(checker, site, &prefixes, path);
+                if let OperandKind::Path(right) = &operand.kind
+                    && let (Some(left), Some(side)) = (prefixes.of(path), prefixes.of(right))
+                    && left == side
+                {
+                    unprefixed(checker, site, right);
+                }
+            }
+            Condition::InList { path, .. } | Condition::InSelect { path, .. } => {
+                prefixed(checker, site, &prefixes, path);
+            }
+            Condition::Call(call) => arguments(checker, site, &prefixes, call),
+        }
+    }
+}
+
+/// The aliases of a join.
+struct Prefixes<'s>([&'s Source; 2]);
+
+impl Prefixes<'_> {
+    /// Which source a path belongs to.
+    fn of(&self, path: &Path) -> Option<usize> {
+        self.0.iter().position(|source| {
+            source.alias.as_ref().is_some_and(|alias| has_prefix(path, &alias.text))
+        })
+    }
+}
+
+/// Whether the path starts with all words of the alias and goes on.
+fn has_prefix(path: &Path, alias: &str) -> bool {
+    let mut segments = path.segments.iter();
+    let is_prefix = alias
+        .split('.')
+        .all(|word| matches!(segments.next(), Some(Segment::Member { name, .. }) if name == word));
+    is_prefix && segments.next().is_some()
+}
+
+fn prefixed(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
+    if prefixes.of(path).is_none() {
+        unprefixed(checker, site, path);
+    }
+}
+
+fn unprefixed(checker: &mut Checker<'_>, site: Site, path: &Path) {
+    let message = format!("Column {} not prefixed or prefix not found", path_text(path));
+    checker.add(site, codes::UNPREFIXED_COLUMN, path.span, &message);
+}
+
+/// Columns given to a function of a join need a prefix as well.
+fn arguments(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, call: &Call) {
+    for argument in &call.args {
+        let Arg::Path(path) = argument else { continue };
+        if prefixes.of(path).is_some() {
+            continue;
+        }
+        let text = path_text(path);
+        if path.segments.len() == 1 {
+            let message = format!("Arg {text} not prefixed");
+            checker.add(site, codes::UNPREFIXED_ARGUMENT, path.span, &message);
+        } else {
+            let message = format!("Alias of arg {text} not found");
+            checker.add(site, codes::UNKNOWN_ARGUMENT_PREFIX, path.span, &message);
+        }
+    }
+}
+
+/// A path as messages name it: without quotes (`language.md` 2.1).
+fn path_text(path: &Path) -> String {
+    let mut text = String::new();
+    for (index, segment) in path.segments.iter().enumerate() {
+        let written = match segment {
+            Segment::Member { name, .. } if index == 0 => write!(text, "{name}"),
+            Segment::Member { name, is_quoted: true } => write!(text, "[{name}]"),
+            Segment::Member { name, is_quoted: false } => write!(text, ".{name}"),
+            Segment::Descendant(name) => write!(text, "..{name}"),
+            Segment::Index(index) => write!(text, "[{index}]"),
+            Segment::Wildcard => write!(text, "[*]"),
+            Segment::Slice { start, end, step } => {
+                let part = |number: &Option<i64>| number.map_or(String::new(), |n| n.to_string());
+                let step = step.map_or(String::new(), |step| format!(":{step}"));
+                write!(text, "[{}:{}{step}]", part(start), part(end))
+            }
+            Segment::Filter(expression) => write!(text, "[?({expression})]"),
+            Segment::Computed(expression) => write!(text, "[({expression})]"),
+        };
+        written.expect("writing to a String cannot fail");
+    }
+    text
+}
