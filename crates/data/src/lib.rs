@@ -13,6 +13,7 @@ pub mod params;
 pub mod path;
 pub mod projection;
 pub mod scope;
+pub mod template;
 pub mod value;
 
 pub use params::Params;

@@ -81,7 +81,7 @@ mod tests {
         let layers = Layers { own: object(own), defaults: object(defaults) };
         match lookup(&layers, name) {
             Value::Absent => "absent".to_owned(),
-            value => json::to_string(&value),
+            value => json::to_string(&value.into_tree()),
         }
     }
 

@@ -234,3 +234,6 @@ impl PathError {
         Self { reason: reason.into(), text: text.to_owned(), kind: PathErrorKind::Limit }
     }
 }
+
+#[cfg(test)]
+mod tests;

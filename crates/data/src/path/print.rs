@@ -18,12 +18,11 @@ impl fmt::Display for Path {
         if needs_root {
             f.write_str("$")?;
         }
-        let mut is_first = true;
-        let mut is_behind_descent = false;
+        let mut before = None;
         for segment in &self.segments {
             match segment {
-                Segment::Member(name) if is_bare(name) && !is_behind_descent => {
-                    write!(f, "{}{name}", if is_first { "" } else { "." })?;
+                Segment::Member(name) if is_bare(name) && before != Some(&Segment::Descend) => {
+                    write!(f, "{}{name}", if before.is_none() { "" } else { "." })?;
                 }
                 Segment::Descendant(name) if is_bare(name) => write!(f, "..{name}")?,
                 Segment::Descendant(name) => {
@@ -34,10 +33,15 @@ impl fmt::Display for Path {
                 Segment::Descend => f.write_str("..")?,
                 Segment::Root => f.write_str(".$")?,
                 Segment::Union(parts) if parts.is_empty() => {}
-                other => bracket(f, other)?,
+                other => {
+                    // The dot tells a bracket behind the empty name from one at the start.
+                    if matches!(before, Some(Segment::Union(parts)) if parts.is_empty()) {
+                        f.write_str(".")?;
+                    }
+                    bracket(f, other)?;
+                }
             }
-            is_first = false;
-            is_behind_descent = *segment == Segment::Descend;
+            before = Some(segment);
         }
         Ok(())
     }

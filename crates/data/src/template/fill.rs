@@ -1,0 +1,228 @@
+//! Pieces and a scope to a value.
+
+use std::borrow::Cow;
+
+use super::{Piece, Reference, Rest, Root, Template, Token, TokenPath};
+use crate::{
+    Scope, Text, Value,
+    codec::json,
+    path::{Options, Path, PathError, step},
+    scope::EmptyScope,
+};
+
+const FLATTEN: Options = Options { flatten: true };
+
+/// Keep mode: the value of a template in a script.
+pub(super) fn keep(template: &Template, scope: &dyn Scope) -> Result<Value, PathError> {
+    if let [Piece::Token(token)] = &template.pieces[..] {
+        let value = resolve(token, scope)?;
+        return Ok(match value.scalar_text() {
+            Some(text) if !token.is_typed => Value::String(text),
+            _ => value,
+        });
+    }
+    if template.is_literal() {
+        return Ok(Value::String(template.text.clone()));
+    }
+    let mut filled = String::with_capacity(template.text.len());
+    for piece in &template.pieces {
+        match piece {
+            Piece::Literal(text) => filled.push_str(text),
+            Piece::Token(token) => match resolve(token, scope)? {
+                Value::Absent | Value::Null => filled.push_str(&token.written),
+                value => match value.scalar_text() {
+                    Some(text) => filled.push_str(&text),
+                    // Decoded first: the text must not depend on the blanks of an upstream.
+                    None => filled.push_str(&json::to_string(&value.into_tree())),
+                },
+            },
+        }
+    }
+    Ok(Value::string(filled))
+}
+
+/// Drop mode: the text of a table's header.
+pub(super) fn drop(template: &Template, scope: &dyn Scope) -> String {
+    let mut filled = String::with_capacity(template.text.len());
+    for piece in &template.pieces {
+        match piece {
+            Piece::Literal(text) => filled.push_str(text),
+            Piece::Token(token) => {
+                if let Some(text) = walked_text(token, scope) {
+                    filled.push_str(&text);
+                }
+            }
+        }
+    }
+    filled
+}
+
+/// The first prerequisite that is absent or null. Recursion is as deep as tokens are nested.
+pub(super) fn required_missing(
+    pieces: &[Piece],
+    scope: &dyn Scope,
+) -> Result<Option<String>, PathError> {
+    for piece in pieces {
+        let Piece::Token(token) = piece else { continue };
+        if let TokenPath::Dynamic { pieces, .. } = &token.path
+            && let Some(missing) = required_missing(pieces, scope)?
+        {
+            return Ok(Some(missing));
+        }
+        if token.is_required && resolve(token, scope)?.is_nothing() {
+            let path = token.written.trim_start_matches("{^");
+            return Ok(Some(path.strip_suffix('}').unwrap_or(path).to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// The value of a token, with its type.
+fn resolve(token: &Token, scope: &dyn Scope) -> Result<Value, PathError> {
+    match &token.path {
+        TokenPath::Static(reference) => resolve_reference(reference, scope, scope),
+        TokenPath::Dynamic { root, pieces } => {
+            let Some((text, is_harmless)) =
+                path_text(pieces, &mut |token| Ok(resolve(token, scope)?.scalar_text()))?
+            else {
+                return Ok(Value::Absent);
+            };
+            let Some(mut reference) = Reference::parse(text.into()) else {
+                return Ok(Value::Absent);
+            };
+            if let Some(root) = root {
+                reference.root.slot = root.slot;
+            }
+            // A value may hold any text, even an expression. It must not read variables.
+            let variables: &dyn Scope = if is_harmless { scope } else { &EmptyScope };
+            resolve_reference(&reference, scope, variables)
+        }
+    }
+}
+
+/// Puts the text of a path with nested tokens together; `None` if one does not resolve. Also tells
+/// whether the filled-in texts are names and dots only.
+fn path_text(
+    pieces: &[Piece],
+    resolve: &mut dyn FnMut(&Token) -> Result<Option<Text>, PathError>,
+) -> Result<Option<(String, bool)>, PathError> {
+    let mut path = String::new();
+    let mut is_harmless = true;
+    for piece in pieces {
+        match piece {
+            Piece::Literal(text) => path.push_str(text),
+            Piece::Token(token) => {
+                let Some(text) = resolve(token)? else { return Ok(None) };
+                is_harmless &= text
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | ':' | '-' | '.' | ' '));
+                path.push_str(&text);
+            }
+        }
+    }
+    Ok(Some((path, is_harmless)))
+}
+
+/// The procedure (a) to (e) of `language.md` 5.3. `variables` is what expressions can see.
+fn resolve_reference(
+    reference: &Reference,
+    scope: &dyn Scope,
+    variables: &dyn Scope,
+) -> Result<Value, PathError> {
+    let root = root_value(&reference.root, scope);
+    if root.is_absent() {
+        return Ok(Value::Absent);
+    }
+    match &reference.rest {
+        Rest::Nothing => Ok(root),
+        Rest::Broken(error) => Err(error.clone()),
+        Rest::Bracketed(path) => path.select_one(&unwrapped(&root), variables, FLATTEN),
+        Rest::Dotted { names, path, is_walk } => {
+            let walked = walk(&root, names);
+            let is_scalar = !walked.is_nothing() && !walked.is_structure();
+            if is_scalar || (*is_walk && !root.is_array()) {
+                return Ok(walked);
+            }
+            select(path, &unwrapped(&root), variables)
+        }
+    }
+}
+
+fn select(path: &Path, root: &Value, variables: &dyn Scope) -> Result<Value, PathError> {
+    let Some(elements) = root.elements() else {
+        return path.select_one(root, variables, FLATTEN);
+    };
+    elements
+        .iter()
+        .map(|element| path.select_one(element, variables, FLATTEN))
+        .collect::<Result<Vec<_>, _>>()
+        .map(Value::array)
+}
+
+fn root_value(root: &Root, scope: &dyn Scope) -> Value {
+    match root.slot {
+        Some(slot) => scope.slot(slot),
+        None => scope.name(&root.name),
+    }
+}
+
+/// The plain walk: own members, indexes and `length`, whatever the names look like.
+fn walk<'a>(root: &Value, names: impl IntoIterator<Item = &'a Text>) -> Value {
+    let mut value = root.clone();
+    for name in names {
+        value = step::member(&value, name);
+        if value.is_absent() {
+            break;
+        }
+    }
+    value
+}
+
+/// `[[x]]` is taken as `x`.
+fn unwrapped(root: &Value) -> Cow<'_, Value> {
+    if root.is_array() && root.len() == 1 {
+        let only = root.element(0);
+        if only.is_array() && only.len() == 1 {
+            return Cow::Owned(only.element(0));
+        }
+    }
+    Cow::Borrowed(root)
+}
+
+/// The text of a token in drop mode, if it is found and a scalar.
+fn walked_text(token: &Token, scope: &dyn Scope) -> Option<Text> {
+    match &token.path {
+        TokenPath::Static(reference) => {
+            if reference.rest != Rest::Nothing {
+                let flat = scope.name(&reference.text);
+                if !flat.is_nothing() {
+                    return flat.scalar_text();
+                }
+            }
+            let root = root_value(&reference.root, scope);
+            match &reference.rest {
+                Rest::Nothing => root.scalar_text(),
+                Rest::Dotted { names, .. } => walk(&root, names).scalar_text(),
+                Rest::Bracketed(_) | Rest::Broken(_) => None,
+            }
+        }
+        TokenPath::Dynamic { root, pieces } => {
+            let resolve = &mut |token: &Token| Ok(walked_text(token, scope));
+            let (text, _) = path_text(pieces, resolve).ok()??;
+            let flat = scope.name(&text);
+            if !flat.is_nothing() {
+                return flat.scalar_text();
+            }
+            let (name, rest) = text.split_once('.').unwrap_or((&text, ""));
+            let value = match root {
+                Some(root) => root_value(root, scope),
+                None => scope.name(name),
+            };
+            if rest.is_empty() {
+                return value.scalar_text();
+            }
+            let names: Vec<Text> = rest.split('.').map(Text::from).collect();
+            walk(&value, &names).scalar_text()
+        }
+    }
+}
