@@ -10,6 +10,7 @@ pub mod charset;
 pub mod form;
 pub mod json;
 pub mod media_type;
+pub mod xml;
 
 use std::fmt;
 

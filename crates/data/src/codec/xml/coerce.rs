@@ -1,0 +1,270 @@
+//! From XML text to a scalar: the three modes of `connectors.md` 5.6 and `decisions.md` 16.
+//!
+//! In: the trimmed text of an element, or the text of an attribute as it stands. Out: a number, a
+//! boolean or the text. `Safe` promises that nothing is lost: what it makes a number prints as the
+//! same text again.
+
+use crate::{Number, Text, Value};
+
+/// How far text of a document becomes numbers and booleans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Coerce {
+    /// A number only if printing it gives back the same text; `true` and `false` only.
+    #[default]
+    Safe,
+    /// As ql.io 0.8 did: whatever JavaScript reads as a number (blank text is 0), and `true`,
+    /// `yes`, `false`, `no` in any case. Infinite numbers stay text, JSON cannot hold them.
+    Original,
+    /// Never; everything stays text.
+    None,
+}
+
+/// Numbers of up to this many digits survive the way through a 64-bit float unchanged.
+const EXACT_DIGITS: usize = 15;
+/// No number prints longer than this, so longer text need not be tried.
+const PRINTED_BYTES_MAX: usize = 32;
+
+/// The scalar that `text` means.
+pub(super) fn coerce(text: Text, mode: Coerce) -> Value {
+    match mode {
+        Coerce::Safe => safe(text),
+        Coerce::Original => original(text),
+        Coerce::None => Value::String(text),
+    }
+}
+
+/// What JavaScript's `trim` takes off: Unicode white space and the byte order mark, but not U+0085.
+pub(super) fn is_blank(c: char) -> bool {
+    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
+}
+
+/// Takes blanks off both ends.
+pub(super) fn trim(text: &str) -> &str {
+    match text.as_bytes() {
+        // Nearly all text starts and ends with a visible ASCII character.
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
+        _ => text.trim_matches(is_blank),
+    }
+}
+
+fn safe(text: Text) -> Value {
+    match text.as_bytes() {
+        b"true" => Value::Bool(true),
+        b"false" => Value::Bool(false),
+        [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => match safe_number(&text) {
+            Some(number) => Value::Number(number),
+            None => Value::String(text),
+        },
+        _ => Value::String(text),
+    }
+}
+
+fn safe_number(text: &Text) -> Option<Number> {
+    let bytes = text.as_bytes();
+    if bytes.len() > PRINTED_BYTES_MAX {
+        return None;
+    }
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    if digits.len() <= EXACT_DIGITS && digits.iter().all(u8::is_ascii_digit) {
+        let has_canonical_start = digits[0] != b'0' || bytes == b"0";
+        return if has_canonical_start { text.parse().ok().map(Number::Int) } else { None };
+    }
+    if is_exact_fraction(digits) {
+        // Not more than 15 digits, no zeros to lose: it prints as it stands.
+        return Some(Number::Source(text.clone()));
+    }
+    if !bytes.iter().all(|byte| byte.is_ascii_digit() || b"+-.e".contains(byte)) {
+        return None;
+    }
+    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+    let number = Number::Float(value);
+    (number.to_shortest() == text.as_str()).then_some(number)
+}
+
+/// Whether this is `12.34` in the one form that a float of this value prints as.
+fn is_exact_fraction(digits: &[u8]) -> bool {
+    if digits.len() > EXACT_DIGITS + 1 {
+        return false;
+    }
+    let Some(point) = memchr::memchr(b'.', digits) else {
+        return false;
+    };
+    let (whole, fraction) = (&digits[..point], &digits[point + 1..]);
+    let is_canonical_whole = match whole {
+        // `0.0000001` prints with an exponent; five zeros after the point do not.
+        [b'0'] => fraction.iter().take_while(|digit| **digit == b'0').count() <= 5,
+        [b'1'..=b'9', ..] => true,
+        _ => false,
+    };
+    is_canonical_whole
+        && fraction.last().is_some_and(|last| *last != b'0')
+        && whole.iter().chain(fraction).all(u8::is_ascii_digit)
+}
+
+fn original(text: Text) -> Value {
+    let trimmed = trim(&text);
+    match javascript_number(trimmed) {
+        Some(value) if value.is_finite() => Value::Number(whole_or_float(value)),
+        Some(_) => Value::String(text),
+        None if ["true", "yes"].iter().any(|word| text.eq_ignore_ascii_case(word)) => {
+            Value::Bool(true)
+        }
+        None if ["false", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) => {
+            Value::Bool(false)
+        }
+        None => Value::String(text),
+    }
+}
+
+fn whole_or_float(value: f64) -> Number {
+    let number = Number::Float(value);
+    number.as_i64().map_or(number, Number::Int)
+}
+
+/// `Number(text)` of ECMAScript 5 for trimmed text; `None` is not-a-number.
+fn javascript_number(text: &str) -> Option<f64> {
+    if text.is_empty() {
+        return Some(0.0);
+    }
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return hexadecimal(digits);
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned == "Infinity" {
+        return Some(f64::INFINITY);
+    }
+    // Rust reads the same decimal forms, but also `inf` and `nan`.
+    let is_decimal = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    if is_decimal { text.parse().ok() } else { None }
+}
+
+fn hexadecimal(digits: &str) -> Option<f64> {
+    if digits.is_empty() {
+        return None;
+    }
+    let mut value = 0.0;
+    for c in digits.chars() {
+        value = value * 16.0 + f64::from(c.to_digit(16)?);
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(text: &str, mode: Coerce) -> String {
+        match coerce(text.into(), mode) {
+            Value::String(text) => format!("{text:?}"),
+            Value::Bool(value) => value.to_string(),
+            Value::Number(number) => number.to_shortest(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn safe_coercion_loses_nothing() {
+        for text in ["0", "5", "-5", "1.1", "4.6", "-0.5", "0.000001", "123456789012345", "1e+21"] {
+            assert_eq!(told(text, Coerce::Safe), text);
+        }
+        for text in [
+            "007",
+            "1.10",
+            "5.",
+            ".5",
+            "+5",
+            "1e3",
+            "-0",
+            "0x1f",
+            "",
+            "  ",
+            "yes",
+            "NO",
+            "TRUE",
+            "1,000",
+            "2020-01-01",
+            "1.10.0",
+            "NaN",
+            "Infinity",
+            "9007199254740993",
+            "0.0000001",
+            "1e400",
+            "12345678901234567890123",
+            "-",
+            "1 2",
+            "0.1000000000000000055",
+        ] {
+            assert_eq!(told(text, Coerce::Safe), format!("{text:?}"));
+        }
+        assert_eq!(told("true", Coerce::Safe), "true");
+        assert_eq!(told("9007199254740992", Coerce::Safe), "9007199254740992");
+        assert_eq!(told("0.30000000000000004", Coerce::Safe), "0.30000000000000004");
+    }
+
+    #[test]
+    fn original_coercion_reads_what_javascript_reads() {
+        for (text, expected) in [
+            ("5.", "5"),
+            (".5", "0.5"),
+            ("+5", "5"),
+            ("1e3", "1000"),
+            ("0x1f", "31"),
+            ("0X1F", "31"),
+            ("007", "7"),
+            ("1.10", "1.1"),
+            ("-0", "0"),
+            ("9007199254740993", "9007199254740992"),
+            ("", "0"),
+            (" \u{a0}", "0"),
+            (" 5 ", "5"),
+            ("Yes", "true"),
+            ("NO", "false"),
+            ("TRUE", "true"),
+            ("on", "\"on\""),
+            ("1,000", "\"1,000\""),
+            ("1 2", "\"1 2\""),
+            ("NaN", "\"NaN\""),
+            ("null", "\"null\""),
+            ("inf", "\"inf\""),
+            ("-0x1", "\"-0x1\""),
+            ("0x", "\"0x\""),
+            ("0xg", "\"0xg\""),
+            (".", "\".\""),
+            ("1e", "\"1e\""),
+            ("Infinity", "\"Infinity\""),
+            ("1e999", "\"1e999\""),
+            ("++1", "\"++1\""),
+        ] {
+            assert_eq!(told(text, Coerce::Original), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn without_coercion_text_stays() {
+        assert_eq!(told("5", Coerce::None), "\"5\"");
+        assert_eq!(told("true", Coerce::None), "\"true\"");
+    }
+
+    proptest! {
+        #[test]
+        fn what_safe_makes_a_number_prints_as_it_was(text in "-?[0-9]{0,18}(\\.[0-9]{0,18})?(e[+-]?[0-9]{1,3})?") {
+            let value = coerce(text.as_str().into(), Coerce::Safe);
+            let printed = value.scalar_text().unwrap();
+            prop_assert_eq!(printed.as_str(), text.as_str());
+        }
+
+        #[test]
+        fn safe_takes_what_a_float_prints(value in any::<f64>().prop_filter("finite", |v| v.is_finite())) {
+            let text = Number::Float(value).to_shortest();
+            prop_assert!(matches!(coerce(text.into(), Coerce::Safe), Value::Number(_)));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,20}") {
+            coerce(text.as_str().into(), Coerce::Safe);
+            coerce(text.as_str().into(), Coerce::Original);
+        }
+    }
+}

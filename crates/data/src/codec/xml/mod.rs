@@ -1,0 +1,82 @@
+//! XML to values (`connectors.md` 5.6, `decisions.md` 16).
+//!
+//! In: a document, what to keep of it, how far to coerce, and which elements are arrays. Out: an
+//! object with the root element as its only member. Attributes and children are members, repeated
+//! ones an array, text beside other members is `$t`, names keep their prefixes. Runs of text are
+//! taken whole: comments, CDATA borders and references do not split them, children do.
+//!
+//! It promises to check the whole document, also the parts it does not keep, and to answer
+//! everything malformed with `There are errors in your xml file: …` and the offset. Text and names
+//! are slices of the document unless they had references to resolve. It does not resolve
+//! namespaces, expand declared entities, load anything, or write XML. A blank body is an error here;
+//! callers know what it means to them.
+//!
+//! Read on in `scan` (the grammar), `keep` (projection), `build` (the mapping), `coerce`.
+
+mod build;
+mod coerce;
+mod keep;
+mod reference;
+mod scan;
+
+use bytes::Bytes;
+
+pub use self::{coerce::Coerce, keep::ArrayPaths};
+use self::{keep::Keep, scan::Fault};
+use super::{DecodeError, DecodeLimits};
+use crate::{Text, Value, projection::Projection};
+
+const FORMAT: &str = "XML";
+/// Elements nested deeper than this are refused whatever the limits say.
+pub const DEPTH_MAX: usize = 512;
+
+/// How a document is mapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct XmlOptions {
+    /// `using xml coerce`; default `safe`.
+    pub coerce: Coerce,
+    /// `using xml arrays`; default none.
+    pub arrays: ArrayPaths,
+}
+
+/// Decodes what `projection` keeps of an XML document in UTF-8, and checks all of it.
+pub fn decode(
+    bytes: Bytes,
+    projection: &Projection,
+    options: &XmlOptions,
+    limits: &DecodeLimits,
+) -> Result<Value, DecodeError> {
+    let text = Text::from_utf8(bytes).map_err(|error| {
+        failed(Fault { offset: error.valid_up_to(), reason: "text is not UTF-8".to_owned() })
+    })?;
+    decode_text(&text, projection, options, limits)
+}
+
+/// Like [`decode`], for a body that is text already.
+pub fn decode_text(
+    text: &Text,
+    projection: &Projection,
+    options: &XmlOptions,
+    limits: &DecodeLimits,
+) -> Result<Value, DecodeError> {
+    if text.len() > limits.decoded_bytes_max {
+        return Err(failed(Fault {
+            offset: limits.decoded_bytes_max,
+            reason: format!("document larger than {} bytes", limits.decoded_bytes_max),
+        }));
+    }
+    let depth_max = limits.depth_max.min(DEPTH_MAX);
+    let scanner = scan::Scanner::new(text, depth_max).map_err(failed)?;
+    build::Builder::new(text, Keep::new(projection), options, limits).build(scanner).map_err(failed)
+}
+
+fn failed(fault: Fault) -> DecodeError {
+    DecodeError {
+        format: FORMAT,
+        offset: fault.offset,
+        reason: format!("There are errors in your xml file: {}", fault.reason),
+    }
+}
+
+#[cfg(test)]
+mod tests;

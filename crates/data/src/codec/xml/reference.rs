@@ -1,0 +1,128 @@
+//! Entity and character references, line ends, and attribute blanks (XML 1.0, 2.11, 3.3.3, 4.6).
+
+use std::borrow::Cow;
+
+/// References longer than this are none: `&#x0010FFFF;` has twelve bytes.
+const REFERENCE_BYTES_MAX: usize = 24;
+
+/// The character that the reference at the start of `text` stands for, and its length in bytes.
+pub(super) fn read(text: &str) -> Result<(char, usize), String> {
+    let window = &text.as_bytes()[..text.len().min(REFERENCE_BYTES_MAX)];
+    let Some(end) = memchr::memchr(b';', window) else {
+        return Err("`&` without a reference".to_owned());
+    };
+    let name = &text[1..end];
+    let character = match name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => name.strip_prefix('#').and_then(numbered),
+    };
+    match character {
+        Some(character) => Ok((character, end + 1)),
+        None if name.starts_with('#') => Err(format!("invalid character reference `&{name};`")),
+        None if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '&') => {
+            Err("`&` without a reference".to_owned())
+        }
+        None => Err(format!("undefined entity `{name}`")),
+    }
+}
+
+fn numbered(digits: &str) -> Option<char> {
+    let (digits, radix) = match digits.strip_prefix('x') {
+        Some(digits) => (digits, 16),
+        None => (digits, 10),
+    };
+    // `from_str_radix` would take a sign.
+    if !digits.starts_with(|c: char| c.is_digit(radix)) {
+        return None;
+    }
+    let character = char::from_u32(u32::from_str_radix(digits, radix).ok()?)?;
+    let is_allowed = match character {
+        '\t' | '\n' | '\r' => true,
+        c => c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'),
+    };
+    is_allowed.then_some(character)
+}
+
+/// Character data with its references resolved and its line ends made LF.
+pub(super) fn resolve_text(text: &str) -> Cow<'_, str> {
+    resolve(text, false)
+}
+
+/// An attribute with its references resolved and its line ends and tabulators made blanks.
+pub(super) fn resolve_attribute(text: &str) -> Cow<'_, str> {
+    resolve(text, true)
+}
+
+/// The inside of a CDATA section with its line ends made LF; it has no references.
+pub(super) fn resolve_line_ends(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// References have been checked before; one that is none stays as it is.
+fn resolve(text: &str, is_attribute: bool) -> Cow<'_, str> {
+    let is_special = |c: char| c == '&' || c == '\r' || (is_attribute && (c == '\n' || c == '\t'));
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(is_special) {
+        out.reserve(rest.len());
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (character, length) = if rest.starts_with('&') {
+            read(rest).unwrap_or(('&', 1))
+        } else {
+            let length = if rest.starts_with("\r\n") { 2 } else { 1 };
+            (if is_attribute { ' ' } else { '\n' }, length)
+        };
+        out.push(character);
+        rest = &rest[length..];
+    }
+    if rest.len() == text.len() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_become_characters() {
+        assert_eq!(resolve_text("a &amp; b&lt;&gt;&quot;&apos;"), "a & b<>\"'");
+        assert_eq!(resolve_text("1&#50;3 &#x1F600;&#xd;"), "123 \u{1f600}\r");
+        assert!(matches!(resolve_text("plain"), Cow::Borrowed("plain")));
+    }
+
+    #[test]
+    fn line_ends_are_one_character() {
+        assert_eq!(resolve_text("a\r\nb\rc\n"), "a\nb\nc\n");
+        assert_eq!(resolve_attribute("a\r\nb\tc\nd&#10;"), "a b c d\n");
+        assert_eq!(resolve_line_ends("a\r\nb&amp;\r"), "a\nb&amp;\n");
+    }
+
+    #[test]
+    fn references_to_nothing_are_told_apart() {
+        for (text, reason) in [
+            ("& b;", "`&` without a reference"),
+            ("&;", "`&` without a reference"),
+            ("&amp", "`&` without a reference"),
+            ("&nbsp;", "undefined entity `nbsp`"),
+            ("&#0;", "invalid character reference `&#0;`"),
+            ("&#xD800;", "invalid character reference `&#xD800;`"),
+            ("&#+5;", "invalid character reference `&#+5;`"),
+            ("&#x110000;", "invalid character reference `&#x110000;`"),
+            ("&#;", "invalid character reference `&#;`"),
+        ] {
+            assert_eq!(read(text).unwrap_err(), reason, "{text}");
+        }
+    }
+}
