@@ -7,10 +7,15 @@
 //! adds those to the error.
 
 pub mod charset;
+pub mod csv;
 pub mod form;
 pub mod json;
 pub mod media_type;
+pub mod msgpack;
 pub mod xml;
+
+mod single;
+mod timestamp;
 
 use std::fmt;
 
