@@ -4,12 +4,17 @@
 //! numbers and untouched structures are slices of the answer they came from, so keeping a field
 //! costs a reference and writing it costs a copy of its bytes (ADR 0002).
 //!
-//! Read on in [`text`], [`number`], [`object`], then `codec::json` for how raw slices are made.
+//! Read on in [`Text`], [`Number`], [`Object`], then [`codec::json`](crate::codec::json) for how
+//! raw slices are made, and [`loose`] for what `=` means in a script.
 
 mod access;
+mod equality;
 mod number;
 mod object;
 mod text;
+
+pub mod loose;
+pub mod strict;
 
 use std::sync::Arc;
 

@@ -77,7 +77,9 @@ impl Object {
     }
 
     /// The members in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Text, &Value)> + ExactSizeIterator {
+    pub fn iter(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&Text, &Value)> + ExactSizeIterator + Clone {
         self.members.iter().map(|(name, value)| (name, value))
     }
 

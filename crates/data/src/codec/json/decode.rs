@@ -140,23 +140,17 @@ impl Decoder<'_> {
         projection: &'p Projection,
         depth: usize,
     ) -> Result<Option<(Text, &'p Projection)>, Fault> {
-        loop {
-            let name = self.scanner.name()?;
-            if name.has_escapes {
-                let name = self.string(name);
-                if let Some(inner) = projection.member(name.as_bytes()) {
-                    return Ok(Some((name, inner)));
-                }
-            } else if let Some(inner) =
-                projection.member(&self.text.as_bytes()[name.start..name.end])
-            {
-                return Ok(Some((self.text.slice(name.start, name.end), inner)));
+        let text = self.text;
+        self.scanner.wanted_member(depth, |span| {
+            if span.has_escapes {
+                let name = string(text, span);
+                let inner = projection.member(name.as_bytes())?;
+                Some((name, inner))
+            } else {
+                let inner = projection.member(&text.as_bytes()[span.start..span.end])?;
+                Some((text.slice(span.start, span.end), inner))
             }
-            self.scanner.value(depth + 1)?;
-            if !self.has_next(b'}', COMMA_OR_BRACE)? {
-                return Ok(None);
-            }
-        }
+        })
     }
 
     /// Behind an element or member: whether another one follows; else the structure is closed.
@@ -190,10 +184,6 @@ impl Decoder<'_> {
 
     fn scalar(&mut self) -> Result<Value, Fault> {
         scalar(self.text, &mut self.scanner)
-    }
-
-    fn string(&self, span: Span) -> Text {
-        string(self.text, span)
     }
 }
 

@@ -68,7 +68,7 @@ fn decode_text(
     let mark = if text.as_bytes().starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     let document = if mark > 0 { text.slice(mark, text.len()) } else { text };
     decode::document(&document, projection, limits, Whole::Raw)
-        .map_err(|fault| explain(&document, fault, mark))
+        .map_err(|fault| explain(&document, &fault, mark))
 }
 
 /// A raw slice decoded all the way down. `None` if it is not JSON after all.
@@ -83,10 +83,10 @@ pub(crate) fn tree(raw: &Text) -> Option<Value> {
 }
 
 /// The error for a person: what was expected and what is there.
-fn explain(text: &Text, fault: Fault, mark: usize) -> DecodeError {
-    let reason = match fault.problem {
+fn explain(text: &Text, fault: &Fault, mark: usize) -> DecodeError {
+    let reason = match fault.problem() {
         Problem::Expected(what) => {
-            match text.get(fault.at..).and_then(|rest| rest.chars().next()) {
+            match text.get(fault.at()..).and_then(|rest| rest.chars().next()) {
                 Some(found) => format!("expected {what}, found `{}`", found.escape_debug()),
                 None if text.trim().is_empty() => "the body is empty".to_owned(),
                 None => format!("expected {what}, but the text ends"),
@@ -98,5 +98,5 @@ fn explain(text: &Text, fault: Fault, mark: usize) -> DecodeError {
         Problem::TooDeep(max) => format!("nested deeper than {max} levels"),
         Problem::TooMany(max) => format!("more than {max} elements and members"),
     };
-    DecodeError { format: FORMAT, offset: fault.at + mark, reason }
+    DecodeError { format: FORMAT, offset: fault.at() + mark, reason }
 }

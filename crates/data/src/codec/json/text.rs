@@ -8,31 +8,31 @@ use super::scan::special_byte;
 /// The text that the content of a JSON string stands for.
 pub(super) fn unescape(content: &str) -> String {
     let mut text = String::with_capacity(content.len());
-    let mut rest = content;
-    while let Some((plain, escape)) = rest.split_once('\\') {
-        text.push_str(plain);
-        let mut after = escape.chars();
-        let character = match after.next() {
-            Some('b') => '\u{8}',
-            Some('f') => '\u{c}',
-            Some('n') => '\n',
-            Some('r') => '\r',
-            Some('t') => '\t',
-            Some('u') => {
-                let (character, behind) = unicode_escape(after.as_str());
+    let mut start = 0;
+    loop {
+        // In content that was accepted, only a backslash is special.
+        let at = special_byte(content.as_bytes(), start);
+        text.push_str(content.get(start..at).unwrap_or_default());
+        let character = match content.as_bytes().get(at + 1) {
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                let escapes = content.get(at + 2..).unwrap_or_default();
+                let (character, behind) = unicode_escape(escapes);
                 text.push(character);
-                rest = behind;
+                start = content.len() - behind.len();
                 continue;
             }
             // A quote, a slash or a backslash.
-            Some(itself) => itself,
-            None => break,
+            Some(itself) => char::from(*itself),
+            None => return text,
         };
         text.push(character);
-        rest = after.as_str();
+        start = at + 2;
     }
-    text.push_str(rest);
-    text
 }
 
 /// The character of a `\u` escape, given the text behind the `u`, and what follows.

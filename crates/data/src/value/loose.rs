@@ -1,0 +1,286 @@
+//! Loose equality, `==` of filters and joins (`language.md` 5.1), and its normal form for hashing.
+//!
+//! In: two values, or one to look up by. [`loosely_equals`] follows the table of the specification;
+//! [`LooseKey`] puts values that may be equal under one key, so that a join needs one table instead
+//! of all pairs (`decisions.md` 17). Loose equality is not transitive (`"1"` and `"1.0"` both equal
+//! the number 1, not each other), hence equal keys still have to be compared.
+
+use std::borrow::Cow;
+
+use super::{Text, Value, strict::Exact};
+
+/// What an object becomes where text is needed.
+const OBJECT_TEXT: &str = "[object Object]";
+
+/// Whether `a == b`.
+pub fn loosely_equals(a: &Value, b: &Value) -> bool {
+    if a.is_nothing() || b.is_nothing() {
+        return a.is_nothing() && b.is_nothing();
+    }
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => a == b,
+        _ if a.is_structure() && b.is_structure() => false,
+        _ => match (Primitive::of(a), Primitive::of(b)) {
+            (Primitive::Text(a), Primitive::Text(b)) => a == b,
+            (Primitive::Number(a), Primitive::Number(b)) => a == b,
+            (Primitive::Number(number), Primitive::Text(text))
+            | (Primitive::Text(text), Primitive::Number(number)) => {
+                number_of_text(&text) == Some(number)
+            }
+        },
+    }
+}
+
+/// The normal form of a value under loose equality: loosely equal values have equal keys.
+///
+/// Values with equal keys need not be equal; check with [`loosely_equals`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LooseKey(Key);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Nothing,
+    Number(Exact),
+    Text(Text),
+}
+
+impl LooseKey {
+    /// The key of `value`.
+    pub fn of(value: &Value) -> Self {
+        if value.is_nothing() {
+            return Self(Key::Nothing);
+        }
+        Self(match Primitive::of(value) {
+            Primitive::Number(number) => Key::Number(number),
+            Primitive::Text(text) => match number_of_text(&text) {
+                Some(number) => Key::Number(number),
+                None => Key::Text(text),
+            },
+        })
+    }
+}
+
+/// A value after the conversions that do not depend on the other side.
+enum Primitive {
+    Number(Exact),
+    Text(Text),
+}
+
+impl Primitive {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Bool(value) => Self::Number(Exact::Whole(i64::from(*value))),
+            Value::Number(number) => Self::Number(number.exact()),
+            other => Self::Text(text_of(other)),
+        }
+    }
+}
+
+/// The text of a value as JavaScript's `String` gives it: elements joined by `,` (nothing for null
+/// and absent), `[object Object]`; null and absent themselves are `null` and `undefined`.
+pub fn text_of(value: &Value) -> Text {
+    match value {
+        Value::Absent => Text::from_static("undefined"),
+        Value::Null => Text::from_static("null"),
+        Value::Array(_) | Value::Raw(_) if value.is_array() => joined(value).into(),
+        Value::Array(_) | Value::Object(_) | Value::Raw(_) => Text::from_static(OBJECT_TEXT),
+        scalar => scalar.scalar_text().unwrap_or_default(),
+    }
+}
+
+/// The elements of an array joined by `,`, arrays in it likewise, whatever the depth.
+fn joined(array: &Value) -> String {
+    let mut text = String::new();
+    let mut open = vec![(elements(array), 0)];
+    while let Some((array, at)) = open.last_mut() {
+        let Some(element) = array.get(*at) else {
+            open.pop();
+            continue;
+        };
+        if *at > 0 {
+            text.push(',');
+        }
+        *at += 1;
+        if element.is_array() {
+            let inner = element.clone();
+            open.push((elements(&inner), 0));
+        } else if !element.is_nothing() {
+            text.push_str(&text_of(element));
+        }
+    }
+    text
+}
+
+/// The elements as a value of their own (shared, not copied, unless raw).
+fn elements(array: &Value) -> std::sync::Arc<Vec<Value>> {
+    match array.open() {
+        Cow::Borrowed(Value::Array(elements)) => elements.clone(),
+        Cow::Owned(Value::Array(elements)) => elements,
+        _ => std::sync::Arc::default(),
+    }
+}
+
+/// The number that a text stands for in a comparison with a number: trimmed; empty is 0; decimal
+/// with fraction and exponent, `Infinity`, or hexadecimal `0x…`. `None` for all other text.
+fn number_of_text(text: &str) -> Option<Exact> {
+    let text = text.trim_matches(is_javascript_blank);
+    if text.is_empty() {
+        return Some(Exact::Whole(0));
+    }
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return hexadecimal(digits);
+    }
+    match text {
+        "Infinity" | "+Infinity" => Some(Exact::of_float(f64::INFINITY)),
+        "-Infinity" => Some(Exact::of_float(f64::NEG_INFINITY)),
+        // Rust reads the same decimals as JavaScript, and in addition some words.
+        _ if text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) =>
+        {
+            Exact::of_decimal(text)
+        }
+        _ => None,
+    }
+}
+
+fn hexadecimal(digits: &str) -> Option<Exact> {
+    // 30 digits are 120 bits, far more than a float keeps; what follows only matters for rounding.
+    const KEPT: usize = 30;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() {
+        return Some(Exact::Whole(0));
+    }
+    let (kept, rest) = digits.split_at_checked(KEPT).unwrap_or((digits, ""));
+    let mut head = u128::from_str_radix(kept, 16).ok()?;
+    if let Ok(whole) = i64::try_from(head)
+        && rest.is_empty()
+    {
+        return Some(Exact::Whole(whole));
+    }
+    head |= u128::from(rest.bytes().any(|digit| digit != b'0'));
+    let exponent = i32::try_from(rest.len()).unwrap_or(i32::MAX).saturating_mul(4);
+    #[expect(clippy::cast_precision_loss, reason = "JavaScript rounds here, too")]
+    let value = head as f64 * 2.0_f64.powi(exponent);
+    Some(Exact::of_float(value))
+}
+
+/// White space and line ends as ECMA-262 trims them; unlike Unicode's property this has the byte
+/// order mark and lacks U+0085.
+fn is_javascript_blank(character: char) -> bool {
+    character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::json;
+
+    fn value(text: &str) -> Value {
+        if text == "absent" { Value::Absent } else { json::parse_str(text).unwrap() }
+    }
+
+    fn are_equal(a: &str, b: &str) -> bool {
+        let (a, b) = (value(a), value(b));
+        let answers = [
+            loosely_equals(&a, &b),
+            loosely_equals(&b, &a),
+            loosely_equals(&a.into_tree(), &b),
+            loosely_equals(&a, &b.into_tree()),
+        ];
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{a:?} {b:?}");
+        if answers[0] {
+            assert_eq!(LooseKey::of(&a), LooseKey::of(&b), "{a:?} {b:?}");
+        }
+        answers[0]
+    }
+
+    #[test]
+    fn the_table_of_loose_equality_holds() {
+        for (a, b) in [
+            ("null", "absent"),
+            ("null", "null"),
+            ("1", "1.0"),
+            ("1", "\"1\""),
+            ("1", "\" 1.0\\n\""),
+            ("100", "\"1e2\""),
+            ("0.5", "\".5\""),
+            ("5", "\"5.\""),
+            ("5", "\"+5\""),
+            ("255", "\"0xFf\""),
+            ("0", "\"\""),
+            ("0", "\"\\ufeff\\u00a0\\u2028 \""),
+            ("0", "-0"),
+            ("true", "1"),
+            ("true", "\"1\""),
+            ("false", "\"\""),
+            ("false", "\" 0 \""),
+            ("false", "[]"),
+            ("false", "[[]]"),
+            ("false", "[null]"),
+            ("1", "[1]"),
+            ("1", "[[\"1\"]]"),
+            ("\"1,2\"", "[1,2]"),
+            ("\"1,2,,3,true\"", "[1,[2,[null,3]],true]"),
+            ("\"[object Object]\"", "{\"a\":1}"),
+            ("\"[object Object],x\"", "[{},\"x\"]"),
+            ("\"1.5\"", "[1.50]"),
+            ("1e400", "\"Infinity\""),
+            ("9007199254740993", "\"9007199254740993\""),
+            ("1e18", "1000000000000000000"),
+        ] {
+            assert!(are_equal(a, b), "{a} == {b}");
+        }
+        for (a, b) in [
+            ("null", "0"),
+            ("null", "\"\""),
+            ("null", "false"),
+            ("null", "[]"),
+            ("absent", "[null]"),
+            ("\"1\"", "\"1.0\""),
+            ("\"a\"", "\"A\""),
+            ("1", "\"1 2\""),
+            ("1", "\"one\""),
+            ("1", "\"1_0\""),
+            ("16", "\"-0x10\""),
+            ("3", "\"0b11\""),
+            ("0", "\".\""),
+            ("0", "\"e\""),
+            ("0", "\"0x\""),
+            ("0", "\"nan\""),
+            ("1e400", "\"inf\""),
+            ("0", "\"\\u0085\""),
+            ("true", "\"true\""),
+            ("true", "2"),
+            ("[1]", "[1]"),
+            ("{}", "{}"),
+            ("[]", "{}"),
+            ("1", "[1,2]"),
+            ("9007199254740993", "\"9007199254740992\""),
+            ("9007199254740993", "9007199254740992"),
+            ("1.7976931348623157e308", "\"Infinity\""),
+        ] {
+            assert!(!are_equal(a, b), "{a} != {b}");
+        }
+    }
+
+    #[test]
+    fn long_hexadecimal_text_rounds_as_javascript_rounds() {
+        let huge = format!("\"0x{}\"", "f".repeat(40));
+        assert!(are_equal(&huge, "1461501637330902918203684832716283019655932542976"));
+        assert!(are_equal("9223372036854775807", "\"0x7fffffffffffffff\""));
+        assert!(are_equal(&format!("\"0x1{}\"", "0".repeat(300)), "1e999"));
+    }
+
+    #[test]
+    fn arrays_of_any_depth_have_a_text() {
+        let mut deep = Value::int(7);
+        for _ in 0..2_000 {
+            deep = Value::array(vec![deep]);
+        }
+        assert!(loosely_equals(&deep, &Value::int(7)));
+    }
+}
