@@ -9,11 +9,14 @@
 //! requests; it is pure, does no I/O and bounds its recursion everywhere.
 
 pub mod codec;
+pub mod mutable_uri;
 pub mod params;
 pub mod path;
+pub mod percent;
 pub mod projection;
 pub mod scope;
 pub mod template;
+pub mod uri_template;
 pub mod value;
 
 pub use params::Params;

@@ -1,0 +1,37 @@
+//! Settings filled into table texts when they are loaded (`connectors.md` 1.7).
+
+use super::NESTING_MAX;
+
+/// Replaces `{config.x.y}` by raw text, innermost braces first.
+pub(super) fn substitute(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> String {
+    // One buffer per open brace; the content of closed braces moves to the buffer outside.
+    let mut open = vec![String::new()];
+    for character in text.chars() {
+        match character {
+            '`' => return text.to_owned(),
+            '{' if open.len() > NESTING_MAX => return text.to_owned(),
+            '{' => open.push(String::new()),
+            '}' => {
+                let content = open.pop().unwrap_or_default();
+                let Some(outer) = open.last_mut() else { return text.to_owned() };
+                match content.strip_prefix("config.").and_then(lookup) {
+                    Some(value) => outer.push_str(&value),
+                    None => {
+                        outer.push('{');
+                        outer.push_str(&content);
+                        outer.push('}');
+                    }
+                }
+            }
+            other => {
+                if let Some(innermost) = open.last_mut() {
+                    innermost.push(other);
+                }
+            }
+        }
+    }
+    match &mut open[..] {
+        [whole] => std::mem::take(whole),
+        _ => text.to_owned(),
+    }
+}

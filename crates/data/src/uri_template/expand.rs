@@ -1,0 +1,217 @@
+//! Pieces and parameters to text: the formatting table of `connectors.md` 2.3.
+
+use super::{EXPANDED_BYTES_MAX, Encoding, ExpandError, Name, Piece, Token};
+use crate::{Params, Text, Value, params::lookup, percent};
+
+/// How deep an element that is itself an array may be nested.
+const ELEMENT_DEPTH_MAX: usize = 16;
+
+/// The URIs, joined as the pieces are.
+pub(super) fn uris(
+    pieces: &[Piece],
+    params: &dyn Params,
+    uris_max: usize,
+) -> Result<Vec<String>, ExpandError> {
+    let mut texts = Texts { texts: vec![String::new()], is_forked: false, bytes: 0 };
+    for piece in pieces {
+        match piece {
+            Piece::Literal(text) => texts.append(text)?,
+            Piece::Token(token) => match outcome(token, params, &|| texts.processed())? {
+                Outcome::Nothing => {}
+                Outcome::Text(text) => texts.append(&text)?,
+                Outcome::Fork(_) if texts.is_forked => return Err(ExpandError::MultipleForks),
+                Outcome::Fork(forks) if forks.len() > uris_max => {
+                    return Err(ExpandError::TooMany { asked: forks.len(), limit: uris_max });
+                }
+                Outcome::Fork(forks) => texts.fork(&forks)?,
+                Outcome::NoUri => texts.texts.clear(),
+            },
+        }
+    }
+    match texts.texts.len() {
+        asked if asked > uris_max => Err(ExpandError::TooMany { asked, limit: uris_max }),
+        _ => Ok(texts.texts),
+    }
+}
+
+/// The text of a body, which cannot fork.
+pub(super) fn form(pieces: &[Piece], params: &dyn Params) -> Result<String, ExpandError> {
+    let mut body = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Literal(text) => body.push_str(text),
+            Piece::Token(token) => match outcome(token, params, &|| body.clone())? {
+                Outcome::Nothing | Outcome::NoUri => {}
+                Outcome::Text(text) => body.push_str(&text),
+                Outcome::Fork(_) => {
+                    return Err(ExpandError::SeveralInBody { name: token.info.name.clone() });
+                }
+            },
+        }
+        if body.len() > EXPANDED_BYTES_MAX {
+            return Err(ExpandError::TooLong { limit: EXPANDED_BYTES_MAX });
+        }
+    }
+    Ok(body)
+}
+
+/// The growing result: one text, after a fork several.
+struct Texts {
+    texts: Vec<String>,
+    is_forked: bool,
+    bytes: usize,
+}
+
+impl Texts {
+    fn append(&mut self, text: &str) -> Result<(), ExpandError> {
+        self.count(text.len().saturating_mul(self.texts.len()))?;
+        for growing in &mut self.texts {
+            growing.push_str(text);
+        }
+        Ok(())
+    }
+
+    fn fork(&mut self, forks: &[String]) -> Result<(), ExpandError> {
+        self.is_forked = true;
+        // An empty list before it has decided that there is nothing to ask for.
+        let Some(start) = self.texts.pop() else { return Ok(()) };
+        self.count(start.len().saturating_mul(forks.len()))?;
+        self.count(forks.iter().map(String::len).sum())?;
+        self.texts = forks.iter().map(|fork| format!("{start}{fork}")).collect();
+        Ok(())
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<(), ExpandError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > EXPANDED_BYTES_MAX {
+            return Err(ExpandError::TooLong { limit: EXPANDED_BYTES_MAX });
+        }
+        Ok(())
+    }
+
+    fn processed(&self) -> String {
+        self.texts.join(",")
+    }
+}
+
+/// What a token contributes; texts are encoded.
+enum Outcome {
+    Nothing,
+    Text(String),
+    Fork(Vec<String>),
+    NoUri,
+}
+
+fn outcome(
+    token: &Token,
+    params: &dyn Params,
+    processed: &dyn Fn() -> String,
+) -> Result<Outcome, ExpandError> {
+    let (name, value) = match &token.name {
+        Name::Plain => (None, lookup(params, &token.info.name)),
+        Name::Nested(pieces) => match composed(pieces, params, processed)? {
+            Some(name) => {
+                let value = lookup(params, &name);
+                (Some(name), value)
+            }
+            None => (None, Value::Absent),
+        },
+    };
+    let name = name.as_deref().unwrap_or(&token.info.name);
+    let missing = || ExpandError::Missing { name: name.to_owned(), processed: processed() };
+    let is_required = token.info.is_required;
+    let Some(elements) = value.elements() else {
+        let text = element_text(&value, name, 0)?;
+        return match (value.is_nothing(), text.is_empty()) {
+            (_, true) if is_required => Err(missing()),
+            (true, _) => Ok(Outcome::Nothing),
+            (false, _) => Ok(Outcome::Text(encoded(token, &text))),
+        };
+    };
+    let mut texts = elements
+        .iter()
+        .filter(|element| !element.is_absent())
+        .map(|element| element_text(element, name, 0))
+        .collect::<Result<Vec<_>, _>>()?;
+    let is_multi = token.info.is_multi;
+    let max = if token.info.max == 0 { usize::MAX } else { token.info.max };
+    match texts.len() {
+        0 if is_required => Err(missing()),
+        0 if is_multi => Ok(Outcome::Nothing),
+        0 => Ok(Outcome::NoUri),
+        _ if is_required && !is_multi && texts.iter().any(|text| text.is_empty()) => Err(missing()),
+        1 if is_required && texts[0].is_empty() => Err(missing()),
+        1 => Ok(Outcome::Text(encoded(token, &texts[0]))),
+        _ if !is_multi => Ok(Outcome::Fork(texts.iter().map(|t| encoded(token, t)).collect())),
+        count if count <= max => Ok(Outcome::Text(encoded(token, &texts.join(",")))),
+        _ => {
+            // JavaScript sorts by UTF-16 code units.
+            texts.sort_by(|left, right| left.encode_utf16().cmp(right.encode_utf16()));
+            texts.dedup();
+            let mut batches: Vec<String> =
+                texts.chunks(max).map(|batch| encoded(token, &batch.join(","))).collect();
+            Ok(match batches.len() {
+                1 => Outcome::Text(batches.swap_remove(0)),
+                _ => Outcome::Fork(batches),
+            })
+        }
+    }
+}
+
+/// The name that nested tokens make; `None` if one of them is missing. Recursion is as deep as
+/// tokens are nested.
+fn composed(
+    pieces: &[Piece],
+    params: &dyn Params,
+    processed: &dyn Fn() -> String,
+) -> Result<Option<String>, ExpandError> {
+    let mut name = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Literal(text) => name.push_str(text),
+            Piece::Token(token) => {
+                let plain = Token { encoding: Encoding::Raw, ..Token::clone(token) };
+                match outcome(&plain, params, processed)? {
+                    Outcome::Text(text) => name.push_str(&text),
+                    // A name is one name: a list cannot choose several members.
+                    Outcome::Fork(_) | Outcome::Nothing | Outcome::NoUri => return Ok(None),
+                }
+            }
+        }
+    }
+    Ok(Some(name))
+}
+
+/// The text of a value or element: arrays inside arrays are joined, nothing is empty.
+fn element_text(value: &Value, name: &str, depth: usize) -> Result<Text, ExpandError> {
+    if value.is_nothing() {
+        return Ok(Text::default());
+    }
+    if let Some(text) = value.scalar_text() {
+        return Ok(text);
+    }
+    match value.elements() {
+        Some(elements) if depth < ELEMENT_DEPTH_MAX => Ok(elements
+            .iter()
+            .map(|element| element_text(element, name, depth + 1))
+            .collect::<Result<Vec<_>, _>>()?
+            .join(",")
+            .into()),
+        _ => Err(ExpandError::ObjectParam { name: name.to_owned() }),
+    }
+}
+
+fn encoded(token: &Token, text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    match token.encoding {
+        Encoding::Raw => encoded.push_str(text),
+        Encoding::Component => percent::encode_component(text, &mut encoded),
+        Encoding::PathComponent => {
+            percent::encode_component(text, &mut encoded);
+            if encoded.contains('\'') {
+                encoded = encoded.replace('\'', "%27");
+            }
+        }
+    }
+    encoded
+}

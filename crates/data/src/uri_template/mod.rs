@@ -1,0 +1,246 @@
+//! URI templates of tables: `http://h/boats/{^id}?tag={20|tag}` (`connectors.md` 2.3).
+//!
+//! In: the template text, when a table is loaded; then [`Params`], once per statement. Out: the
+//! URIs to request, none, one or several, normalised. The same language without URI rules writes
+//! form bodies (`connectors.md` 2.6).
+//!
+//! What never changes between requests is normalised when the template is parsed: in a *direct*
+//! template only the values are encoded per request. Templates whose tokens could change the shape
+//! of the URI (raw tokens, tokens in the host or in a name of the query) are put together as
+//! written and normalised as a whole. Both ways give the same URIs.
+
+mod config;
+mod direct;
+mod expand;
+mod parse;
+
+use std::fmt;
+
+use crate::{Params, mutable_uri};
+
+/// The deepest nesting of tokens in names.
+pub const NESTING_MAX: usize = 16;
+
+/// The most URIs of one expansion when the caller sets no limit of its own.
+pub const URIS_MAX: usize = 10_000;
+
+/// The most bytes that all URIs of one expansion take together.
+pub const EXPANDED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// A parsed URI template.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UriTemplate {
+    text: String,
+    pieces: Vec<Piece>,
+    /// The same with normalised literals, if tokens can't change the shape of the URI.
+    direct: Option<Vec<Piece>>,
+    tokens: Vec<UriToken>,
+}
+
+/// What a template says about one of its tokens; the source of `describe`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an operator of its own")]
+pub struct UriToken {
+    /// The name as written, nested tokens included.
+    pub name: String,
+    /// `^`: a missing value is an error.
+    pub is_required: bool,
+    /// `#`: answers are merged as blocks.
+    pub is_block: bool,
+    /// A backtick: the value is inserted without encoding.
+    pub is_raw: bool,
+    /// `|`: several values go into one request.
+    pub is_multi: bool,
+    /// `n|`: the most values of one request; 0 is no limit.
+    pub max: usize,
+    /// It stands inside the name of another token, which comes before it in the list.
+    pub is_nested: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    Literal(String),
+    Token(Box<Token>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Token {
+    info: UriToken,
+    name: Name,
+    encoding: Encoding,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Name {
+    Plain,
+    Nested(Vec<Piece>),
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Encoding {
+    Component,
+    /// In a path that is not normalised again, where a single quote is encoded too.
+    PathComponent,
+    Raw,
+}
+
+/// Why a template could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateError {
+    /// What is the matter.
+    pub reason: String,
+    /// Where, in bytes from the start of the template.
+    pub offset: usize,
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at offset {}", self.reason, self.offset)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+/// Why a template could not be expanded. The first three display as the literal messages of
+/// `connectors.md` 2.3.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExpandError {
+    /// A required token has no value, or an empty one.
+    Missing {
+        /// The name of the token.
+        name: String,
+        /// The text before it, as far as it is expanded.
+        processed: String,
+    },
+    /// More than one token asks for several requests.
+    MultipleForks,
+    /// The value is an object.
+    ObjectParam {
+        /// The name of the token.
+        name: String,
+    },
+    /// A token of a body, which is only one, has several values.
+    SeveralInBody {
+        /// The name of the token.
+        name: String,
+    },
+    /// More URIs than allowed.
+    TooMany {
+        /// How many there would be.
+        asked: usize,
+        /// How many may be.
+        limit: usize,
+    },
+    /// The URIs together are longer than [`EXPANDED_BYTES_MAX`].
+    TooLong {
+        /// How many bytes they may have.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for ExpandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { name, processed } => {
+                write!(f, "Token {name} not specified. Processed {processed}")
+            }
+            Self::MultipleForks => f.write_str(
+                "Template can not have multiple single-valued params with multiple values",
+            ),
+            Self::ObjectParam { name } => write!(f, "Param {name} is an object"),
+            Self::SeveralInBody { name } => {
+                write!(
+                    f,
+                    "param `{name}` has several values, but a body takes one; use `{{|{name}}}`"
+                )
+            }
+            Self::TooMany { asked, limit } => {
+                write!(f, "the statement asks for {asked} requests, more than the limit of {limit}")
+            }
+            Self::TooLong { limit } => {
+                write!(f, "the uris of the statement take more than the limit of {limit} bytes")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ExpandError {}
+
+impl UriTemplate {
+    /// Reads a template.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        let pieces = parse::pieces(text)?;
+        let direct = direct::compile(&pieces);
+        let mut tokens = Vec::new();
+        describe(&pieces, &mut tokens);
+        Ok(Self { text: text.to_owned(), pieces, direct, tokens })
+    }
+
+    /// Reads the template of a form body: white space at its end, as files have it, is cut off.
+    pub fn parse_form(text: &str) -> Result<Self, TemplateError> {
+        Self::parse(text.trim_end())
+    }
+
+    /// The text as written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The tokens in text order; tokens inside a name follow the token they belong to.
+    pub fn tokens(&self) -> &[UriToken] {
+        &self.tokens
+    }
+
+    /// Whether several answers are merged as blocks (`#` anywhere).
+    pub fn is_block_merge(&self) -> bool {
+        self.tokens.iter().any(|token| token.is_block)
+    }
+
+    /// The normalised URIs, in order; none if an optional single-valued token has an empty list. At
+    /// most [`URIS_MAX`].
+    pub fn expand(&self, params: &dyn Params) -> Result<Vec<String>, ExpandError> {
+        self.expand_limited(params, URIS_MAX)
+    }
+
+    /// The same with another limit; going over it fails before any URI is written.
+    pub fn expand_limited(
+        &self,
+        params: &dyn Params,
+        uris_max: usize,
+    ) -> Result<Vec<String>, ExpandError> {
+        if let Some(direct) = &self.direct
+            && let Ok(uris) = expand::uris(direct, params, uris_max)
+        {
+            return Ok(uris);
+        }
+        // Also the way to an error message that shows the text as written.
+        let uris = expand::uris(&self.pieces, params, uris_max)?;
+        Ok(uris.iter().map(|uri| mutable_uri::normalize(uri)).collect())
+    }
+
+    /// The text of a form body: values are encoded, but nothing is normalised.
+    pub fn expand_form(&self, params: &dyn Params) -> Result<String, ExpandError> {
+        expand::form(&self.pieces, params)
+    }
+
+    /// Replaces each `{config.x.y}` of a text by what `lookup` has for `x.y`, as raw text, innermost
+    /// first; the others stay (`connectors.md` 1.7). Text with a backtick, unbalanced braces or
+    /// braces nested deeper than [`NESTING_MAX`] is left wholly untouched.
+    pub fn substitute_config(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> String {
+        config::substitute(text, lookup)
+    }
+}
+
+fn describe(pieces: &[Piece], tokens: &mut Vec<UriToken>) {
+    for piece in pieces {
+        let Piece::Token(token) = piece else { continue };
+        tokens.push(token.info.clone());
+        if let Name::Nested(inner) = &token.name {
+            describe(inner, tokens);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
