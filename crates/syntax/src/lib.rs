@@ -16,6 +16,7 @@ pub mod check;
 pub mod diagnostic;
 pub mod limits;
 pub mod parser;
+pub mod render;
 pub mod source;
 pub mod spelling;
 
