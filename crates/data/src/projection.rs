@@ -5,7 +5,14 @@
 //! added paths find the same in the pruned value as in the whole one; where a path cannot be
 //! foreseen (filters, computed steps, descendants) it keeps everything. It does not evaluate paths.
 
-use crate::Text;
+use crate::{
+    Text,
+    path::{Path, Segment},
+};
+
+/// The most parts of a projection that a union in a path may multiply to; beyond it everything below
+/// the union is kept.
+const UNION_PARTS_MAX: usize = 1_000;
 
 /// The parts of a value that a decode must keep. Scalars are always kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,23 +81,68 @@ impl Projection {
         }
     }
 
+    /// Keeps also what `path` needs to find the same matches as in the whole value.
+    pub fn add_path(&mut self, path: &Path) {
+        let needed =
+            path.segments().iter().rev().try_fold(Self::All, |rest, segment| step(segment, rest));
+        self.merge(needed.unwrap_or(Self::All));
+    }
+
     /// Keeps also what is reached by the members `names`, one inside the other.
     pub fn add_members<N: AsRef<str>>(&mut self, names: &[N]) {
-        let path = names.iter().rev().fold(Self::All, |rest, name| step(name.as_ref(), rest));
-        self.merge(path);
+        let needed = names.iter().rev().fold(Self::All, |rest, name| named(name.as_ref(), rest));
+        self.merge(needed);
+    }
+
+    /// The number of places that the projection tells apart.
+    fn parts(&self) -> usize {
+        match self {
+            Self::All => 1,
+            Self::Members(members) => {
+                members.iter().map(|(_, projection)| projection.parts()).sum::<usize>() + 1
+            }
+            Self::Each(each) => each.parts() + 1,
+        }
     }
 }
 
-/// What the path step `name` needs so that `rest` can be applied to what it finds.
-fn step(name: &str, rest: Projection) -> Projection {
+/// What one step of a path needs so that the next steps find `rest` in what it finds. `None`: the
+/// step may look anywhere, from the root on.
+fn step(segment: &Segment, rest: Projection) -> Option<Projection> {
+    match segment {
+        Segment::Member(name) => Some(named(name, rest)),
+        Segment::Index(_) | Segment::Wildcard | Segment::Slice { .. } => Some(each(rest)),
+        Segment::Union(parts) => {
+            let is_large = rest.parts().saturating_mul(parts.len()) > UNION_PARTS_MAX;
+            let rest = if is_large { Projection::All } else { rest };
+            parts.iter().try_fold(Projection::none(), |mut all, part| {
+                all.merge(step(part, rest.clone())?);
+                Some(all)
+            })
+        }
+        // A descent may find its name anywhere below; expressions see the root as well.
+        Segment::Descendant(_)
+        | Segment::DescendantWildcard
+        | Segment::Descend
+        | Segment::Filter(_)
+        | Segment::Computed(_)
+        | Segment::Root => None,
+    }
+}
+
+fn named(name: &str, rest: Projection) -> Projection {
     let is_index = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     if is_index {
         // On an array a decimal name is a position (`language.md` 5.4), on an object a member.
-        Projection::Each(Box::new(rest))
+        each(rest)
     } else {
         // `length` needs no care: arrays keep their positions, text is kept whole.
         Projection::Members(vec![(name.into(), rest)])
     }
+}
+
+fn each(rest: Projection) -> Projection {
+    Projection::Each(Box::new(rest))
 }
 
 #[cfg(test)]
@@ -125,6 +177,36 @@ mod tests {
     fn a_decimal_name_keeps_every_position() {
         assert_eq!(of(&[&["0"]]), Projection::Each(Box::new(Projection::All)));
         assert!(of(&[&["0"], &["a"]]).is_all());
+    }
+
+    fn of_text(paths: &[&str]) -> Projection {
+        let mut projection = Projection::none();
+        for path in paths {
+            projection.add_path(&Path::parse(path).unwrap());
+        }
+        projection
+    }
+
+    #[test]
+    fn steps_that_cannot_be_foreseen_keep_everything() {
+        for path in ["a..b", "$..b", "a[?(@.b)]", "a[(@.length-1)].c", "*.a..b", "$"] {
+            assert!(of_text(&[path]).is_all(), "{path}");
+        }
+        for path in ["a", "a.b", "a[0].b", "a.*", "a[1:2].c", "a['b','c']", "a.length"] {
+            assert!(!of_text(&[path]).is_all(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_union_needs_all_its_parts() {
+        assert_eq!(of_text(&["a['b','c'].d"]), of(&[&["a", "b", "d"], &["a", "c", "d"]]));
+    }
+
+    #[test]
+    fn unions_of_unions_stay_small() {
+        let path = "['a','b']".repeat(200);
+        let projection = of_text(&[&path]);
+        assert!(projection.parts() < 4 * UNION_PARTS_MAX, "{}", projection.parts());
     }
 
     #[test]
