@@ -1,0 +1,194 @@
+//! Content codings: gzip, deflate (zlib and raw), brotli, zstandard, stacked, under a limit (`connectors.md` 4.7).
+//!
+//! Everything is decoded in steps of bounded size; between steps other work of the thread gets its turn.
+
+use std::io::{Cursor, Read};
+
+use brotli_decompressor::Decompressor;
+use bytes::Bytes;
+use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
+use http::{HeaderMap, header::CONTENT_ENCODING};
+use ruzstd::decoding::{
+    StreamingDecoder,
+    errors::{FrameDecoderError, ReadFrameHeaderError},
+};
+
+use super::error::{ErrorKind, Fault};
+
+/// Output per step, in bytes.
+const STEP_BYTES: u64 = 512 * 1024;
+
+/// The most codings on top of each other.
+const CODINGS_MAX: usize = 4;
+
+/// How much of an unknown coding's name is repeated in the error.
+const NAME_CHARS_MAX: usize = 64;
+
+/// The window a zstandard stream may ask for in HTTP (RFC 9659), in bytes.
+const ZSTD_WINDOW_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// Input buffer of the brotli decoder, in bytes.
+const BROTLI_BUFFER_BYTES: usize = 4096;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+/// The codings of a response in the order they were applied.
+pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Fault> {
+    let mut found = Vec::new();
+    for value in headers.get_all(CONTENT_ENCODING) {
+        for name in value.as_bytes().split(|byte| *byte == b',') {
+            let name = String::from_utf8_lossy(name.trim_ascii()).to_ascii_lowercase();
+            let coding = match name.as_str() {
+                "" | "identity" => continue,
+                "gzip" | "x-gzip" => Coding::Gzip,
+                "deflate" => Coding::Deflate,
+                "br" => Coding::Brotli,
+                "zstd" => Coding::Zstd,
+                _ => return Err(unsupported(&name)),
+            };
+            if found.len() == CODINGS_MAX {
+                return Err(unsupported(&name));
+            }
+            found.push(coding);
+        }
+    }
+    Ok(found)
+}
+
+fn unsupported(name: &str) -> Fault {
+    let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+    ErrorKind::ContentCoding { name: name.into() }.into()
+}
+
+/// Undoes the codings. An empty body stays empty.
+pub(super) async fn decode(
+    mut body: Bytes,
+    codings: &[Coding],
+    limit: usize,
+) -> Result<Bytes, Fault> {
+    for coding in codings.iter().rev() {
+        if body.is_empty() {
+            break;
+        }
+        body = match coding {
+            Coding::Gzip => gzip(body, limit).await?,
+            Coding::Deflate => deflate(body, limit).await?,
+            Coding::Brotli => {
+                let mut output = Output::new(&body, limit);
+                let mut decoder = Decompressor::new(Cursor::new(body), BROTLI_BUFFER_BYTES);
+                output.fill(&mut decoder).await?;
+                output.bytes.into()
+            }
+            Coding::Zstd => zstd(body, limit).await?,
+        };
+    }
+    Ok(body)
+}
+
+/// Several members are one text; what follows the last one is padding.
+async fn gzip(body: Bytes, limit: usize) -> Result<Bytes, Fault> {
+    let mut output = Output::new(&body, limit);
+    let mut rest = Cursor::new(body);
+    loop {
+        let mut decoder = GzDecoder::new(rest);
+        output.fill(&mut decoder).await?;
+        rest = decoder.into_inner();
+        if !remaining(&rest).starts_with(&[0x1f, 0x8b]) {
+            return Ok(output.bytes.into());
+        }
+    }
+}
+
+/// The standard says zlib; some servers send the bare stream.
+async fn deflate(body: Bytes, limit: usize) -> Result<Bytes, Fault> {
+    let looks_like_zlib = matches!(*body, [first, second, ..]
+        if first & 0x0f == 8 && u16::from_be_bytes([first, second]) % 31 == 0);
+    if looks_like_zlib {
+        let mut output = Output::new(&body, limit);
+        let mut decoder = ZlibDecoder::new(Cursor::new(body.clone()));
+        match output.fill(&mut decoder).await {
+            Ok(()) => return Ok(output.bytes.into()),
+            Err(fault) if fault.kind != ErrorKind::CorruptedStream => return Err(fault),
+            Err(_) => {}
+        }
+    }
+    let mut output = Output::new(&body, limit);
+    output.fill(&mut DeflateDecoder::new(Cursor::new(body))).await?;
+    Ok(output.bytes.into())
+}
+
+async fn zstd(body: Bytes, limit: usize) -> Result<Bytes, Fault> {
+    let mut output = Output::new(&body, limit);
+    let mut rest = Cursor::new(body);
+    while !remaining(&rest).is_empty() {
+        let mut decoder =
+            match StreamingDecoder::new_with_max_window_size(&mut rest, ZSTD_WINDOW_BYTES_MAX) {
+                Ok(decoder) => decoder,
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let length = u64::from(length);
+                    if length > remaining(&rest).len() as u64 {
+                        return Err(ErrorKind::CorruptedStream.into());
+                    }
+                    rest.set_position(rest.position() + length);
+                    continue;
+                }
+                Err(_) => return Err(ErrorKind::CorruptedStream.into()),
+            };
+        output.fill(&mut decoder).await?;
+        let decoder = decoder.into_frame_decoder();
+        let declared = decoder.get_checksum_from_data();
+        if declared.is_some() && declared != decoder.get_calculated_checksum() {
+            return Err(ErrorKind::CorruptedStream.into());
+        }
+    }
+    Ok(output.bytes.into())
+}
+
+fn remaining(cursor: &Cursor<Bytes>) -> &[u8] {
+    let start = usize::try_from(cursor.position()).unwrap_or(usize::MAX);
+    cursor.get_ref().get(start..).unwrap_or_default()
+}
+
+/// Decoded bytes under a limit.
+struct Output {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Output {
+    fn new(coded: &Bytes, limit: usize) -> Self {
+        // Texts shrink to a third or less; a guess that is too small costs one copy.
+        let guess = coded.len().saturating_mul(4).min(limit).min(STEP_BYTES as usize);
+        Self { bytes: Vec::with_capacity(guess), limit }
+    }
+
+    /// Decodes until the end of the stream.
+    async fn fill(&mut self, decoder: &mut impl Read) -> Result<(), Fault> {
+        loop {
+            // One byte more than allowed shows that the limit is exceeded.
+            let room = (self.limit - self.bytes.len()) as u64 + 1;
+            let step = room.min(STEP_BYTES);
+            let read = decoder
+                .by_ref()
+                .take(step)
+                .read_to_end(&mut self.bytes)
+                .map_err(|_| ErrorKind::CorruptedStream)?;
+            if self.bytes.len() > self.limit {
+                return Err(ErrorKind::DecodedTooLarge { limit: self.limit }.into());
+            }
+            if (read as u64) < step {
+                return Ok(());
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}

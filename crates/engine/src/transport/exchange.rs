@@ -1,0 +1,163 @@
+//! What goes into the transport and what comes out: one [`Exchange`], one [`Reply`].
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use tokio::time::Instant;
+
+use super::error::{ErrorKind, Fault, TransportError};
+
+/// The content codings we decode, in the form of an `accept-encoding` value.
+pub const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
+
+/// The idle timeout if the statement names none (`connectors.md` 4.3).
+pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
+
+/// The longest header name that is repeated in an error.
+const NAME_BYTES_SHOWN_MAX: usize = 64;
+
+/// One request to make, complete: the transport adds `host`, framing and (if missing) `user-agent`.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// The method.
+    pub method: Method,
+    /// The absolute `http` or `https` URI; user-info and fragment are ignored.
+    pub uri: String,
+    /// The headers. `host`, `content-length` and `transfer-encoding` are replaced by our own.
+    pub headers: HeaderMap,
+    /// The body; empty for none.
+    pub body: Bytes,
+    /// How long nothing may move: while queueing, connecting, waiting for the head, between chunks.
+    pub timeout: Duration,
+    /// When the caller's patience ends, over all attempts and redirects.
+    pub deadline: Option<Instant>,
+    /// Whether to try again.
+    pub retry: Retry,
+    /// The table on whose behalf this is sent; part of the back-off key and of the proxy lookup.
+    pub table: Arc<str>,
+    /// How far the egress guard goes.
+    pub guard: Guard,
+    /// The shortest back-off delay.
+    pub backoff_min: Duration,
+    /// The longest back-off delay.
+    pub backoff_max: Duration,
+}
+
+impl Exchange {
+    /// A request without headers, body, retry or guard, and with the default times.
+    pub fn new(method: Method, uri: impl Into<String>) -> Self {
+        Self {
+            method,
+            uri: uri.into(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            timeout: TIMEOUT_DEFAULT,
+            deadline: None,
+            retry: Retry::Never,
+            table: Arc::from(""),
+            guard: Guard::Off,
+            backoff_min: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Whether a failed exchange is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Retry {
+    /// One attempt.
+    #[default]
+    Never,
+    /// A second attempt, at once, after a timeout or a network failure; never because of a status.
+    Once,
+}
+
+/// The egress guard of one exchange (`decisions.md` 4). The deny list of the settings holds in any case.
+#[derive(Debug, Clone, Default)]
+pub enum Guard {
+    /// The operator wrote the target; anything not denied goes.
+    #[default]
+    Off,
+    /// Somebody else wrote the target: only hosts listed here or in the settings' allow list, and never an
+    /// address that is not public unless the settings' allow list names that host or address.
+    Restricted {
+        /// Host patterns, written like those of the settings (`EgressSettings`).
+        allowed_hosts: Arc<[String]>,
+    },
+}
+
+/// The answer, complete in memory.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// The status, whatever it is; an error status is not a transport failure.
+    pub status: StatusCode,
+    /// The headers as received; `content-encoding` and `content-length` describe the wire, not `body`.
+    pub headers: HeaderMap,
+    /// The body after content decoding.
+    pub body: Bytes,
+    /// The URI that answered, after redirects, without user-info and fragment. It may hold credentials in
+    /// its query; pass it through `shown_uri` before printing.
+    pub uri: String,
+    /// Size of the body on the wire, in bytes.
+    pub wire_bytes: usize,
+    /// Where the time went in the last hop of the last attempt.
+    pub timings: Timings,
+    /// Number of attempts, at least 1.
+    pub attempts: u32,
+    /// Number of redirects followed.
+    pub redirects: u32,
+}
+
+/// Durations of the phases of a hop; `None` if the phase did not take place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// Waiting for a free connection.
+    pub blocked: Option<Duration>,
+    /// Resolving the name.
+    pub dns: Option<Duration>,
+    /// Connecting, proxy tunnel and TLS handshake included.
+    pub connect: Option<Duration>,
+    /// Handing the request to the connection; of a large body only its first part.
+    pub send: Option<Duration>,
+    /// From there to the response head.
+    pub wait: Option<Duration>,
+    /// Receiving the body, without decoding.
+    pub receive: Option<Duration>,
+}
+
+/// Checks one header before it goes into [`Exchange::headers`].
+///
+/// Fails with `Invalid header value for <name>` if the name is not a token or the value holds CR, LF, NUL or
+/// another control character (`connectors.md` 2.4).
+pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), TransportError> {
+    let invalid = || {
+        let shown: String = name
+            .chars()
+            .map(|c| if c.is_control() { '?' } else { c })
+            .take(NAME_BYTES_SHOWN_MAX)
+            .collect();
+        Fault::from(ErrorKind::InvalidHeader { name: shown.into() }).attach("", "", 0)
+    };
+    let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
+    let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| invalid())?;
+    Ok((parsed, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_with_a_line_break_is_refused_by_name() {
+        for value in ["a\r\nb: c", "a\nb", "a\0b"] {
+            let error = header("X-Thing", value).expect_err("refused");
+            assert_eq!(error.to_string(), "Invalid header value for X-Thing");
+        }
+        assert_eq!(
+            header("a\r\nb", "x").expect_err("refused").to_string(),
+            "Invalid header value for a??b"
+        );
+        assert!(header("X-Thing", "a b\tc é").is_ok());
+    }
+}

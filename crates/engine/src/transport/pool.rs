@@ -1,0 +1,277 @@
+//! The pool: idle HTTP/1.1 connections, shared HTTP/2 connections, and who may use how many.
+//!
+//! One pool per transport, so its locks are never contended; they are there to let exchanges move between
+//! threads if a runtime wants that. A sweeper task closes connections that idle too long or that the other
+//! side has closed; it lives only while there is something to sweep and ends with the pool.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit},
+    task::AbortHandle,
+    time::{Instant, sleep},
+};
+
+use super::{
+    connection::{H1, H2},
+    error::{ErrorKind, Fault},
+};
+
+/// The sweeper comes round four times per idle time, but within these bounds.
+const SWEEP_EVERY_MIN: Duration = Duration::from_millis(50);
+const SWEEP_EVERY_MAX: Duration = Duration::from_secs(1);
+
+/// All connections of a transport.
+pub(super) struct Pool {
+    state: Arc<Mutex<State>>,
+    idle_max: Duration,
+    permits_max: usize,
+    queue_max: usize,
+}
+
+#[derive(Default)]
+struct State {
+    origins: HashMap<Box<str>, Arc<Origin>>,
+    sweeper: Option<AbortHandle>,
+}
+
+/// The connections to one origin, direct or by way of one proxy.
+pub(super) struct Origin {
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    /// Held while the first handshake finds out which protocol the origin speaks, so that a burst of
+    /// exchanges shares one HTTP/2 connection instead of opening one each.
+    first_handshake: Semaphore,
+    slots: Mutex<Slots>,
+}
+
+#[derive(Default)]
+struct Slots {
+    idle: Vec<Idle>,
+    shared: Option<Shared>,
+    is_protocol_known: bool,
+}
+
+struct Idle {
+    connection: Box<H1>,
+    since: Instant,
+}
+
+struct Shared {
+    connection: Arc<H2>,
+    used_at: Instant,
+}
+
+/// A connection to use for one exchange.
+pub(super) enum Connection {
+    /// Ours alone.
+    Own(Box<H1>),
+    /// Shared with other exchanges.
+    Shared(Arc<H2>),
+}
+
+/// The right to have one exchange with an origin under way.
+pub(super) struct Lease {
+    pub(super) origin: Arc<Origin>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Pool {
+    pub(super) fn new(idle_max: Duration, permits_max: usize, queue_max: usize) -> Self {
+        let permits_max = permits_max.clamp(1, Semaphore::MAX_PERMITS);
+        Self { state: Arc::default(), idle_max, permits_max, queue_max }
+    }
+
+    pub(super) fn idle_max(&self) -> Duration {
+        self.idle_max
+    }
+
+    /// Waits for the right to exchange; also tells how long that took, if it took any time.
+    pub(super) async fn enter(&self, key: &str) -> Result<(Lease, Option<Duration>), Fault> {
+        let origin = self.origin(key);
+        if let Ok(permit) = Arc::clone(&origin.permits).try_acquire_owned() {
+            return Ok((Lease { origin, _permit: permit }, None));
+        }
+        let started = Instant::now();
+        let permit = {
+            let _place = Place::take(&origin.waiting, self.queue_max)?;
+            // The semaphore is never closed; if it were, there would be no connection to be had.
+            Arc::clone(&origin.permits)
+                .acquire_owned()
+                .await
+                .map_err(|_| ErrorKind::QueueFull { limit: self.queue_max })?
+        };
+        Ok((Lease { origin, _permit: permit }, Some(started.elapsed())))
+    }
+
+    fn origin(&self, key: &str) -> Arc<Origin> {
+        let mut state = lock(&self.state);
+        if let Some(origin) = state.origins.get(key) {
+            return Arc::clone(origin);
+        }
+        let origin = Arc::new(Origin {
+            permits: Arc::new(Semaphore::new(self.permits_max)),
+            waiting: AtomicUsize::new(0),
+            first_handshake: Semaphore::new(1),
+            slots: Mutex::default(),
+        });
+        state.origins.insert(key.into(), Arc::clone(&origin));
+        if state.sweeper.as_ref().is_none_or(AbortHandle::is_finished) {
+            let task = sweep_on(Arc::downgrade(&self.state), self.idle_max);
+            state.sweeper = Some(tokio::spawn(task).abort_handle());
+        }
+        origin
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if let Some(sweeper) = lock(&self.state).sweeper.take() {
+            sweeper.abort();
+        }
+    }
+}
+
+impl Origin {
+    /// A usable connection to a peer that `accept` agrees with, if there is one; most recently used first.
+    pub(super) fn take(
+        &self,
+        idle_max: Duration,
+        accept: impl Fn(Option<IpAddr>) -> bool,
+    ) -> Option<Connection> {
+        let mut slots = lock(&self.slots);
+        if let Some(shared) = &mut slots.shared {
+            if !shared.connection.is_usable() {
+                slots.shared = None;
+            } else if accept(shared.connection.peer) {
+                shared.used_at = Instant::now();
+                return Some(Connection::Shared(Arc::clone(&shared.connection)));
+            }
+        }
+        if slots.idle.is_empty() {
+            return None;
+        }
+        let now = Instant::now();
+        let mut position = slots.idle.len();
+        while position > 0 {
+            position -= 1;
+            if !accept(slots.idle[position].connection.peer) {
+                continue;
+            }
+            let mut idle = slots.idle.remove(position);
+            if now.saturating_duration_since(idle.since) < idle_max && idle.connection.is_usable() {
+                return Some(Connection::Own(idle.connection));
+            }
+        }
+        None
+    }
+
+    /// Keeps a connection for later, unless it is used up.
+    pub(super) fn put_back(&self, mut connection: Box<H1>) {
+        if connection.is_usable() {
+            lock(&self.slots).idle.push(Idle { connection, since: Instant::now() });
+        }
+    }
+
+    /// Waits until nobody else is finding out the protocol; `None` if it is known.
+    pub(super) async fn first_handshake(&self) -> Option<SemaphorePermit<'_>> {
+        if lock(&self.slots).is_protocol_known {
+            return None;
+        }
+        let permit = self.first_handshake.acquire().await.ok()?;
+        // It may have become known meanwhile; then the next in line need not wait either.
+        (!lock(&self.slots).is_protocol_known).then_some(permit)
+    }
+
+    /// Registers a new connection with the origin.
+    pub(super) fn admit_own(&self) {
+        lock(&self.slots).is_protocol_known = true;
+    }
+
+    /// Registers a new connection and shares it with whoever comes.
+    pub(super) fn admit_shared(&self, connection: H2) -> Arc<H2> {
+        let connection = Arc::new(connection);
+        let mut slots = lock(&self.slots);
+        slots.is_protocol_known = true;
+        slots.shared =
+            Some(Shared { connection: Arc::clone(&connection), used_at: Instant::now() });
+        connection
+    }
+
+    /// Shares a connection no longer; exchanges under way finish on it.
+    pub(super) fn forget(&self, connection: &Arc<H2>) {
+        let mut slots = lock(&self.slots);
+        if slots.shared.as_ref().is_some_and(|shared| Arc::ptr_eq(&shared.connection, connection)) {
+            slots.shared = None;
+        }
+    }
+
+    /// Closes what has idled too long or was closed by the other side; tells whether anything is left.
+    fn sweep(&self, idle_max: Duration, now: Instant) -> bool {
+        let mut slots = lock(&self.slots);
+        slots.idle.retain_mut(|idle| {
+            now.saturating_duration_since(idle.since) < idle_max && idle.connection.is_usable()
+        });
+        if let Some(shared) = &mut slots.shared {
+            if Arc::strong_count(&shared.connection) > 1 {
+                shared.used_at = now;
+            }
+            if !shared.connection.is_usable()
+                || now.saturating_duration_since(shared.used_at) >= idle_max
+            {
+                slots.shared = None;
+            }
+        }
+        !slots.idle.is_empty() || slots.shared.is_some()
+    }
+}
+
+async fn sweep_on(pool: Weak<Mutex<State>>, idle_max: Duration) {
+    let period = (idle_max / 4).clamp(SWEEP_EVERY_MIN, SWEEP_EVERY_MAX);
+    loop {
+        sleep(period).await;
+        let Some(state) = pool.upgrade() else { return };
+        let mut state = lock(&state);
+        let now = Instant::now();
+        // Nobody can start to use an origin meanwhile: that needs the lock we hold.
+        state
+            .origins
+            .retain(|_, origin| origin.sweep(idle_max, now) || Arc::strong_count(origin) > 1);
+        if state.origins.is_empty() {
+            state.sweeper = None;
+            return;
+        }
+    }
+}
+
+/// A place in the queue, given up on drop.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize, limit: usize) -> Result<Self, Fault> {
+        if waiting.fetch_add(1, Ordering::Relaxed) < limit {
+            return Ok(Self(waiting));
+        }
+        waiting.fetch_sub(1, Ordering::Relaxed);
+        Err(ErrorKind::QueueFull { limit }.into())
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// No code under these locks panics; should it ever, the state is still consistent.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

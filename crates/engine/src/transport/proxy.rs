@@ -1,0 +1,124 @@
+//! Forward proxies: which one to use, and opening a tunnel through it (`connectors.md` 2.9).
+
+use std::{collections::HashMap, sync::Arc};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use super::{
+    error::{ErrorKind, Fault},
+    settings::ProxyTarget,
+    target::Target,
+};
+
+/// The longest answer to CONNECT, in bytes.
+const TUNNEL_HEAD_BYTES_MAX: usize = 8 * 1024;
+
+/// The most headers in an answer to CONNECT.
+const TUNNEL_HEADERS_MAX: usize = 64;
+
+/// The proxy table of the settings.
+#[derive(Debug, Default)]
+pub(super) struct Proxies {
+    by_key: HashMap<String, Option<Arc<ProxyTarget>>>,
+}
+
+impl Proxies {
+    pub(super) fn new(settings: &[(String, Option<ProxyTarget>)]) -> Self {
+        let entry = |(key, target): &(String, Option<ProxyTarget>)| {
+            (key.to_ascii_lowercase(), target.clone().map(Arc::new))
+        };
+        Self { by_key: settings.iter().map(entry).collect() }
+    }
+
+    /// The proxy for a request, `None` for going direct.
+    pub(super) fn select(&self, target: &Target, table: &str) -> Option<Arc<ProxyTarget>> {
+        if self.by_key.is_empty() {
+            return None;
+        }
+        [target.host_and_port(), target.host.as_str(), &table.to_ascii_lowercase(), "*"]
+            .iter()
+            .find_map(|key| self.by_key.get(*key))
+            .cloned()
+            .flatten()
+    }
+}
+
+/// Asks a proxy for a tunnel to the target; afterwards `stream` speaks with the target itself.
+pub(super) async fn open_tunnel<S>(stream: &mut S, target: &Target) -> Result<(), Fault>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let authority = target.host_and_port();
+    let request = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.map_err(|cause| Fault::from_io(&cause))?;
+    let mut head = Vec::with_capacity(256);
+    loop {
+        let received = stream.read_buf(&mut head).await.map_err(|cause| Fault::from_io(&cause))?;
+        if received == 0 {
+            return Err(Fault::new(ErrorKind::ProxyFailed, "connection closed"));
+        }
+        let mut headers = [httparse::EMPTY_HEADER; TUNNEL_HEADERS_MAX];
+        let mut response = httparse::Response::new(&mut headers);
+        match response.parse(&head) {
+            Ok(httparse::Status::Complete(end)) => {
+                let status = response.code.unwrap_or_default();
+                if !(200..300).contains(&status) {
+                    return Err(Fault::new(
+                        ErrorKind::ProxyFailed,
+                        format_args!("status {status}"),
+                    ));
+                }
+                // The target speaks second in TLS; bytes from it now would be lost.
+                if end != head.len() {
+                    return Err(Fault::new(ErrorKind::ProxyFailed, "unexpected data"));
+                }
+                return Ok(());
+            }
+            Ok(httparse::Status::Partial) if head.len() <= TUNNEL_HEAD_BYTES_MAX => {}
+            Ok(httparse::Status::Partial) => {
+                return Err(Fault::new(ErrorKind::ProxyFailed, "answer too long"));
+            }
+            Err(cause) => return Err(Fault::new(ErrorKind::ProxyFailed, cause)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(uri: &str, table: &str) -> Option<String> {
+        let proxy = |host: &str| Some(ProxyTarget { host: host.into(), port: 1 });
+        let proxies = Proxies::new(&[
+            ("a.test:81".into(), proxy("by-port")),
+            ("a.test".into(), proxy("by-host")),
+            ("direct.test".into(), None),
+            ("T".into(), proxy("by-table")),
+            ("*".into(), proxy("by-default")),
+        ]);
+        proxies.select(&Target::parse(uri).expect("valid"), table).map(|p| p.host.clone())
+    }
+
+    #[test]
+    fn the_most_specific_entry_wins() {
+        assert_eq!(chosen("http://a.test:81/", "t").as_deref(), Some("by-port"));
+        assert_eq!(chosen("http://A.test:82/", "t").as_deref(), Some("by-host"));
+        assert_eq!(chosen("http://b.test/", "t").as_deref(), Some("by-table"));
+        assert_eq!(chosen("http://b.test/", "u").as_deref(), Some("by-default"));
+        assert_eq!(chosen("http://direct.test/", "t"), None);
+    }
+
+    #[tokio::test]
+    async fn a_refused_tunnel_is_a_proxy_failure() {
+        let target = Target::parse("https://h.test/").expect("valid");
+        for answer in
+            ["HTTP/1.1 407 No\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\nearly", "nonsense\r\n\r\n", ""]
+        {
+            let (mut ours, mut theirs) = tokio::io::duplex(4096);
+            theirs.write_all(answer.as_bytes()).await.expect("written");
+            theirs.shutdown().await.expect("closed");
+            let fault = open_tunnel(&mut ours, &target).await.expect_err("refused");
+            assert_eq!(fault.kind, ErrorKind::ProxyFailed, "{answer}");
+        }
+    }
+}

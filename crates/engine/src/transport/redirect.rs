@@ -1,0 +1,213 @@
+//! Redirects: which answers are followed, where they lead, and what must stay behind.
+//!
+//! The original lost the query, kept the scheme and resolved against the first URI; here a location is
+//! resolved against the current URI as RFC 3986 says (`connectors.md` 4.6).
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+
+use super::{
+    error::{ErrorKind, Fault},
+    secrets::is_sensitive_header,
+    target::Target,
+};
+
+/// What a response head asks for.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// It is the answer.
+    Answer,
+    /// Go on there.
+    Follow(Target),
+}
+
+/// Decides about a response to `method` from `current`.
+pub(super) fn next(
+    method: &Method,
+    current: &Target,
+    status: StatusCode,
+    headers: &HeaderMap,
+) -> Result<Next, Fault> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Ok(Next::Answer);
+    }
+    match status.as_u16() {
+        301 | 302 | 303 | 307 | 308 => {}
+        305 => return Err(ErrorKind::UseProxy305.into()),
+        _ => return Ok(Next::Answer),
+    }
+    let location = headers
+        .get(header::LOCATION)
+        .map(|value| clean(value.as_bytes()))
+        .ok_or(ErrorKind::RedirectWithoutLocation)?;
+    let target = Target::parse(&resolve(current, &location))?;
+    if current.is_https && !target.is_https {
+        return Err(ErrorKind::RedirectDowngrade.into());
+    }
+    Ok(Next::Follow(target))
+}
+
+/// Removes everything that another origin must not see; values marked sensitive count as credentials too.
+pub(super) fn strip_credentials(headers: &mut HeaderMap) {
+    let names: Vec<HeaderName> = headers
+        .iter()
+        .filter(|(name, value)| value.is_sensitive() || is_sensitive_header(name.as_str()))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in names {
+        while headers.remove(&name).is_some() {}
+    }
+}
+
+/// Trims the value and percent-encodes what may not stand in a URI but does in practice.
+fn clean(value: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let mut text = String::with_capacity(value.len());
+    for &byte in value.trim_ascii() {
+        if byte.is_ascii_graphic()
+            && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
+        {
+            text.push(char::from(byte));
+        } else {
+            text.push('%');
+            text.push(char::from(HEX[usize::from(byte >> 4)]));
+            text.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+    text
+}
+
+/// Resolves a reference against the current URI.
+fn resolve(current: &Target, reference: &str) -> String {
+    let reference = reference.split('#').next().unwrap_or_default();
+    if has_scheme(reference) {
+        return reference.to_owned();
+    }
+    let scheme = if current.is_https { "https:" } else { "http:" };
+    if reference.starts_with("//") {
+        return format!("{scheme}{reference}");
+    }
+    let (path, query) = match reference.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (reference, None),
+    };
+    let base = current.path_and_query();
+    let (path, query) = if path.is_empty() {
+        (base.path().to_owned(), query.or(base.query()))
+    } else if path.starts_with('/') {
+        (without_dots(path), query)
+    } else {
+        let directory = base.path().rfind('/').map_or("/", |end| &base.path()[..=end]);
+        (without_dots(&format!("{directory}{path}")), query)
+    };
+    let mut uri = format!("{scheme}//{}{path}", current.authority());
+    if let Some(query) = query {
+        uri.push('?');
+        uri.push_str(query);
+    }
+    uri
+}
+
+fn has_scheme(reference: &str) -> bool {
+    let Some((scheme, _)) = reference.split_once(':') else { return false };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// Applies `.` and `..` segments of an absolute path.
+fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        match segment {
+            "." | ".." => {
+                if segment == ".." {
+                    kept.pop();
+                }
+                if is_last {
+                    kept.push("");
+                }
+            }
+            _ => kept.push(segment),
+        }
+    }
+    let mut result = String::with_capacity(path.len());
+    for segment in kept {
+        result.push('/');
+        result.push_str(segment);
+    }
+    if result.is_empty() {
+        result.push('/');
+    }
+    result
+}
+
+/// Drops what frames a message or belongs to a single connection; we set it ourselves.
+pub(super) fn strip_framing(headers: &mut HeaderMap, host: HeaderValue) {
+    while headers.remove(header::CONTENT_LENGTH).is_some() {}
+    while headers.remove(header::TRANSFER_ENCODING).is_some() {}
+    headers.insert(header::HOST, host);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(base: &str, reference: &str) -> String {
+        resolve(&Target::parse(base).expect("valid"), reference)
+    }
+
+    #[test]
+    fn references_resolve_against_the_current_uri() {
+        let base = "http://a.test:81/b/c/d?q";
+        for (reference, expected) in [
+            ("g", "http://a.test:81/b/c/g"),
+            ("./g?y=1", "http://a.test:81/b/c/g?y=1"),
+            ("g/", "http://a.test:81/b/c/g/"),
+            ("/g", "http://a.test:81/g"),
+            ("//g.test/x", "http://g.test/x"),
+            ("?y", "http://a.test:81/b/c/d?y"),
+            ("", "http://a.test:81/b/c/d?q"),
+            ("..", "http://a.test:81/b/"),
+            ("../../../g", "http://a.test:81/g"),
+            (".", "http://a.test:81/b/c/"),
+            ("g#frag", "http://a.test:81/b/c/g"),
+            ("https://x.test/y?z=http://h", "https://x.test/y?z=http://h"),
+            ("./a:b", "http://a.test:81/b/c/a:b"),
+            ("/a//b", "http://a.test:81/a//b"),
+        ] {
+            assert_eq!(resolved(base, reference), expected, "{reference}");
+        }
+    }
+
+    #[test]
+    fn what_a_uri_may_not_hold_is_encoded() {
+        assert_eq!(clean("  /a b/é\"\\ ".as_bytes()), "/a%20b/%C3%A9%22%5C");
+    }
+
+    #[test]
+    fn credentials_stay_behind() {
+        let mut headers = HeaderMap::new();
+        for name in [
+            "authorization",
+            "cookie",
+            "x-api-key",
+            "x-csrf-token",
+            "my-secret",
+            "accept",
+            "x-plain",
+        ] {
+            headers.append(
+                HeaderName::from_bytes(name.as_bytes()).expect("valid"),
+                HeaderValue::from_static("v"),
+            );
+        }
+        let mut marked = HeaderValue::from_static("v");
+        marked.set_sensitive(true);
+        headers.append("x-marked", marked);
+        strip_credentials(&mut headers);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["accept", "x-plain"]);
+    }
+}

@@ -1,0 +1,125 @@
+//! The knobs of the transport, with their defaults.
+
+use std::{path::PathBuf, time::Duration};
+
+/// Settings of one transport. `Default` gives the values named at each member.
+#[derive(Debug, Clone)]
+pub struct TransportSettings {
+    /// Certificates and keys.
+    pub tls: TlsSettings,
+    /// Proxy per `host:port`, host, table name or `*`, looked up in that order; `None` means direct.
+    pub proxies: Vec<(String, Option<ProxyTarget>)>,
+    /// How long an unused connection is kept. Default 30 s.
+    pub idle_connection: Duration,
+    /// How many exchanges with one origin may be under way at once in this transport, each on a connection of
+    /// its own (or a stream of an HTTP/2 connection). Default 1000; more of them queue.
+    pub connections_per_host_max: usize,
+    /// How many exchanges may queue per origin before further ones fail. Default 10,000.
+    pub queue_per_host_max: usize,
+    /// Largest response body on the wire, in bytes. Default 10,000,000.
+    pub body_bytes_max: usize,
+    /// Largest response body after content decoding, in bytes. Default 10 times the wire limit.
+    pub decoded_bytes_max: usize,
+    /// How many redirects are followed. Default 10.
+    pub redirects_max: u32,
+    /// Back-off from failing targets.
+    pub backoff: BackoffSettings,
+    /// Which hosts may be called.
+    pub egress: EgressSettings,
+    /// Sent as `user-agent` if the exchange has none. Default `qlio/<version>`.
+    pub user_agent: String,
+}
+
+impl Default for TransportSettings {
+    fn default() -> Self {
+        Self {
+            tls: TlsSettings::default(),
+            proxies: Vec::new(),
+            idle_connection: Duration::from_secs(30),
+            connections_per_host_max: 1000,
+            queue_per_host_max: 10_000,
+            body_bytes_max: 10_000_000,
+            decoded_bytes_max: 100_000_000,
+            redirects_max: 10,
+            backoff: BackoffSettings::default(),
+            egress: EgressSettings::default(),
+            user_agent: concat!("qlio/", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+/// TLS towards upstreams (`connectors.md` 2.9). Certificates are verified against the Mozilla roots.
+#[derive(Debug, Clone, Default)]
+pub struct TlsSettings {
+    /// PEM file with further trusted roots.
+    pub ca_file: Option<PathBuf>,
+    /// PEM file with our certificate chain, for upstreams that ask for one; needs `client_key`.
+    pub client_cert: Option<PathBuf>,
+    /// PEM file with the private key of `client_cert`.
+    pub client_key: Option<PathBuf>,
+    /// Host patterns whose certificates are not verified. For test set-ups only.
+    pub insecure_hosts: Vec<String>,
+}
+
+/// A forward proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyTarget {
+    /// Host name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+}
+
+/// Back-off from failing targets (`connectors.md` 4.5).
+#[derive(Debug, Clone)]
+pub struct BackoffSettings {
+    /// What counts as one target. Default: the URI.
+    pub scope: BackoffScope,
+    /// How many targets are remembered; the least recently used goes first. Default 10,000.
+    pub keys_max: usize,
+}
+
+impl Default for BackoffSettings {
+    fn default() -> Self {
+        Self { scope: BackoffScope::Uri, keys_max: 10_000 }
+    }
+}
+
+/// What counts as one target for back-off; the table's name is always part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BackoffScope {
+    /// The complete URI.
+    #[default]
+    Uri,
+    /// Scheme, host and port.
+    Origin,
+}
+
+/// Which hosts may be called (`decisions.md` 4).
+///
+/// Patterns: `*`, `host`, `*.domain` (not the domain itself), each with an optional `:port`; an address, or a
+/// network such as `10.0.0.0/8`, which is compared with resolved addresses too.
+#[derive(Debug, Clone, Default)]
+pub struct EgressSettings {
+    /// What restricted exchanges may call besides their own list, even at private addresses.
+    pub allow: Vec<String>,
+    /// What nobody may call; beats everything else.
+    pub deny: Vec<String>,
+}
+
+/// Settings that make no sense, found when the transport is built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsError {
+    /// The setting, such as `tls.caFile`.
+    pub setting: &'static str,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl std::fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "setting `{}`: {}", self.setting, self.reason)
+    }
+}
+
+impl std::error::Error for SettingsError {}

@@ -1,0 +1,83 @@
+//! The egress guard over real connections.
+
+use qlio_engine::transport::{
+    EgressSettings, ErrorKind, Exchange, Guard, Transport, TransportSettings,
+};
+
+use crate::{
+    body_of, failure_of, get, transport,
+    upstream::{Upstream, ok, redirect},
+};
+
+fn restricted(uri: &str, hosts: &[&str]) -> Exchange {
+    let allowed_hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+    Exchange { guard: Guard::Restricted { allowed_hosts }, ..get(uri) }
+}
+
+fn with_egress(allow: &[&str], deny: &[&str]) -> Transport {
+    let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+    let egress = EgressSettings { allow: owned(allow), deny: owned(deny) };
+    Transport::new(TransportSettings { egress, ..TransportSettings::default() }).expect("valid")
+}
+
+#[tokio::test]
+async fn a_restricted_exchange_does_not_reach_the_local_network() {
+    let upstream = Upstream::start(|_| ok("inside")).await;
+    let port = upstream.address.port();
+    let transport = transport();
+    // An open connection of somebody who may must not help somebody who may not.
+    assert_eq!(body_of(&transport, &upstream.uri("/")).await, "inside");
+    assert_eq!(body_of(&transport, &format!("http://localhost:{port}/")).await, "inside");
+    let seen = upstream.log().requests.len();
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0.0.0.0"] {
+        let uri = format!("http://{host}:{port}/");
+        let error = failure_of(&transport, restricted(&uri, &["*"])).await;
+        assert!(
+            matches!(
+                error.kind,
+                ErrorKind::EgressDenied { .. } | ErrorKind::Connect { code: "ENOTFOUND" }
+            ),
+            "{uri}: {error:?}"
+        );
+        assert!(!error.is_retryable() || host.starts_with(['1', '2']), "{host}");
+    }
+    assert_eq!(upstream.log().requests.len(), seen);
+}
+
+#[tokio::test]
+async fn a_restricted_exchange_calls_listed_hosts_only() {
+    let upstream = Upstream::start(|_| ok("inside")).await;
+    let transport = with_egress(&["127.0.0.1"], &[]);
+    assert!(
+        transport.send(restricted(&upstream.uri("/"), &[])).await.is_ok(),
+        "named by the operator"
+    );
+    let error =
+        failure_of(&transport, restricted("http://public.example/", &["other.example"])).await;
+    assert_eq!(error.kind, ErrorKind::EgressDenied { host: "public.example".into() });
+    assert_eq!(error.to_string(), "requests to `public.example` are not allowed");
+}
+
+#[tokio::test]
+async fn every_redirect_is_judged_again() {
+    let inside = Upstream::start(|_| ok("inside")).await;
+    let target = format!("http://localhost:{}/", inside.address.port());
+    let upstream = Upstream::start(move |_| redirect(302, &target)).await;
+    let transport = with_egress(&[&upstream.address.to_string()], &[]);
+    let error = failure_of(&transport, restricted(&upstream.uri("/"), &["localhost"])).await;
+    assert_eq!(error.kind, ErrorKind::EgressDenied { host: "localhost".into() });
+    assert_eq!((upstream.log().requests.len(), inside.log().connections), (1, 0));
+    assert_eq!(body_of(&transport, &upstream.uri("/")).await, "inside", "the operator may");
+}
+
+#[tokio::test]
+async fn what_is_denied_is_denied_to_everybody() {
+    let upstream = Upstream::start(|_| ok("inside")).await;
+    let by_network = with_egress(&["*"], &["127.0.0.0/8", "::1"]);
+    for host in ["127.0.0.1", "localhost"] {
+        let uri = format!("http://{host}:{}/", upstream.address.port());
+        let error = failure_of(&by_network, get(&uri)).await;
+        assert_eq!(error.kind, ErrorKind::EgressDenied { host: host.into() });
+    }
+    assert_eq!(upstream.log().connections, 0);
+}

@@ -1,0 +1,171 @@
+//! Connections: reuse, staleness, limits, idle time.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use qlio_engine::transport::{ErrorKind, Transport, TransportSettings};
+use tokio::sync::Notify;
+
+use crate::{
+    HASTY, PATIENT, body_of, failure_of, get, post, reset, transport,
+    upstream::{Step, Upstream, ok, response},
+};
+
+#[tokio::test]
+async fn a_connection_serves_many_exchanges() {
+    let upstream = Upstream::start(|_| ok("x")).await;
+    let transport = transport();
+    for _ in 0..5 {
+        let reply = transport.send(get(&upstream.uri("/"))).await.expect("an answer");
+        assert_eq!(reply.timings.connect.is_some(), upstream.log().requests.len() == 1);
+    }
+    assert_eq!((upstream.log().connections, upstream.log().requests.len()), (1, 5));
+}
+
+#[tokio::test]
+async fn a_connection_that_says_close_is_not_used_again() {
+    let upstream =
+        Upstream::start(|_| vec![Step::Send(response(200, &["connection: close"], "x"))]).await;
+    let transport = transport();
+    for _ in 0..3 {
+        assert_eq!(body_of(&transport, &upstream.uri("/")).await, "x");
+    }
+    assert_eq!(upstream.log().connections, 3);
+}
+
+#[tokio::test]
+async fn bytes_after_a_response_do_not_become_the_next_one() {
+    let upstream = Upstream::start(|seen| {
+        let mut bytes = response(200, &[], format!("{}", seen.connection));
+        bytes.extend_from_slice(b"HTTP/1.1 200 X\r\ncontent-length: 6\r\n\r\npoison");
+        vec![Step::Send(bytes)]
+    })
+    .await;
+    let transport = transport();
+    for expected in ["0", "1", "2"] {
+        assert_eq!(body_of(&transport, &upstream.uri("/")).await, expected);
+    }
+}
+
+/// Answers the first request of each connection; drops the connection at the second.
+async fn forgetful() -> Upstream {
+    Upstream::start(|seen| if seen.nth == 0 { ok("x") } else { vec![Step::Close] }).await
+}
+
+#[tokio::test]
+async fn a_stale_connection_is_replaced_without_notice_if_repeating_is_harmless() {
+    let upstream = forgetful().await;
+    let transport = transport();
+    for _ in 0..3 {
+        let reply = transport.send(get(&upstream.uri("/"))).await.expect("an answer");
+        assert_eq!(reply.attempts, 1);
+    }
+    assert_eq!(upstream.log().connections, 3);
+}
+
+#[tokio::test]
+async fn a_post_that_was_sent_is_not_repeated_behind_the_callers_back() {
+    let upstream = forgetful().await;
+    let transport = transport();
+    assert!(transport.send(post(&upstream.uri("/"), b"x")).await.is_ok());
+    assert_eq!(failure_of(&transport, post(&upstream.uri("/"), b"x")).await.kind, reset());
+    assert_eq!(upstream.log().requests.len(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_the_upstream_has_closed_is_not_used_even_for_a_post() {
+    let upstream =
+        Upstream::start(|seen| vec![Step::Send(response(200, &[], seen.path())), Step::Close])
+            .await;
+    let transport = transport();
+    for round in 1..4 {
+        assert!(transport.send(post(&upstream.uri("/"), b"x")).await.is_ok());
+        upstream.until(|log| log.closed == round).await;
+        // Lets the runtime see that the socket was closed.
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(upstream.log().connections, 3);
+}
+
+#[tokio::test]
+async fn exchanges_beyond_the_limit_wait_their_turn() {
+    let gate = Arc::new(Notify::new());
+    let held = Arc::clone(&gate);
+    let upstream = Upstream::start(move |_| {
+        let mut steps = vec![Step::Wait(Arc::clone(&held))];
+        steps.extend(ok("x"));
+        steps
+    })
+    .await;
+    let settings =
+        TransportSettings { connections_per_host_max: 2, ..TransportSettings::default() };
+    let transport = Transport::new(settings).expect("valid");
+    let uri = upstream.uri("/");
+    let exchanges = join_all((0..6).map(|_| transport.send(get(&uri))));
+    let release = async {
+        for sent in 2..=6 {
+            let log = upstream.until(|log| log.requests.len() >= sent).await;
+            assert_eq!(
+                (log.connections, log.requests.len()),
+                (2, sent),
+                "never more than two at a time"
+            );
+            gate.notify_one();
+        }
+        gate.notify_one();
+    };
+    let (replies, ()) = tokio::join!(exchanges, release);
+    let replies: Vec<_> = replies.into_iter().map(|reply| reply.expect("an answer")).collect();
+    assert_eq!(replies.iter().filter(|reply| reply.timings.blocked.is_some()).count(), 4);
+    assert_eq!(upstream.log().connections, 2);
+}
+
+#[tokio::test]
+async fn the_queue_is_bounded_and_waiting_in_it_times_out() {
+    let upstream = Upstream::start(|_| vec![Step::Hang]).await;
+    let settings = TransportSettings {
+        connections_per_host_max: 1,
+        queue_per_host_max: 1,
+        ..TransportSettings::default()
+    };
+    let transport = Arc::new(Transport::new(settings).expect("valid"));
+    let uri = upstream.uri("/");
+    let (shared, exchange) = (Arc::clone(&transport), get(&uri));
+    let holder = tokio::spawn(async move { shared.send(exchange).await });
+    upstream.until(|log| log.requests.len() == 1).await;
+    let mut hasty = get(&uri);
+    hasty.timeout = HASTY;
+    let (waiting, refused) =
+        tokio::join!(failure_of(&transport, hasty), failure_of(&transport, get(&uri)));
+    assert_eq!(waiting.kind, ErrorKind::Timeout { ms: 60 });
+    assert_eq!(refused.kind, ErrorKind::QueueFull { limit: 1 });
+    holder.abort();
+    assert!(holder.await.is_err());
+    assert_eq!(upstream.log().requests.len(), 1);
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_in_time() {
+    let upstream = Upstream::start(|_| ok("x")).await;
+    let settings = TransportSettings {
+        idle_connection: Duration::from_secs(2),
+        ..TransportSettings::default()
+    };
+    let transport = Transport::new(settings).expect("valid");
+    assert_eq!(body_of(&transport, &upstream.uri("/")).await, "x");
+    assert_eq!(upstream.log().closed, 0);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_millis(2100)).await;
+    tokio::time::resume();
+    // Nobody asks for it: the sweeper must come by itself.
+    tokio::time::timeout(PATIENT, upstream.until(|log| log.closed == 1)).await.expect("swept");
+}
+
+#[tokio::test]
+async fn dropping_the_transport_closes_its_connections() {
+    let upstream = Upstream::start(|_| ok("x")).await;
+    let transport = transport();
+    assert_eq!(body_of(&transport, &upstream.uri("/")).await, "x");
+    drop(transport);
+    upstream.until(|log| log.closed == 1).await;
+}

@@ -1,0 +1,313 @@
+//! TLS with a certificate authority of our own.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http::{Request, Response};
+use http_body::{Body, Frame};
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use qlio_engine::transport::{
+    ErrorKind, ProxyTarget, TlsSettings, Transport, TransportError, TransportSettings,
+};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinHandle,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        RootCertStore, ServerConfig,
+        crypto::ring,
+        pki_types::{PrivateKeyDer, pem::PemObject},
+        server::WebPkiClientVerifier,
+    },
+};
+
+use crate::{body_of, failure_of, get, post, upstream::read_request};
+
+/// A certificate authority, with its certificate in a file.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    directory: tempfile::TempDir,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let issuer = CertifiedIssuer::self_signed(params, key).expect("a certificate");
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::write(directory.path().join("ca.pem"), issuer.pem()).expect("written");
+        Self { issuer, directory }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A certificate for a name, and its key, in PEM.
+    fn issue(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        (params.signed_by(&key, &self.issuer).expect("signed"), key)
+    }
+
+    fn transport(&self) -> Transport {
+        let tls = TlsSettings { ca_file: Some(self.file("ca.pem")), ..TlsSettings::default() };
+        Transport::new(TransportSettings { tls, ..TransportSettings::default() }).expect("valid")
+    }
+}
+
+/// One frame of text.
+struct Text(Option<Bytes>);
+
+impl Body for Text {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        std::task::Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+struct Server {
+    address: SocketAddr,
+    connections: watch::Receiver<usize>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Server {
+    /// Answers every request with its version, method and target.
+    async fn start(
+        authority: &Authority,
+        name: &str,
+        protocols: &[&str],
+        wants_client: bool,
+    ) -> Self {
+        let (certificate, key) = authority.issue(name);
+        let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).expect("a key");
+        let provider = Arc::new(ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .expect("versions");
+        let builder = if wants_client {
+            let mut roots = RootCertStore::empty();
+            roots.add(authority.issuer.der().clone()).expect("added");
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            builder.with_client_cert_verifier(verifier.build().expect("a verifier"))
+        } else {
+            builder.with_no_client_auth()
+        };
+        let mut config = builder
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .expect("a configuration");
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (sender, connections) = watch::channel(0);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                sender.send_modify(|count| *count += 1);
+                tokio::spawn(serve(stream, acceptor.clone()));
+            }
+        });
+        Self { address, connections, task }
+    }
+
+    fn uri(&self, path: &str) -> String {
+        format!("https://localhost:{}{path}", self.address.port())
+    }
+
+    fn connections(&self) -> usize {
+        *self.connections.borrow()
+    }
+}
+
+async fn serve(stream: TcpStream, acceptor: TlsAcceptor) {
+    let Ok(stream) = acceptor.accept(stream).await else { return };
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let service = service_fn(|request: Request<Incoming>| async move {
+        let text = format!("{:?} {} {}", request.version(), request.method(), request.uri());
+        let mut response = Response::new(Text(Some(text.into())));
+        if let Some(length) = request.uri().query() {
+            response.headers_mut().insert("content-length", length.parse().expect("a length"));
+        }
+        Ok::<_, std::convert::Infallible>(response)
+    });
+    let io = TokioIo::new(stream);
+    // A client that leaves in the middle is part of the tests.
+    if is_http2 {
+        http2::Builder::new(TokioExecutor::new()).serve_connection(io, service).await.ok();
+    } else {
+        http1::Builder::new().serve_connection(io, service).await.ok();
+    }
+}
+
+#[tokio::test]
+async fn http2_is_used_if_the_upstream_offers_it_and_shared() {
+    let authority = Authority::new();
+    let server = Server::start(&authority, "localhost", &["h2", "http/1.1"], false).await;
+    let transport = authority.transport();
+    let uri = server.uri("/x");
+    let replies = join_all((0..20).map(|_| transport.send(get(&uri)))).await;
+    for reply in replies {
+        let text = format!("HTTP/2.0 GET {uri}");
+        assert_eq!(reply.expect("an answer").body, text);
+    }
+    let reply = transport.send(post(&uri, b"body")).await.expect("an answer");
+    assert!(reply.body.starts_with(b"HTTP/2.0 POST"));
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn http1_is_used_over_tls_if_nothing_else_is_offered() {
+    let authority = Authority::new();
+    for protocols in [&["http/1.1"][..], &[]] {
+        let server = Server::start(&authority, "localhost", protocols, false).await;
+        let transport = authority.transport();
+        for _ in 0..3 {
+            assert_eq!(body_of(&transport, &server.uri("/x")).await, "HTTP/1.1 GET /x");
+        }
+        assert_eq!(server.connections(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_contradicts_its_length_is_noticed_on_http2() {
+    let authority = Authority::new();
+    let server = Server::start(&authority, "localhost", &["h2"], false).await;
+    let error = failure_of(&authority.transport(), get(&server.uri("/?5000"))).await;
+    assert_eq!(error.kind, ErrorKind::LengthMismatch, "{error:?}");
+}
+
+fn assert_unverified(error: &TransportError) {
+    assert_eq!(error.kind, ErrorKind::Tls, "{error:?}");
+    assert!(!error.is_retryable());
+    assert!(error.to_string().contains("certificate"), "{error}");
+}
+
+#[tokio::test]
+async fn a_certificate_is_verified_unless_the_host_is_exempt() {
+    let authority = Authority::new();
+    let server = Server::start(&authority, "localhost", &["h2"], false).await;
+    let strict = Transport::new(TransportSettings::default()).expect("valid");
+    assert_unverified(&failure_of(&strict, get(&server.uri("/"))).await);
+    let other = Server::start(&authority, "elsewhere.test", &["h2"], false).await;
+    assert_unverified(&failure_of(&authority.transport(), get(&other.uri("/"))).await);
+    let tls = TlsSettings { insecure_hosts: vec!["localhost".into()], ..TlsSettings::default() };
+    let lax =
+        Transport::new(TransportSettings { tls, ..TransportSettings::default() }).expect("valid");
+    assert!(lax.send(get(&server.uri("/"))).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_client_certificate_is_shown_if_asked_for() {
+    let authority = Authority::new();
+    let server = Server::start(&authority, "localhost", &["http/1.1"], true).await;
+    assert!(authority.transport().send(get(&server.uri("/"))).await.is_err());
+    let (certificate, key) = authority.issue("client.test");
+    std::fs::write(authority.file("client.pem"), certificate.pem()).expect("written");
+    std::fs::write(authority.file("key.pem"), key.serialize_pem()).expect("written");
+    let tls = TlsSettings {
+        ca_file: Some(authority.file("ca.pem")),
+        client_cert: Some(authority.file("client.pem")),
+        client_key: Some(authority.file("key.pem")),
+        insecure_hosts: Vec::new(),
+    };
+    let transport = Transport::new(TransportSettings { tls, ..TransportSettings::default() });
+    assert!(transport.expect("valid").send(get(&server.uri("/"))).await.is_ok());
+}
+
+#[tokio::test]
+async fn unreadable_certificates_are_reported_when_the_transport_is_built() {
+    let authority = Authority::new();
+    std::fs::write(authority.file("empty.pem"), "").expect("written");
+    for name in ["missing.pem", "empty.pem"] {
+        let tls = TlsSettings { ca_file: Some(authority.file(name)), ..TlsSettings::default() };
+        let settings = TransportSettings { tls, ..TransportSettings::default() };
+        let error = Transport::new(settings).expect_err("refused");
+        assert_eq!(error.setting, "tls.caFile");
+        assert!(error.reason.contains(name), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn https_goes_through_a_tunnel_of_the_proxy() {
+    let authority = Authority::new();
+    let server = Server::start(&authority, "localhost", &["h2"], false).await;
+    let target = server.address;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let proxy = tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.expect("a client");
+        let seen = read_request(&mut client, 0, 0).await.expect("a request");
+        let mut upstream = TcpStream::connect(target).await.expect("connected");
+        tokio::io::AsyncWriteExt::write_all(&mut client, b"HTTP/1.1 200 OK\r\n\r\n")
+            .await
+            .expect("written");
+        copy_bidirectional(&mut client, &mut upstream).await.ok();
+        seen
+    });
+    let transport = {
+        let tls = TlsSettings { ca_file: Some(authority.file("ca.pem")), ..TlsSettings::default() };
+        let proxies =
+            vec![("localhost".to_owned(), Some(ProxyTarget { host: "127.0.0.1".into(), port }))];
+        Transport::new(TransportSettings { tls, proxies, ..TransportSettings::default() })
+            .expect("valid")
+    };
+    assert_eq!(
+        body_of(&transport, &server.uri("/x")).await,
+        format!("HTTP/2.0 GET {}", server.uri("/x"))
+    );
+    drop(transport);
+    let seen = proxy.await.expect("the proxy is done");
+    assert_eq!(seen.line(), format!("CONNECT localhost:{}", target.port()));
+}
+
+#[tokio::test]
+async fn a_redirect_from_https_to_http_is_refused() {
+    let authority = Authority::new();
+    let (certificate, key) = authority.issue("localhost");
+    let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .expect("a configuration");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let server = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a client");
+        let mut stream =
+            TlsAcceptor::from(Arc::new(config)).accept(stream).await.expect("a handshake");
+        read_request(&mut stream, 0, 0).await.expect("a request");
+        let answer = b"HTTP/1.1 302 X\r\nlocation: http://localhost/\r\ncontent-length: 0\r\n\r\n";
+        tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await.expect("written");
+        read_request(&mut stream, 0, 1).await;
+    });
+    let error =
+        failure_of(&authority.transport(), get(&format!("https://localhost:{port}/"))).await;
+    assert_eq!(error.kind, ErrorKind::RedirectDowngrade);
+    server.await.expect("the server is done");
+}
