@@ -137,11 +137,10 @@ impl<'a> Parser<'a> {
                 (Some(_), _) if is_escaped => is_escaped = false,
                 (Some(_), '\\') => is_escaped = true,
                 (Some(open), _) if open == character => quote = None,
-                (Some(_), _) => {}
                 (None, '"' | '\'') => quote = Some(character),
                 (None, '(') => depth += 1,
                 (None, ')') => depth -= 1,
-                (None, _) => {}
+                _ => {}
             }
             if depth == 0 {
                 let expression = Expression::parse(rest[..at].trim())?;
@@ -232,7 +231,7 @@ fn index_or_slice(text: &str) -> Option<Segment> {
     }
     if let Some(digits) = text.strip_prefix('-')
         && digits.starts_with(|first: char| first.is_ascii_digit())
-        && let Some(Some(start)) = bound(text)
+        && let Ok(Some(start)) = bound(text)
         && start < 0
     {
         let end = (start < -1).then_some(start + 1);
@@ -240,25 +239,32 @@ fn index_or_slice(text: &str) -> Option<Segment> {
     }
     let parts: Vec<&str> = text.splitn(4, ':').map(str::trim).collect();
     match parts[..] {
-        [start, end] => Some(Segment::Slice { start: bound(start)?, end: bound(end)?, step: None }),
-        [start, end, step] => {
-            Some(Segment::Slice { start: bound(start)?, end: bound(end)?, step: bound(step)? })
+        [start, end] => {
+            Some(Segment::Slice { start: bound(start).ok()?, end: bound(end).ok()?, step: None })
         }
+        [start, end, step] => Some(Segment::Slice {
+            start: bound(start).ok()?,
+            end: bound(end).ok()?,
+            step: bound(step).ok()?,
+        }),
         _ => None,
     }
 }
 
-/// A bound of a slice: `Some(None)` if it is left out, `None` if it is no whole number.
-fn bound(text: &str) -> Option<Option<i64>> {
+struct NotANumber;
+
+/// A bound of a slice; `None` if it is left out.
+fn bound(text: &str) -> Result<Option<i64>, NotANumber> {
     if text.is_empty() {
-        return Some(None);
+        return Ok(None);
     }
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NotANumber);
+    }
     // A number beyond 64 bits is beyond every array, too.
-    is_number.then(|| {
-        Some(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN + 1 } else { i64::MAX }))
-    })
+    let beyond = if text.starts_with('-') { i64::MIN + 1 } else { i64::MAX };
+    Ok(Some(text.parse().unwrap_or(beyond)))
 }
 
 #[cfg(test)]

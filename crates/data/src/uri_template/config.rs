@@ -14,13 +14,12 @@ pub(super) fn substitute(text: &str, lookup: &dyn Fn(&str) -> Option<String>) ->
             '}' => {
                 let content = open.pop().unwrap_or_default();
                 let Some(outer) = open.last_mut() else { return text.to_owned() };
-                match content.strip_prefix("config.").and_then(lookup) {
-                    Some(value) => outer.push_str(&value),
-                    None => {
-                        outer.push('{');
-                        outer.push_str(&content);
-                        outer.push('}');
-                    }
+                if let Some(value) = content.strip_prefix("config.").and_then(lookup) {
+                    outer.push_str(&value);
+                } else {
+                    outer.push('{');
+                    outer.push_str(&content);
+                    outer.push('}');
                 }
             }
             other => {

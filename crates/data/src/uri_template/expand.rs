@@ -12,7 +12,7 @@ pub(super) fn uris(
     params: &dyn Params,
     uris_max: usize,
 ) -> Result<Vec<String>, ExpandError> {
-    let mut texts = Texts { texts: vec![String::new()], is_forked: false, bytes: 0 };
+    let mut texts = Texts { growing: vec![String::new()], is_forked: false, bytes: 0 };
     for piece in pieces {
         match piece {
             Piece::Literal(text) => texts.append(text)?,
@@ -24,13 +24,13 @@ pub(super) fn uris(
                     return Err(ExpandError::TooMany { asked: forks.len(), limit: uris_max });
                 }
                 Outcome::Fork(forks) => texts.fork(&forks)?,
-                Outcome::NoUri => texts.texts.clear(),
+                Outcome::NoUri => texts.growing.clear(),
             },
         }
     }
-    match texts.texts.len() {
+    match texts.growing.len() {
         asked if asked > uris_max => Err(ExpandError::TooMany { asked, limit: uris_max }),
-        _ => Ok(texts.texts),
+        _ => Ok(texts.growing),
     }
 }
 
@@ -57,16 +57,16 @@ pub(super) fn form(pieces: &[Piece], params: &dyn Params) -> Result<String, Expa
 
 /// The growing result: one text, after a fork several.
 struct Texts {
-    texts: Vec<String>,
+    growing: Vec<String>,
     is_forked: bool,
     bytes: usize,
 }
 
 impl Texts {
     fn append(&mut self, text: &str) -> Result<(), ExpandError> {
-        self.count(text.len().saturating_mul(self.texts.len()))?;
-        for growing in &mut self.texts {
-            growing.push_str(text);
+        self.count(text.len().saturating_mul(self.growing.len()))?;
+        for uri in &mut self.growing {
+            uri.push_str(text);
         }
         Ok(())
     }
@@ -74,10 +74,10 @@ impl Texts {
     fn fork(&mut self, forks: &[String]) -> Result<(), ExpandError> {
         self.is_forked = true;
         // An empty list before it has decided that there is nothing to ask for.
-        let Some(start) = self.texts.pop() else { return Ok(()) };
+        let Some(start) = self.growing.pop() else { return Ok(()) };
         self.count(start.len().saturating_mul(forks.len()))?;
         self.count(forks.iter().map(String::len).sum())?;
-        self.texts = forks.iter().map(|fork| format!("{start}{fork}")).collect();
+        self.growing = forks.iter().map(|fork| format!("{start}{fork}")).collect();
         Ok(())
     }
 
@@ -90,7 +90,7 @@ impl Texts {
     }
 
     fn processed(&self) -> String {
-        self.texts.join(",")
+        self.growing.join(",")
     }
 }
 

@@ -81,7 +81,7 @@ fn lists_fork_join_or_batch() {
         ("/t?a={2|a}", r#"["c", "a", "b", "a"]"#, "/t?a=a%2Cb /t?a=c"),
         ("/t?a={2|a}", r#"["7", "3", "9", "3"]"#, "/t?a=3%2C7 /t?a=9"),
         ("/t?a={2|a}", r#"["b", "a", "b", "a"]"#, "/t?a=a%2Cb"),
-        ("/t?a={2|a}", r#"[10, 9, 8]"#, "/t?a=10%2C8 /t?a=9"),
+        ("/t?a={2|a}", "[10, 9, 8]", "/t?a=10%2C8 /t?a=9"),
         (
             "/t?a={2|a}",
             r#"["\ud83d\udef6", "\uff5e", "a"]"#,
@@ -90,13 +90,13 @@ fn lists_fork_join_or_batch() {
         ("/t?a={3|a}", r#"["c", "a", "c"]"#, "/t?a=c%2Ca%2Cc"),
         ("/t?a={0|a}", r#"["c", "a", "c"]"#, "/t?a=c%2Ca%2Cc"),
         ("/t?a={#^2|a}", r#"["1", "2", "3"]"#, "/t?a=1%2C2 /t?a=3"),
-        ("/t?a={a}", r#"[0, null, false]"#, "/t?a=0 /t?a= /t?a=false"),
+        ("/t?a={a}", "[0, null, false]", "/t?a=0 /t?a= /t?a=false"),
         ("/t?a={a}&b={a}", r#"["1", "2"]"#, &ExpandError::MultipleForks.to_string()),
         ("/t/{a}/x?b={|a}", r#"["1", "2"]"#, "/t/1/x?b=1%2C2 /t/2/x?b=1%2C2"),
         ("/t?a={a}&b={b}", "[]", ""),
         ("/t?a={a}", r#"{"x": 1}"#, "Param a is an object"),
         ("/t?a={a}", r#"[1, {"x": 1}]"#, "Param a is an object"),
-        ("/t?a={a}", r#"[[1, 2], [3]]"#, "/t?a=1%2C2 /t?a=3"),
+        ("/t?a={a}", "[[1, 2], [3]]", "/t?a=1%2C2 /t?a=3"),
     ] {
         let values = format!(r#"{{"a": {values}}}"#);
         assert_eq!(expanded(template, &values), uris, "{template} with {values}");
@@ -259,7 +259,7 @@ fn template_text() -> impl Strategy<Value = String> {
     (start, prop::collection::vec((literal, token), 0..4), literal).prop_map(
         |(start, parts, end)| {
             let parts: String =
-                parts.iter().map(|(text, token)| format!("{text}{token}")).collect();
+                parts.iter().flat_map(|(text, token)| [text.as_str(), *token]).collect();
             format!("{start}{parts}{end}")
         },
     )

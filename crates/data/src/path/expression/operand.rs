@@ -49,12 +49,11 @@ impl Operand {
     /// The operand as a value; what is no JSON number is absent.
     pub(super) fn into_value(self) -> Value {
         match self {
-            Self::Absent => Value::Absent,
+            Self::Float(value) if value.is_finite() => Value::Number(Number::Float(value)),
+            Self::Absent | Self::Float(_) => Value::Absent,
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(value),
             Self::Int(value) => Value::int(value),
-            Self::Float(value) if value.is_finite() => Value::Number(Number::Float(value)),
-            Self::Float(_) => Value::Absent,
             Self::Text(text) => Value::String(text),
             Self::Structure(value) => value,
         }
