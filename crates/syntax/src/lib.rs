@@ -14,6 +14,7 @@ pub mod analyse;
 pub mod ast;
 pub mod check;
 pub mod diagnostic;
+pub mod format;
 pub mod limits;
 pub mod parser;
 pub mod render;

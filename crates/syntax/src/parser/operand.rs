@@ -280,13 +280,11 @@ impl Parser<'_> {
     /// `nv = ( Path | QStr ) '=' ( Scalar | Path )`. The name is one flat key.
     fn name_value(&mut self) -> Outcome<NameValue> {
         let path = self.path()?;
-        let is_quoted = path
-            .segments
-            .iter()
-            .any(|part| matches!(part, Segment::Member { is_quoted: true, .. }));
+        let source = &self.lexer.text()[path.span.start as usize..path.span.end as usize];
+        let is_quoted = source.contains(['"', '\'']);
         let text = match path.segments.as_slice() {
             [Segment::Member { name, .. }] => name.clone(),
-            _ => flat_key(&self.lexer.text()[path.span.start as usize..path.span.end as usize]),
+            _ => flat_key(source),
         };
         if self.lexer.rest().starts_with('-') {
             let span = self.here();

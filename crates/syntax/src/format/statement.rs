@@ -1,0 +1,231 @@
+//! `select`, `insert`, `update`, `delete`, `show` and `describe`.
+
+use super::{
+    Doc, Printer,
+    value::{path, raw},
+};
+use crate::{
+    ast::{
+        Column, ColumnValue, Columns, Condition, Count, Delays, Delete, Describe, DescribeRoute,
+        Insert, Primary, RawText, Select, Show, Update,
+    },
+    source::Span,
+};
+
+impl Printer<'_> {
+    /// One alternative, on one line if it fits.
+    pub(super) fn primary(&mut self, docs: &mut Vec<Doc>, primary: &Primary) {
+        let mut inner = Vec::new();
+        match primary {
+            Primary::Select(node) => self.select(&mut inner, node),
+            Primary::Insert(node) => self.insert(&mut inner, node),
+            Primary::Update(node) => self.update(&mut inner, node),
+            Primary::Delete(node) => self.delete(&mut inner, node),
+            Primary::Create(node) => self.create(&mut inner, node),
+            Primary::Show(node) => show(&mut inner, node),
+            Primary::Describe(node) => self.describe(&mut inner, node),
+            Primary::DescribeRoute(node) => self.describe_route(&mut inner, node),
+            Primary::Json(node) => self.json(&mut inner, node),
+            Primary::Call(node) => self.call(&mut inner, node),
+            Primary::Reference(name) => inner.push(Doc::text(&name.text)),
+        }
+        self.tail(&mut inner, primary.span().end);
+        docs.push(Doc::group(inner));
+    }
+
+    fn select(&mut self, docs: &mut Vec<Doc>, node: &Select) {
+        docs.push(Doc::text("select"));
+        let first = match &node.columns {
+            Columns::Star(span) => span.start,
+            Columns::List(columns) => columns.first().map_or(0, |column| column.span.start),
+        };
+        self.separate(docs, Doc::Space, first);
+        self.columns(docs, &node.columns);
+        let mut clauses = Vec::new();
+        let from = node.sources.first().map_or(0, |source| source.span.start);
+        self.separate(&mut clauses, Doc::Line, from);
+        clauses.push(Doc::text("from "));
+        let mut sources = Vec::new();
+        self.list(
+            &mut sources,
+            &node.sources,
+            |source| source.span,
+            |printer, docs, source| {
+                printer.source(docs, source);
+            },
+        );
+        clauses.push(Doc::group(vec![Doc::Indent(sources)]));
+        self.conditions(&mut clauses, &node.conditions);
+        self.counted(&mut clauses, "limit", node.limit);
+        self.counted(&mut clauses, "offset", node.offset);
+        self.delays(&mut clauses, node.delays);
+        docs.push(Doc::Indent(clauses));
+    }
+
+    fn columns(&mut self, docs: &mut Vec<Doc>, columns: &Columns) {
+        let Columns::List(columns) = columns else {
+            docs.push(Doc::text("*"));
+            return;
+        };
+        let mut list = Vec::new();
+        self.list(&mut list, columns, |column| column.span, Self::column);
+        docs.push(Doc::group(vec![Doc::Indent(list)]));
+    }
+
+    fn column(&mut self, docs: &mut Vec<Doc>, column: &Column) {
+        match &column.value {
+            ColumnValue::Path(node) => docs.push(Doc::text(path(node))),
+            ColumnValue::Call(node) => self.call(docs, node),
+        }
+        if let Some(alias) = &column.alias {
+            self.separate(docs, Doc::Space, alias.span.start);
+            docs.push(Doc::text(format!("as {}", alias.text)));
+        }
+    }
+
+    fn conditions(&mut self, docs: &mut Vec<Doc>, conditions: &[Condition]) {
+        let Some(first) = conditions.first() else { return };
+        self.separate(docs, Doc::Line, first.span().start);
+        let mut list = vec![Doc::text("where ")];
+        let mut more = Vec::new();
+        for (index, condition) in conditions.iter().enumerate() {
+            if index == 0 {
+                self.condition(&mut list, condition);
+                continue;
+            }
+            self.separate(&mut more, Doc::Line, condition.span().start);
+            more.push(Doc::text("and "));
+            self.condition(&mut more, condition);
+        }
+        list.push(Doc::Indent(more));
+        docs.push(Doc::group(list));
+    }
+
+    fn condition(&mut self, docs: &mut Vec<Doc>, condition: &Condition) {
+        match condition {
+            Condition::Equals { path: left, operand, is_in, .. } => {
+                docs.push(Doc::text(path(left)));
+                docs.push(Doc::Space);
+                docs.push(Doc::text(if *is_in { "in" } else { "=" }));
+                self.separate(docs, Doc::Space, operand.span.start);
+                docs.push(Doc::text(super::value::operand(operand)));
+            }
+            Condition::InList { path: left, items, span } => {
+                docs.push(Doc::text(format!("{} in ", path(left))));
+                self.operands(docs, items, span.end);
+            }
+            Condition::InSelect { path: left, select, span } => {
+                docs.push(Doc::text(format!("{} in (", path(left))));
+                let mut inner = Vec::new();
+                self.separate(&mut inner, Doc::SoftLine, select.span.start);
+                let mut statement = Vec::new();
+                self.select(&mut statement, select);
+                inner.push(Doc::group(statement));
+                self.separate(&mut inner, Doc::SoftLine, span.end);
+                inner.pop();
+                docs.push(Doc::group(vec![Doc::Indent(inner), Doc::SoftLine, Doc::text(")")]));
+            }
+            Condition::Call(call) => self.call(docs, call),
+        }
+    }
+
+    /// `keyword n`, if there is one.
+    fn counted(&mut self, docs: &mut Vec<Doc>, keyword: &str, count: Option<Count>) {
+        let Some(count) = count else { return };
+        self.separate(docs, Doc::Line, count.span.start);
+        docs.push(Doc::text(format!("{keyword} {}", count.value)));
+    }
+
+    fn delays(&mut self, docs: &mut Vec<Doc>, delays: Delays) {
+        self.counted(docs, "timeout", delays.timeout);
+        self.counted(docs, "minDelay", delays.min_delay);
+        self.counted(docs, "maxDelay", delays.max_delay);
+        self.counted(docs, "deadline", delays.deadline);
+    }
+
+    fn insert(&mut self, docs: &mut Vec<Doc>, node: &Insert) {
+        docs.push(Doc::text("insert"));
+        if let Some(object) = &node.object {
+            self.separate(docs, Doc::Space, object.span.start);
+            docs.push(Doc::text(raw(&object.text)));
+        }
+        self.separate(docs, Doc::Space, node.target.span.start);
+        docs.push(Doc::text("into "));
+        self.source(docs, &node.target);
+        if let Some(columns) = &node.columns {
+            let first = match columns {
+                Columns::Star(span) => span.start,
+                Columns::List(columns) => columns.first().map_or(0, |column| column.span.start),
+            };
+            self.separate(docs, Doc::Space, first);
+            docs.push(Doc::text("("));
+            self.columns(docs, columns);
+            docs.push(Doc::text(")"));
+        }
+        let mut clauses = Vec::new();
+        if let Some(values) = &node.values {
+            let first = values.first().map_or(Span::default(), |value| value.span);
+            self.separate(&mut clauses, Doc::Line, first.start);
+            clauses.push(Doc::text("values "));
+            let last = values.last().map_or(0, |value| value.span.end);
+            self.operands(&mut clauses, values, last);
+        }
+        self.parts(&mut clauses, &node.parts);
+        self.delays(&mut clauses, node.delays);
+        if !clauses.is_empty() {
+            docs.push(Doc::Indent(clauses));
+        }
+    }
+
+    fn parts(&mut self, docs: &mut Vec<Doc>, parts: &[RawText]) {
+        let Some(first) = parts.first() else { return };
+        self.separate(docs, Doc::Line, first.span.start);
+        docs.push(Doc::text("with parts "));
+        self.raw_texts(docs, parts);
+    }
+
+    fn update(&mut self, docs: &mut Vec<Doc>, node: &Update) {
+        docs.push(Doc::text("update"));
+        self.separate(docs, Doc::Space, node.target.span.start);
+        self.source(docs, &node.target);
+        let mut clauses = Vec::new();
+        self.separate(&mut clauses, Doc::Line, node.object.span.start);
+        clauses.push(Doc::text(format!("with {}", raw(&node.object.text))));
+        self.parts(&mut clauses, &node.parts);
+        self.delays(&mut clauses, node.delays);
+        docs.push(Doc::Indent(clauses));
+    }
+
+    fn delete(&mut self, docs: &mut Vec<Doc>, node: &Delete) {
+        docs.push(Doc::text("delete"));
+        self.separate(docs, Doc::Space, node.target.span.start);
+        docs.push(Doc::text("from "));
+        self.source(docs, &node.target);
+        let mut clauses = Vec::new();
+        self.conditions(&mut clauses, &node.conditions);
+        self.delays(&mut clauses, node.delays);
+        if !clauses.is_empty() {
+            docs.push(Doc::Indent(clauses));
+        }
+    }
+
+    fn describe(&mut self, docs: &mut Vec<Doc>, node: &Describe) {
+        docs.push(Doc::text("describe"));
+        self.separate(docs, Doc::Space, node.source.span.start);
+        self.source(docs, &node.source);
+    }
+
+    fn describe_route(&mut self, docs: &mut Vec<Doc>, node: &DescribeRoute) {
+        docs.push(Doc::text("describe route"));
+        self.separate(docs, Doc::Space, node.path.span.start);
+        docs.push(Doc::text(raw(&node.path.text)));
+        self.separate(docs, Doc::Space, node.method.span.start);
+        docs.push(Doc::text(format!("using method {}", node.method.text)));
+    }
+}
+
+fn show(docs: &mut Vec<Doc>, node: &Show) {
+    docs.push(Doc::text("show"));
+    docs.push(Doc::Space);
+    docs.push(Doc::text(if node.is_routes { "routes" } else { "tables" }));
+}
