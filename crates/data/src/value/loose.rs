@@ -9,6 +9,11 @@ use std::borrow::Cow;
 
 use super::{Text, Value, strict::Exact};
 
+/// The most bytes of text that an array is written out to for a comparison. A few arrays that
+/// contain each other several times over would be larger than any memory; they are cut soon after
+/// this, and then equal nothing that a script could have written.
+const ARRAY_TEXT_BYTES_MAX: usize = 16 << 20;
+
 /// What an object becomes where text is needed.
 const OBJECT_TEXT: &str = "[object Object]";
 
@@ -77,7 +82,8 @@ impl Primitive {
 }
 
 /// The text of a value as JavaScript's `String` gives it: elements joined by `,` (nothing for null
-/// and absent), `[object Object]`; null and absent themselves are `null` and `undefined`.
+/// and absent), `[object Object]`; null and absent themselves are `null` and `undefined`. The text of
+/// an array ends soon after 16 MiB.
 pub fn text_of(value: &Value) -> Text {
     match value {
         Value::Absent => Text::from_static("undefined"),
@@ -97,6 +103,9 @@ fn joined(array: &Value) -> String {
             open.pop();
             continue;
         };
+        if text.len() > ARRAY_TEXT_BYTES_MAX {
+            break;
+        }
         if *at > 0 {
             text.push(',');
         }
@@ -273,6 +282,15 @@ mod tests {
         assert!(are_equal(&huge, "1461501637330902918203684832716283019655932542976"));
         assert!(are_equal("9223372036854775807", "\"0x7fffffffffffffff\""));
         assert!(are_equal(&format!("\"0x1{}\"", "0".repeat(300)), "1e999"));
+    }
+
+    #[test]
+    fn an_array_that_would_be_huge_as_text_is_cut() {
+        let mut array = Value::array(vec![Value::int(1)]);
+        for _ in 0..100 {
+            array = Value::array(vec![array.clone(), array]);
+        }
+        assert!(!loosely_equals(&array, &Value::from("1,1")));
     }
 
     #[test]

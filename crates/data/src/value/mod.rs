@@ -8,6 +8,7 @@
 //! raw slices are made, and [`loose`] for what `=` means in a script.
 
 mod access;
+mod depth;
 mod equality;
 mod number;
 mod object;
