@@ -12,7 +12,7 @@ use super::{Text, Value, strict::Exact};
 /// The most bytes of text that an array is written out to for a comparison. A few arrays that
 /// contain each other several times over would be larger than any memory; they are cut soon after
 /// this, and then equal nothing that a script could have written.
-const ARRAY_TEXT_BYTES_MAX: usize = 16 << 20;
+const ARRAY_TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// What an object becomes where text is needed.
 const OBJECT_TEXT: &str = "[object Object]";
@@ -83,7 +83,7 @@ impl Primitive {
 
 /// The text of a value as JavaScript's `String` gives it: elements joined by `,` (nothing for null
 /// and absent), `[object Object]`; null and absent themselves are `null` and `undefined`. The text of
-/// an array ends soon after 16 MiB.
+/// an array ends soon after 1 MiB.
 pub fn text_of(value: &Value) -> Text {
     match value {
         Value::Absent => Text::from_static("undefined"),

@@ -119,7 +119,7 @@ impl<'a> Scanner<'a> {
             self.at = end + 1;
             return Ok(Span { start, end, has_escapes: false });
         }
-        self.at = behind_string(self.bytes, end)?;
+        self.at = behind_special_string(self.bytes, end)?;
         Ok(Span { start, end: self.at - 1, has_escapes: true })
     }
 
@@ -386,18 +386,25 @@ fn behind_colon(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 
 /// From a place inside a string to the place behind its closing quote.
 #[inline]
-fn behind_string(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+fn behind_string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    let at = special_byte(bytes, at);
+    if bytes.get(at) == Some(&b'"') { Ok(at + 1) } else { behind_special_string(bytes, at) }
+}
+
+/// As [`behind_string`], from the first byte on that is not plain.
+#[inline(never)]
+fn behind_special_string(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     loop {
-        at = special_byte(bytes, at);
         match bytes.get(at) {
             Some(b'"') => return Ok(at + 1),
-            Some(b'\\') => at = behind_escape(bytes, at)?,
+            Some(b'\\') => at = special_byte(bytes, behind_escape(bytes, at)?),
             Some(_) => return Err(Problem::ControlCharacter.at(at)),
             None => return Err(Problem::OpenString.at(at)),
         }
     }
 }
 
+#[inline]
 fn behind_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     match bytes.get(at + 1) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
