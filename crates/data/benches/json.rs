@@ -1,7 +1,7 @@
 //! Three fields of each row of a JSON answer: our projecting decoder beside `serde_json`.
 //!
 //! `cargo bench -p qlio-data --bench json`. The documents come from a fixed seed: 50 rows of 1.3 KB
-//! in the manner of a search service (every field an array of one), and 15 rows of 0.7 KB in the
+//! in the manner of a search service (every field an array of one), and 15 rows of 0.6 KB in the
 //! manner of a timeline. Every contender validates the whole document and writes
 //! `[{"…":…,"…":…,"…":…},…]` at the end, so the work compared is the same.
 
