@@ -1,0 +1,21 @@
+//! Routes: which stored script answers a request, and with which inputs.
+//!
+//! ```text
+//! route clause text ──template──▶ RouteTemplate ──matcher (at load)──▶ Matcher
+//! method, raw path  ──matcher───▶ PathMatch     ──variant─────────────▶ route id, scope
+//! ```
+//!
+//! Everything that depends on the route files only is compiled at load; a request costs one walk
+//! over a tree of path segments and a comparison of the few variants of one path. Nothing here
+//! knows of HTTP messages, scripts or the engine. Rules: `server.md` 1.3 to 1.7.
+
+pub mod matcher;
+pub mod method;
+pub mod segment;
+pub mod template;
+pub mod variant;
+
+pub use matcher::{Lookup, Matcher, PathMatch, RouteFault, RouteSpec};
+pub use method::Method;
+pub use template::{RouteTemplate, TemplateFault};
+pub use variant::Chosen;
