@@ -1,0 +1,240 @@
+//! Request bodies: from the wire to a value, the original bytes, and attachments.
+//!
+//! In: the body stream, `content-type` and `content-encoding`. Out: a [`ParsedBody`]. Promises: no
+//! more than the limit is ever held; a body that is not what its type says is an error with the
+//! parser's message; the original bytes stay available for statements that forward them, whatever
+//! the type. It does not know which names the value contributes to a scope. Rules: `server.md` 1.8.
+
+use std::{fmt, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::Body;
+use qlio_data::{
+    Object, Value,
+    codec::{
+        DecodeLimits, charset, form, json,
+        media_type::MediaType,
+        xml::{self, XmlOptions},
+    },
+    projection::Projection,
+};
+
+use super::{
+    compress::{self, DecompressError},
+    failure::Failure,
+    multipart::{self, Part},
+};
+
+/// What one request body may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Setting `maxRequestLength`: bytes of a body, before and after decompression; default
+    /// 10,000,000.
+    pub request_bytes_max: usize,
+    /// How long the client may pause between two pieces of a body; default 30 s.
+    pub pause_max: Duration,
+}
+
+impl Default for BodyLimits {
+    fn default() -> Self {
+        Self { request_bytes_max: 10_000_000, pause_max: Duration::from_secs(30) }
+    }
+}
+
+/// A request body after parsing.
+#[derive(Debug, Clone)]
+pub struct ParsedBody {
+    /// What the body says. An object without members for types that are not parsed.
+    pub value: Value,
+    /// The bytes to forward: the body as it came (content coding removed), or the first part of a
+    /// multipart body.
+    pub raw: Bytes,
+    /// The type of `raw`.
+    pub content_type: Option<String>,
+    /// The parts after the first of a multipart body: `{req.parts[n]}`.
+    pub parts: Vec<Part>,
+}
+
+impl ParsedBody {
+    /// No body.
+    pub fn empty() -> Self {
+        Self {
+            value: Value::object(Object::new()),
+            raw: Bytes::new(),
+            content_type: None,
+            parts: Vec::new(),
+        }
+    }
+}
+
+/// A body that is not what its type says. Prints the parser's message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MalformedBody {
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl fmt::Display for MalformedBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for MalformedBody {}
+
+impl From<MalformedBody> for Failure {
+    fn from(error: MalformedBody) -> Self {
+        Self::MalformedBody { reason: error.reason }
+    }
+}
+
+/// Reads a whole body, and takes its content coding off.
+///
+/// # Errors
+/// 413 over the limit (at once if the declared length is), 408 if the client pauses too long, 415
+/// for an unknown coding, 400 if the body breaks off or its coding is broken.
+///
+/// # Cancellation
+/// Dropping the future drops what was read.
+pub async fn read<B>(
+    mut body: B,
+    content_encoding: Option<&str>,
+    limits: &BodyLimits,
+) -> Result<Bytes, Failure>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: fmt::Display,
+{
+    let bytes_max = limits.request_bytes_max;
+    let too_large = || Failure::BodyTooLarge { bytes_max };
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(too_large());
+    }
+    let mut first = Bytes::new();
+    let mut whole = BytesMut::new();
+    loop {
+        let frame = tokio::time::timeout(limits.pause_max, body.frame())
+            .await
+            .map_err(|_| Failure::BodyTimeout)?;
+        let Some(frame) = frame else { break };
+        let frame = frame.map_err(|error| Failure::MalformedBody { reason: error.to_string() })?;
+        // Trailers say nothing that we use.
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len() + whole.len() + data.len() > bytes_max {
+            return Err(too_large());
+        }
+        // Most bodies come in one piece, which is then shared instead of copied.
+        if first.is_empty() && whole.is_empty() {
+            first = data;
+        } else {
+            whole.extend_from_slice(&first);
+            first = Bytes::new();
+            whole.extend_from_slice(&data);
+        }
+    }
+    let whole = if whole.is_empty() { first } else { whole.freeze() };
+    compress::decompress(whole, content_encoding, bytes_max).map_err(|error| match error {
+        DecompressError::TooLarge => too_large(),
+        DecompressError::UnknownCoding(coding) => Failure::UnknownBodyCoding { coding },
+        DecompressError::Malformed(reason) => Failure::MalformedBody { reason },
+    })
+}
+
+/// Parses a body as its media type says. `xml` is the setting for XML bodies.
+pub fn parse(
+    content_type: Option<&str>,
+    raw: Bytes,
+    xml: &XmlOptions,
+) -> Result<ParsedBody, MalformedBody> {
+    let mut parsed =
+        ParsedBody { content_type: content_type.map(str::to_owned), raw, ..ParsedBody::empty() };
+    let Some(content_type) = content_type.filter(|text| !text.trim().is_empty()) else {
+        return Ok(parsed);
+    };
+    let media = MediaType::parse(content_type);
+    match Kind::of(&media) {
+        Kind::Json => parsed.value = parse_json(&media, parsed.raw.clone())?,
+        Kind::Xml => parsed.value = parse_xml(&media, parsed.raw.clone(), xml)?,
+        Kind::Form => {
+            let text = utf8(&media, parsed.raw.clone())?;
+            let text = std::str::from_utf8(&text).map_err(malformed)?;
+            let object = form::parse(text).map_err(malformed)?;
+            parsed.value = Value::object(object);
+        }
+        Kind::Multipart => {
+            let mut parts = multipart::parse(&media, &parsed.raw)?;
+            if parts.is_empty() {
+                return Err(MalformedBody { reason: "a multipart body without parts".to_owned() });
+            }
+            let first = parts.remove(0);
+            parsed.raw = first.data;
+            parsed.content_type = first.content_type;
+            parsed.parts = parts;
+        }
+        Kind::Opaque => {}
+    }
+    Ok(parsed)
+}
+
+enum Kind {
+    Json,
+    Xml,
+    Form,
+    Multipart,
+    Opaque,
+}
+
+impl Kind {
+    fn of(media: &MediaType) -> Self {
+        match (media.main.as_str(), media.sub.as_str()) {
+            ("application", "json") => Self::Json,
+            ("application", "x-www-form-urlencoded") => Self::Form,
+            ("multipart", "form-data" | "related" | "mixed") => Self::Multipart,
+            (_, sub) if sub.ends_with("+json") => Self::Json,
+            ("application" | "text", "xml") => Self::Xml,
+            (_, sub) if sub.ends_with("+xml") => Self::Xml,
+            _ => Self::Opaque,
+        }
+    }
+}
+
+fn parse_json(media: &MediaType, raw: Bytes) -> Result<Value, MalformedBody> {
+    if raw.is_empty() {
+        return Ok(Value::object(Object::new()));
+    }
+    let text = utf8(media, raw)?;
+    json::decode(text, &Projection::All, &DecodeLimits::default())
+        .map_err(|error| MalformedBody { reason: format!("{error} at offset {}", error.offset) })
+}
+
+fn parse_xml(media: &MediaType, raw: Bytes, options: &XmlOptions) -> Result<Value, MalformedBody> {
+    let (text, _) =
+        charset::to_utf8(raw, media.charset(), charset::Sniff::Xml).map_err(malformed)?;
+    xml::decode_text(&text, &Projection::All, options, &DecodeLimits::default())
+        .map_err(|error| MalformedBody { reason: format!("{error} at offset {}", error.offset) })
+}
+
+/// The body as UTF-8. Without a charset it is taken as it is, and its decoder checks it.
+fn utf8(media: &MediaType, raw: Bytes) -> Result<Bytes, MalformedBody> {
+    match media.charset() {
+        None => Ok(raw),
+        Some(name) => {
+            let (text, is_replaced) =
+                charset::to_utf8(raw, Some(name), charset::Sniff::None).map_err(malformed)?;
+            if is_replaced {
+                let reason = format!("the body is not in the charset {name}");
+                return Err(MalformedBody { reason });
+            }
+            Ok(text.into_bytes())
+        }
+    }
+}
+
+fn malformed(error: impl fmt::Display) -> MalformedBody {
+    MalformedBody { reason: error.to_string() }
+}
+
+#[cfg(test)]
+#[path = "body_tests.rs"]
+mod tests;

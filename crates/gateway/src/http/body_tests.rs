@@ -1,0 +1,181 @@
+//! Parsing of request bodies by media type, and reading them under limits.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use http_body_util::Full;
+use hyper::body::Frame;
+use proptest::prelude::*;
+
+use super::*;
+
+fn parsed(content_type: &str, body: &str) -> ParsedBody {
+    parse(Some(content_type), Bytes::copy_from_slice(body.as_bytes()), &XmlOptions::default())
+        .unwrap_or_else(|error| panic!("{content_type} {body}: {error}"))
+}
+
+fn check(content_type: &str, body: &str, expected: &str) {
+    let parsed = parsed(content_type, body);
+    assert_eq!(json::to_string(&parsed.value), expected, "{content_type} {body}");
+    assert_eq!(parsed.raw, body);
+    assert_eq!(parsed.content_type.as_deref(), Some(content_type));
+}
+
+#[test]
+fn the_media_type_decides_how_a_body_is_read() {
+    check("application/json", r#"{"a":[1]}"#, r#"{"a":[1]}"#);
+    check("Application/JSON; charset=utf-8", "[1]", "[1]");
+    check("application/vnd.x+json", "7", "7");
+    check("application/json", "", "{}");
+    check(
+        "application/x-www-form-urlencoded",
+        "title=T&author[name]=N",
+        r#"{"title":"T","author":{"name":"N"}}"#,
+    );
+    check("application/xml", "<title>T1</title>", r#"{"title":"T1"}"#);
+    check("text/xml", "<title>T1</title>", r#"{"title":"T1"}"#);
+    check("application/atom+xml", "<n>5</n>", r#"{"n":5}"#);
+    check("opaque", "<hello/>", "{}");
+    check("text/plain", "{\"a\":1}", "{}");
+    check("application/octet-stream", "x", "{}");
+}
+
+#[test]
+fn no_type_means_no_names() {
+    for content_type in [None, Some("  ")] {
+        let parsed = parse(content_type, Bytes::from_static(b"{\"a\":1}"), &XmlOptions::default());
+        let parsed = parsed.expect("nothing is parsed");
+        assert_eq!(json::to_string(&parsed.value), "{}");
+        assert_eq!(parsed.raw, "{\"a\":1}");
+    }
+}
+
+#[test]
+fn other_charsets_are_read() {
+    let latin = Bytes::from_static(b"{\"a\":\"caf\xe9\"}");
+    let parsed = parse(Some("application/json;charset=iso-8859-1"), latin, &XmlOptions::default());
+    assert_eq!(json::to_string(&parsed.expect("latin").value), r#"{"a":"café"}"#);
+}
+
+#[test]
+fn malformed_bodies_say_why() {
+    for (content_type, body) in [
+        ("application/json", &b"{bad"[..]),
+        ("application/json", b"  "),
+        ("application/json", b"\"\xff\""),
+        ("application/json;charset=klingon", b"1"),
+        ("application/xml", b"<a><b></a>"),
+        ("application/x-www-form-urlencoded", b"a=%G1"),
+        ("application/x-www-form-urlencoded", b"a=\xff"),
+        ("multipart/form-data", b"--x\r\n"),
+        ("multipart/form-data; boundary=x", b"nothing"),
+        ("multipart/mixed; boundary=x", b"--x--"),
+    ] {
+        let body = Bytes::from_static(body);
+        let error = parse(Some(content_type), body, &XmlOptions::default());
+        let error = error.expect_err(content_type);
+        assert!(!error.reason.is_empty());
+        assert_eq!(Failure::from(error).status(), 400);
+    }
+}
+
+#[test]
+fn the_first_part_is_the_body_and_the_others_are_attachments() {
+    let body = "--b\r\nContent-Type: application/xml\r\n\r\n<a/>\r\n--b\r\n\
+                Content-Disposition: form-data; name=\"pic\"; filename=\"p.png\"\r\n\
+                Content-Type: image/png\r\n\r\nPNG\r\n--b--\r\n";
+    let parsed = parsed("multipart/related; boundary=\"b\"", body);
+    assert_eq!(parsed.raw, "<a/>");
+    assert_eq!(parsed.content_type.as_deref(), Some("application/xml"));
+    assert_eq!(json::to_string(&parsed.value), "{}");
+    assert_eq!(parsed.parts.len(), 1);
+    assert_eq!(parsed.parts[0].name, "pic");
+    assert_eq!(parsed.parts[0].data, "PNG");
+}
+
+fn run<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime")
+        .block_on(future)
+}
+
+/// A body that comes in pieces of three bytes and has no declared length.
+struct Pieces<'b>(std::slice::Chunks<'b, u8>);
+
+impl Body for Pieces<'_> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let next = self.0.next();
+        Poll::Ready(next.map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece)))))
+    }
+}
+
+#[test]
+fn the_size_limit_holds_on_both_sides_however_the_body_comes() {
+    let limits = BodyLimits { request_bytes_max: 10, ..BodyLimits::default() };
+    for body in [&b"0123456789"[..], b"01234567890"] {
+        let is_allowed = body.len() <= 10;
+        let whole = run(read(Full::new(Bytes::copy_from_slice(body)), None, &limits));
+        let pieces = run(read(Pieces(body.chunks(3)), None, &limits));
+        for read in [whole, pieces] {
+            match read {
+                Ok(bytes) => assert!(is_allowed && bytes == body),
+                Err(failure) => assert!(!is_allowed && failure.status() == 413),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_coded_body_is_decoded_and_stays_within_the_limit() {
+    let limits = BodyLimits { request_bytes_max: 1000, ..BodyLimits::default() };
+    let coded = |size: usize| {
+        compress::compress(&vec![b'x'; size], super::super::negotiate::Coding::Gzip)
+            .expect("memory takes everything")
+    };
+    assert_eq!(run(read(Full::new(coded(1000)), Some("gzip"), &limits)).expect("fits").len(), 1000);
+    let failure = run(read(Full::new(coded(1001)), Some("gzip"), &limits)).expect_err("too large");
+    assert_eq!(failure.status(), 413);
+    let failure = run(read(Full::new(coded(10)), Some("br"), &limits)).expect_err("unknown");
+    assert_eq!(failure.status(), 415);
+}
+
+struct Never;
+
+impl Body for Never {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+}
+
+#[test]
+fn a_body_that_stops_coming_times_out() {
+    let limits = BodyLimits { pause_max: Duration::from_millis(1), ..BodyLimits::default() };
+    assert_eq!(run(read(Never, None, &limits)).expect_err("never comes").status(), 408);
+}
+
+proptest! {
+    #[test]
+    fn any_body_is_parsed_or_refused_without_panic(
+        body in proptest::collection::vec(any::<u8>(), 0..100),
+        content_type in "(application/json|text/xml|application/x-www-form-urlencoded|multipart/mixed;boundary=a|.{0,20})",
+    ) {
+        let _ = parse(Some(&content_type), body.into(), &XmlOptions::default());
+    }
+}

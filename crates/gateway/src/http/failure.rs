@@ -1,0 +1,272 @@
+//! Everything that can go wrong between a request and its answer, as the front sees it.
+//!
+//! Each kind knows its status and its body; `respond` writes them. Failures of scripts come with a
+//! status and body of the engine and pass through here unchanged.
+
+use hyper::StatusCode;
+use qlio_data::{Object, Value};
+
+use super::{incident::IncidentId, respond::text_object, sanitize::sanitize};
+
+/// Why a request was not answered with a result.
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// No route and no endpoint at this path: 404.
+    NotFound {
+        /// As sent.
+        method: String,
+        /// Raw path and query.
+        target: String,
+    },
+    /// The path exists with other methods only: 405.
+    MethodNotAllowed {
+        /// As sent.
+        method: String,
+        /// Raw path and query.
+        target: String,
+        /// The methods, upper case, joined by commas.
+        allow: String,
+    },
+    /// Malformed percent-encoding in the path: 400.
+    MalformedPath,
+    /// Malformed query string: 400.
+    MalformedQuery {
+        /// The parser's message.
+        reason: String,
+    },
+    /// A body that is not what its type says: 400.
+    MalformedBody {
+        /// The parser's message.
+        reason: String,
+    },
+    /// A body in a content coding that we do not read: 415.
+    UnknownBodyCoding {
+        /// Its name.
+        coding: String,
+    },
+    /// A body over the limit: 413.
+    BodyTooLarge {
+        /// The limit, in bytes.
+        bytes_max: usize,
+    },
+    /// The body stopped coming: 408.
+    BodyTimeout,
+    /// The route exists, but none of its variants accepts the query: 400.
+    NoMatchingRoute,
+    /// `/q` without a script: 400.
+    MissingQuery,
+    /// `/table` without a name: 400.
+    MissingTableName,
+    /// `/route` without a path or method: 400.
+    MissingRouteName,
+    /// `/table` with an unknown name: 400.
+    NoSuchTable {
+        /// The name asked for.
+        name: String,
+    },
+    /// `/route` with an unknown path or method: 400.
+    NoSuchRoute {
+        /// The template asked for.
+        path: String,
+        /// The method asked for.
+        method: String,
+    },
+    /// A JSONP callback name that we do not write: 400.
+    InvalidCallback,
+    /// Too much in flight, or not ready to serve: 503.
+    Overloaded {
+        /// When to try again, in seconds.
+        retry_after: u64,
+    },
+    /// Our own fault: 500.
+    Internal {
+        /// Also stands in the log, beside what happened.
+        incident: IncidentId,
+    },
+    /// A script failed; status and body are the engine's.
+    Script {
+        /// The status; one outside 400 to 599 becomes 500.
+        status: u16,
+        /// A JSON object with `message`.
+        body: Value,
+        /// When to try again, in seconds.
+        retry_after: Option<u64>,
+    },
+}
+
+impl Failure {
+    /// The status of the answer.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::NotFound { .. } => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::UnknownBodyCoding { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::MalformedPath
+            | Self::MalformedQuery { .. }
+            | Self::MalformedBody { .. }
+            | Self::NoMatchingRoute
+            | Self::MissingQuery
+            | Self::MissingTableName
+            | Self::MissingRouteName
+            | Self::NoSuchTable { .. }
+            | Self::NoSuchRoute { .. }
+            | Self::InvalidCallback => StatusCode::BAD_REQUEST,
+            Self::Overloaded { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Script { status, .. } => StatusCode::from_u16(*status)
+                .ok()
+                .filter(|status| status.is_client_error() || status.is_server_error())
+                .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        }
+    }
+
+    /// The body of the answer.
+    pub fn body(&self) -> Value {
+        match self {
+            Self::NotFound { method, target } => {
+                quoted(&format!("Cannot {method} {}", sanitize(target)))
+            }
+            Self::MethodNotAllowed { method, target, allow } => {
+                let text = format!("Cannot {method} {}", sanitize(target));
+                with(quoted(&text), "allow", Value::from(allow.as_str()))
+            }
+            Self::MalformedPath => server_error("malformed path"),
+            Self::MalformedQuery { reason } => {
+                server_error(&format!("malformed query: {}", sanitize(reason)))
+            }
+            Self::MalformedBody { reason } => server_error(&sanitize(reason)),
+            Self::UnknownBodyCoding { coding } => server_error(&format!(
+                "cannot read a body with content coding {}",
+                sanitize(coding)
+            )),
+            Self::BodyTooLarge { bytes_max } => with(
+                text_object([(
+                    "message",
+                    &format!(
+                        "the request body is larger than `maxRequestLength` ({bytes_max} bytes)"
+                    ),
+                )]),
+                "limit",
+                Value::int(i64::try_from(*bytes_max).unwrap_or(i64::MAX)),
+            ),
+            Self::BodyTimeout => {
+                text_object([("message", "the request body did not arrive in time")])
+            }
+            Self::NoMatchingRoute => text_object([("err", "No matching route")]),
+            Self::MissingQuery => text_object([("err", "Missing query")]),
+            Self::MissingTableName => {
+                text_object([("err", "Missing table name: Usage /table?name=some-tablename")])
+            }
+            Self::MissingRouteName => text_object([(
+                "err",
+                "Missing path name or method: Usage /route?path=some-path&method=http-method",
+            )]),
+            Self::NoSuchTable { name } => {
+                text_object([("message", &format!("No such table {name}"))])
+            }
+            Self::NoSuchRoute { path, method } => text_object([(
+                "message",
+                &format!("No such route {path} for HTTP method {}", method.to_uppercase()),
+            )]),
+            Self::InvalidCallback => text_object([("err", "Invalid callback")]),
+            Self::Overloaded { .. } => {
+                text_object([("message", "the server has too many requests in flight")])
+            }
+            Self::Internal { incident } => {
+                let incident = incident.to_string();
+                text_object([
+                    ("message", "Server Error - an error of the server itself"),
+                    ("incident", &incident),
+                ])
+            }
+            Self::Script { body, .. } => body.clone(),
+        }
+    }
+
+    /// The value of `retry-after`, in seconds.
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::Overloaded { retry_after } => Some(*retry_after),
+            Self::Script { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// Whether the rest of the request may still be on its way, so that the connection cannot be
+    /// used again.
+    pub fn closes_connection(&self) -> bool {
+        matches!(self, Self::BodyTooLarge { .. } | Self::BodyTimeout)
+    }
+}
+
+/// The text under both names that clients may look for: `message` (`decisions.md` 7) and `error`
+/// (`server.md` 2.8).
+fn quoted(text: &str) -> Value {
+    text_object([("message", text), ("error", text)])
+}
+
+fn server_error(message: &str) -> Value {
+    quoted(&format!("Server Error - {message}"))
+}
+
+fn with(value: Value, name: &str, member: Value) -> Value {
+    let Value::Object(object) = value else { return value };
+    let mut object = Object::clone(&object);
+    object.insert(name, member);
+    Value::object(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use qlio_data::codec::json;
+
+    use super::*;
+
+    fn check(failure: &Failure, status: u16, body: &str) {
+        assert_eq!(failure.status().as_u16(), status);
+        assert_eq!(json::to_string(&failure.body()), body);
+    }
+
+    #[test]
+    fn unknown_paths_are_quoted_harmlessly() {
+        let failure = Failure::NotFound {
+            method: "GET".to_owned(),
+            target: "/nf.pl?\"><script>alert(73541);</script>".to_owned(),
+        };
+        let text = r#"Cannot GET /nf.pl?\">[removed]alert&#40;73541&#41;;[removed]"#;
+        check(&failure, 404, &format!(r#"{{"message":"{text}","error":"{text}"}}"#));
+    }
+
+    #[test]
+    fn literal_bodies_of_the_specification_stand() {
+        check(&Failure::NoMatchingRoute, 400, r#"{"err":"No matching route"}"#);
+        check(&Failure::MissingQuery, 400, r#"{"err":"Missing query"}"#);
+        check(&Failure::InvalidCallback, 400, r#"{"err":"Invalid callback"}"#);
+        check(
+            &Failure::NoSuchRoute { path: "/nope".to_owned(), method: "get".to_owned() },
+            400,
+            r#"{"message":"No such route /nope for HTTP method GET"}"#,
+        );
+        check(
+            &Failure::NoSuchTable { name: " lib.err; return \"x\"".to_owned() },
+            400,
+            r#"{"message":"No such table  lib.err; return \"x\""}"#,
+        );
+        check(
+            &Failure::MalformedPath,
+            400,
+            r#"{"message":"Server Error - malformed path","error":"Server Error - malformed path"}"#,
+        );
+    }
+
+    #[test]
+    fn a_script_failure_passes_through_but_never_as_success() {
+        let failure = |status| Failure::Script { status, body: Value::Null, retry_after: Some(3) };
+        assert_eq!(failure(502).status().as_u16(), 502);
+        assert_eq!(failure(200).status().as_u16(), 500);
+        assert_eq!(failure(99).status().as_u16(), 500);
+        assert_eq!(failure(503).retry_after(), Some(3));
+    }
+}

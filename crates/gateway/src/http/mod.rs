@@ -1,0 +1,21 @@
+//! The HTTP front: reading requests, choosing what answers them, writing answers.
+//!
+//! ```text
+//! socket ─▶ server ─▶ query, body, negotiate ─▶ (routes, engine) ─▶ respond: failure, jsonp, compress
+//! ```
+//!
+//! Small pure modules around one server. Statuses are decided in `failure` and written in `respond`
+//! and nowhere else.
+
+pub mod body;
+pub mod compress;
+pub mod failure;
+pub mod incident;
+pub mod jsonp;
+pub mod multipart;
+pub mod negotiate;
+pub mod percent;
+pub mod query;
+pub mod respond;
+pub mod sanitize;
+pub mod server;

@@ -1,0 +1,326 @@
+//! Answers: the only place where results and failures become statuses, headers and bytes.
+//!
+//! In: a value, a page or a [`Failure`], and the [`Rendition`] that the client asked for. Out: a
+//! complete response. Promises: every error body is a JSON object, whatever the client accepts
+//! (`decisions.md` 7); no text from outside can break out of a header; nothing here can fail.
+//! Statuses follow `decisions.md` 8 and `server.md` 1.10. Literal bodies that the specification
+//! fixes (`{"err":"Missing query"}`) stand as they are.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    StatusCode,
+    header::{self, HeaderName, HeaderValue},
+};
+use qlio_data::{Object, Value, codec::json};
+
+use super::{
+    compress::{self, COMPRESS_BYTES_MIN},
+    failure::Failure,
+    jsonp::Callback,
+    negotiate::Coding,
+    percent,
+};
+
+/// A complete response.
+pub type Response = hyper::Response<Full<Bytes>>;
+
+/// The value of `server` and `x-powered-by` (`server.md` 2.1).
+pub const PRODUCT: &str = concat!("ql.io-", env!("CARGO_PKG_VERSION"), "/rust");
+
+/// The longest header value that a script can set, in bytes; longer ones are omitted.
+pub const HEADER_VALUE_BYTES_MAX: usize = 8192;
+
+/// Headers that belong to the message itself; scripts cannot set them (`server.md` 1.9).
+const RESERVED_HEADERS: [HeaderName; 10] = [
+    header::CONNECTION,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::DATE,
+    header::SERVER,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// The form in which a client wants its answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rendition<'q> {
+    /// Wrap the JSON in a call of this name.
+    pub callback: Option<Callback<'q>>,
+    /// Compress with this coding if it is worth it.
+    pub coding: Option<Coding>,
+}
+
+/// A result: status 200, the value as JSON; an absent value is `null`.
+///
+/// Of `headers`, reserved and invalid names are left out, invalid values are encoded.
+pub fn value(value: &Value, headers: &[(String, String)], rendition: Rendition<'_>) -> Response {
+    json_answer(StatusCode::OK, value, headers, rendition)
+}
+
+/// A page.
+pub fn page(html: String) -> Response {
+    let mut response = plain(StatusCode::OK, "text/html; charset=utf-8", html.into());
+    // Pages have no scripts; should text ever escape into one, it stays without effect.
+    response.headers_mut().insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'"),
+    );
+    no_sniff(&mut response);
+    response
+}
+
+/// The answer to `OPTIONS`: the methods in `Allow` and as the body (`server.md` 1.5).
+pub fn options(allow: &str) -> Response {
+    let mut response =
+        plain(StatusCode::OK, "text/plain", Bytes::copy_from_slice(allow.as_bytes()));
+    response.headers_mut().insert(header::ALLOW, header_value(allow));
+    response
+}
+
+/// A redirect.
+pub fn redirect(location: &str) -> Response {
+    let mut response = plain(StatusCode::FOUND, "text/plain", Bytes::new());
+    response.headers_mut().insert(header::LOCATION, header_value(location));
+    response
+}
+
+/// Any other complete body, such as an asset, a health text or an event page.
+pub fn plain(status: StatusCode, content_type: &'static str, body: Bytes) -> Response {
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::SERVER, HeaderValue::from_static(PRODUCT));
+    headers.insert("x-powered-by", HeaderValue::from_static(PRODUCT));
+    response
+}
+
+/// A failure.
+pub fn failure(failure: &Failure, rendition: Rendition<'_>) -> Response {
+    failure_with(failure, &[], rendition)
+}
+
+/// A failure, with headers such as an execution trace.
+pub fn failure_with(
+    failure: &Failure,
+    headers: &[(String, String)],
+    rendition: Rendition<'_>,
+) -> Response {
+    let mut response = json_answer(failure.status(), &failure.body(), headers, rendition);
+    let headers = response.headers_mut();
+    if let Some(seconds) = failure.retry_after() {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Failure::MethodNotAllowed { allow, .. } = failure {
+        headers.insert(header::ALLOW, header_value(allow));
+    }
+    if failure.closes_connection() {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// Text as a header value: whatever is not printable ASCII is percent-encoded, so no text can end
+/// the header.
+pub fn header_value(text: &str) -> HeaderValue {
+    let encoded = encode_header_value(text);
+    // Printable ASCII is always valid; the fallback is for the type only.
+    HeaderValue::from_str(&encoded).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+fn encode_header_value(text: &str) -> String {
+    let text = text.trim();
+    let mut value = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if matches!(byte, b' '..=b'~' | b'\t') {
+            value.push(char::from(byte));
+        } else {
+            percent::push_triplet(&mut value, byte);
+        }
+    }
+    value
+}
+
+fn json_answer(
+    status: StatusCode,
+    value: &Value,
+    headers: &[(String, String)],
+    rendition: Rendition<'_>,
+) -> Response {
+    let mut body = Vec::new();
+    match value {
+        Value::Absent => body.extend_from_slice(b"null"),
+        value => json::encode(value, &mut body),
+    }
+    let mut content_type = "application/json";
+    if let Some(callback) = rendition.callback {
+        body = callback.wrap(&body);
+        content_type = "application/javascript";
+    }
+    let coded = rendition
+        .coding
+        .filter(|_| body.len() >= COMPRESS_BYTES_MIN)
+        .and_then(|coding| Some((coding, compress::compress(&body, coding).ok()?)));
+    let (coding, body) = match coded {
+        Some((coding, coded)) => (Some(coding), coded),
+        None => (None, body.into()),
+    };
+    let mut response = plain(status, content_type, body);
+    if rendition.callback.is_some() {
+        no_sniff(&mut response);
+    }
+    let answer = response.headers_mut();
+    answer.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if let Some(coding) = coding {
+        answer.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+    }
+    for (name, value) in headers {
+        let Ok(name) = HeaderName::from_bytes(name.trim().as_bytes()) else { continue };
+        if !RESERVED_HEADERS.contains(&name) && value.len() <= HEADER_VALUE_BYTES_MAX {
+            answer.append(name, header_value(value));
+        }
+    }
+    response
+}
+
+fn no_sniff(response: &mut Response) {
+    response
+        .headers_mut()
+        .insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// An object of texts.
+pub(super) fn text_object<const N: usize>(members: [(&str, &str); N]) -> Value {
+    let members: Object =
+        members.into_iter().map(|(name, text)| (name, Value::from(text))).collect();
+    Value::object(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::http::compress::decompress;
+
+    fn body(response: Response) -> Bytes {
+        let collect = response.into_body().collect();
+        let mut collect = std::pin::pin!(collect);
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match collect.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(Ok(body)) => body.to_bytes(),
+            other => panic!("a full body is ready at once: {other:?}"),
+        }
+    }
+
+    fn header<'r>(response: &'r Response, name: &str) -> Option<&'r str> {
+        response.headers().get(name).and_then(|value| value.to_str().ok())
+    }
+
+    #[test]
+    fn falsy_results_have_bodies() {
+        for (result, expected) in [
+            (Value::from(""), "\"\""),
+            (Value::int(0), "0"),
+            (Value::Bool(false), "false"),
+            (Value::Null, "null"),
+            (Value::Absent, "null"),
+        ] {
+            let response = value(&result, &[], Rendition::default());
+            assert_eq!(response.status(), 200);
+            assert_eq!(header(&response, "content-type"), Some("application/json"));
+            assert_eq!(header(&response, "server"), Some(PRODUCT));
+            assert_eq!(header(&response, "x-powered-by"), Some(PRODUCT));
+            assert_eq!(body(response), expected);
+        }
+    }
+
+    #[test]
+    fn script_headers_cannot_break_the_message() {
+        let headers = [
+            ("Cache-Control", "max-age=60"),
+            ("X-Sel", "caf\u{e9}\r\nX-Injected: 1"),
+            ("Content-Type", "text/html"),
+            ("content-length", "0"),
+            ("Transfer-Encoding", "chunked"),
+            ("bad name", "x"),
+            ("", "x"),
+            ("X-Twice", "1"),
+            ("X-Twice", "2"),
+        ];
+        let mut headers: Vec<_> =
+            headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        headers.push(("X-Long".to_owned(), "y".repeat(HEADER_VALUE_BYTES_MAX + 1)));
+        headers.push(("X-Longest".to_owned(), "y".repeat(HEADER_VALUE_BYTES_MAX)));
+        let response = value(&Value::int(1), &headers, Rendition::default());
+        assert_eq!(header(&response, "cache-control"), Some("max-age=60"));
+        assert_eq!(header(&response, "x-sel"), Some("caf%C3%A9%0D%0AX-Injected: 1"));
+        assert_eq!(header(&response, "content-type"), Some("application/json"));
+        assert_eq!(header(&response, "content-length"), None);
+        assert_eq!(header(&response, "transfer-encoding"), None);
+        assert_eq!(header(&response, "x-long"), None);
+        assert!(header(&response, "x-longest").is_some());
+        assert_eq!(response.headers().get_all("x-twice").iter().count(), 2);
+    }
+
+    #[test]
+    fn a_callback_wraps_results_and_errors_alike() {
+        let rendition = Rendition { callback: Callback::parse("cb").ok(), coding: None };
+        let response = value(&Value::array(vec![Value::int(1)]), &[], rendition);
+        assert_eq!(header(&response, "content-type"), Some("application/javascript"));
+        assert_eq!(header(&response, "x-content-type-options"), Some("nosniff"));
+        assert_eq!(body(response), "cb([1])");
+        let response = failure(&Failure::MissingQuery, rendition);
+        assert_eq!(response.status(), 400);
+        assert_eq!(body(response), r#"cb({"err":"Missing query"})"#);
+    }
+
+    #[test]
+    fn large_answers_are_compressed_on_request_and_small_ones_are_not() {
+        let rendition = Rendition { callback: None, coding: Some(Coding::Gzip) };
+        let at_the_limit = Value::from("x".repeat(COMPRESS_BYTES_MIN - 2));
+        let response = value(&at_the_limit, &[], rendition);
+        assert_eq!(header(&response, "content-encoding"), Some("gzip"));
+        assert_eq!(header(&response, "vary"), Some("accept-encoding"));
+        let plain = decompress(body(response), Some("gzip"), 10_000).expect("our own coding");
+        assert_eq!(plain.len(), COMPRESS_BYTES_MIN);
+        let below = Value::from("x".repeat(COMPRESS_BYTES_MIN - 3));
+        let response = value(&below, &[], rendition);
+        assert_eq!(header(&response, "content-encoding"), None);
+        assert_eq!(header(&response, "vary"), Some("accept-encoding"));
+    }
+
+    #[test]
+    fn options_answers_allow_as_header_and_body() {
+        let response = options("POST,DELETE");
+        assert_eq!(header(&response, "allow"), Some("POST,DELETE"));
+        assert_eq!(body(response), "POST,DELETE");
+        assert_eq!(header(&options(""), "allow"), Some(""));
+    }
+
+    #[test]
+    fn failures_carry_their_headers() {
+        let busy = failure(&Failure::Overloaded { retry_after: 2 }, Rendition::default());
+        assert_eq!((busy.status().as_u16(), header(&busy, "retry-after")), (503, Some("2")));
+        let wrong = Failure::MethodNotAllowed {
+            method: "POST".to_owned(),
+            target: "/dock".to_owned(),
+            allow: "GET".to_owned(),
+        };
+        let wrong = failure(&wrong, Rendition::default());
+        assert_eq!((wrong.status().as_u16(), header(&wrong, "allow")), (405, Some("GET")));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_header_value(text in ".{0,50}") {
+            let value = header_value(&text);
+            prop_assert!(value.to_str().is_ok());
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! One connection: hyper drives the protocol, this module watches over it.
+//!
+//! Closes silent connections, tells hyper when to stop keeping alive, bounds the requests in flight,
+//! and catches panics at the request's edge.
+
+use std::{
+    any::Any,
+    cell::Cell,
+    convert::Infallible,
+    future::poll_fn,
+    net::SocketAddr,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, sync::watch};
+
+use super::{
+    App, Event, EventSink, Phase, Request, ServerLimits,
+    accept::Accepted,
+    activity::{Activity, Silence, WatchedStream},
+};
+use crate::http::{
+    failure::Failure,
+    incident::IncidentId,
+    respond::{self, Rendition, Response},
+};
+
+/// How long a client that has connected but sent nothing is waited for while shutting down: its
+/// request may be on the way.
+const FRESH_GRACE: Duration = Duration::from_millis(250);
+/// What `retry-after` says when too many requests are in flight, in seconds.
+const OVERLOAD_RETRY_S: u64 = 1;
+/// hyper's smallest read buffer.
+const BUFFER_BYTES_MIN: usize = 8192;
+
+/// What the connections of one worker share.
+pub(super) struct Shared<A> {
+    app: A,
+    limits: ServerLimits,
+    events: EventSink,
+    phase: watch::Receiver<Phase>,
+    in_flight: Cell<usize>,
+    protocol: http1::Builder,
+}
+
+impl<A: App> Shared<A> {
+    pub(super) fn new(
+        app: A,
+        limits: ServerLimits,
+        events: EventSink,
+        phase: watch::Receiver<Phase>,
+    ) -> Self {
+        let mut protocol = http1::Builder::new();
+        protocol
+            // The driver below has timers of its own, which tell a slow head from an idle client.
+            .header_read_timeout(None)
+            .max_headers(limits.headers_max)
+            .max_header_size(limits.head_bytes_max)
+            .max_buf_size(limits.head_bytes_max.max(BUFFER_BYTES_MIN));
+        Self { app, limits, events, phase, in_flight: Cell::new(0), protocol }
+    }
+
+    pub(super) fn phase(&self) -> watch::Receiver<Phase> {
+        self.phase.clone()
+    }
+
+    pub(super) fn limits(&self) -> &ServerLimits {
+        &self.limits
+    }
+
+    /// Answers one request; never panics.
+    async fn answer(&self, request: Request) -> Response {
+        let Some(_slot) = Slot::take(&self.in_flight, self.limits.in_flight_max) else {
+            let busy = Failure::Overloaded { retry_after: OVERLOAD_RETRY_S };
+            return respond::failure(&busy, Rendition::default());
+        };
+        let line = format!("{} {}", request.message.method(), request.message.uri().path());
+        match unwound(self.app.answer(request)).await {
+            Ok(response) => response,
+            Err(panic) => {
+                let incident = IncidentId::new();
+                let message = panic_message(&*panic).to_owned();
+                (self.events)(Event::Panicked { incident, message, request: line });
+                respond::failure(&Failure::Internal { incident }, Rendition::default())
+            }
+        }
+    }
+}
+
+/// Serves a connection to its end.
+pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
+    let Accepted { stream, peer, guard } = accepted;
+    let stream = TcpStream::from_std(stream);
+    let (stream, local) = match stream.and_then(|stream| {
+        let local = stream.local_addr()?;
+        Ok((stream, local))
+    }) {
+        Ok(stream) => stream,
+        Err(error) => {
+            (shared.events)(Event::ConnectionFailed { peer, message: error.to_string() });
+            return;
+        }
+    };
+    let activity = Arc::new(Activity::new());
+    let stream = TokioIo::new(WatchedStream::new(stream, Arc::clone(&activity), guard));
+    let service = service_fn(|message: hyper::Request<Incoming>| {
+        let in_flight = activity.begin();
+        let shared = Rc::clone(&shared);
+        async move {
+            let response = shared.answer(Request { message, peer, local }).await;
+            drop(in_flight);
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection = shared.protocol.serve_connection(stream, service).with_upgrades();
+    let mut connection = pin!(connection);
+    let mut phase = shared.phase.clone();
+    let mut is_draining = false;
+    loop {
+        let pause = check_after(&shared.limits, is_draining && activity.is_fresh());
+        tokio::select! {
+            biased;
+            // First, so that a request which has arrived is seen before the connection is told to
+            // end.
+            result = connection.as_mut() => {
+                if let Err(error) = result {
+                    report(&shared.events, peer, &error);
+                }
+                return;
+            }
+            _ = phase.wait_for(|phase| *phase != Phase::Serving), if !is_draining => {
+                is_draining = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            () = tokio::time::sleep(pause) => {
+                if is_draining && activity.is_fresh() {
+                    return;
+                }
+                if let Some(silence) = activity.silence(&shared.limits) {
+                    let is_in_head = silence == Silence::InHead;
+                    (shared.events)(Event::TimedOut { peer, is_in_head });
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// How long until the connection is looked at again: a fraction of the shorter timeout, so that
+/// both are kept closely enough without a timer being set at every byte.
+fn check_after(limits: &ServerLimits, is_ending_fresh: bool) -> Duration {
+    if is_ending_fresh {
+        return FRESH_GRACE;
+    }
+    (limits.head_timeout.min(limits.idle_timeout) / 4).max(Duration::from_millis(10))
+}
+
+fn report(events: &EventSink, peer: SocketAddr, error: &hyper::Error) {
+    // A client that leaves is no event; one that sends nonsense, or whose connection breaks, is.
+    if !error.is_incomplete_message() && !error.is_closed() {
+        events(Event::ConnectionFailed { peer, message: error.to_string() });
+    }
+}
+
+/// One of the requests that a worker may have in flight.
+struct Slot<'c>(&'c Cell<usize>);
+
+impl<'c> Slot<'c> {
+    fn take(in_flight: &'c Cell<usize>, limit: usize) -> Option<Self> {
+        if in_flight.get() >= limit {
+            return None;
+        }
+        in_flight.set(in_flight.get() + 1);
+        Some(Self(in_flight))
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// The outcome of a future, or what it panicked with. A future that panicked is never polled again;
+/// what it shared with others on this thread is the app's, whose cells are free between polls.
+async fn unwound<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = pin!(future);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

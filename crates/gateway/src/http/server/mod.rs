@@ -1,0 +1,298 @@
+//! The HTTP/1.1 server: listening sockets, worker threads, connections, an orderly end.
+//!
+//! ```text
+//! acceptor thread ── least busy ──▶ worker 0: one-threaded runtime, App, its connections
+//!   (all listeners)  ────────────▶ worker 1: …
+//! ```
+//!
+//! In: a [`ServerConfig`] and a factory that makes one [`App`] per worker, on that worker's thread;
+//! an app and its requests never leave it. Out: a [`Server`] handle with the bound addresses.
+//!
+//! **Sharing connections.** One thread accepts and hands each socket to the worker with the fewest
+//! open connections. The alternative, a listening socket per worker (`SO_REUSEPORT`), lets the
+//! kernel choose by a hash: with few long-lived connections, as between a load balancer and its
+//! targets, a worker often gets none, and connections waiting in the queue of a socket that closes
+//! are reset. Handing round costs one wake-up per connection, nothing per request; it gives one port
+//! for `--port 0` and one place to stop accepting.
+//!
+//! **Promises.** A panic in one request is answered with 500 and touches nothing else. A client
+//! that goes away drops its request's future and all that it started. Header size, header time, idle
+//! time, connections and requests in flight are bounded ([`ServerLimits`]). Shutting down answers
+//! what has been asked, up to a deadline. This module knows no routes and no endpoints.
+
+mod accept;
+mod activity;
+mod connection;
+mod worker;
+
+use std::{
+    error::Error,
+    fmt, io,
+    net::SocketAddr,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
+
+use hyper::body::Incoming;
+use tokio::sync::{Semaphore, watch};
+
+use super::{incident::IncidentId, respond::Response};
+
+/// What answers requests on one worker thread.
+pub trait App: 'static {
+    /// Answers one request.
+    ///
+    /// # Cancellation
+    /// The future is dropped when the client goes away or the shutdown deadline passes.
+    fn answer(&self, request: Request) -> impl Future<Output = Response>;
+}
+
+/// A request as it came, its body not yet read.
+#[derive(Debug)]
+pub struct Request {
+    /// The message; also carries what a protocol upgrade needs.
+    pub message: hyper::Request<Incoming>,
+    /// The client's end of the connection.
+    pub peer: SocketAddr,
+    /// Our end of the connection.
+    pub local: SocketAddr,
+}
+
+/// Bounds of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// Bytes of a request head; default 64 KiB. More is answered with 431.
+    pub head_bytes_max: usize,
+    /// Header lines of a request; default 128. More is answered with 431.
+    pub headers_max: usize,
+    /// How long a head may take from its first byte; default 30 s.
+    pub head_timeout: Duration,
+    /// How long a connection may be without a request, or a client without taking its answer;
+    /// default 300 s.
+    pub idle_timeout: Duration,
+    /// Open connections of the process; default 20,000. Further ones wait in the backlog.
+    pub connections_max: usize,
+    /// Requests in flight of one worker; default 10,000. More are answered with 503.
+    pub in_flight_max: usize,
+    /// How long shutting down waits for requests; default 30 s.
+    pub drain_timeout: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            head_bytes_max: 64 * 1024,
+            headers_max: 128,
+            head_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_mins(5),
+            connections_max: 20_000,
+            in_flight_max: 10_000,
+            drain_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What to listen on, and with how many threads.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// Every worker serves all of them; port 0 takes a free port.
+    pub addresses: Vec<SocketAddr>,
+    /// Worker threads; at least one is started.
+    pub workers: usize,
+    /// Bounds.
+    pub limits: ServerLimits,
+}
+
+/// Whether the server takes work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Accepting and answering.
+    Serving,
+    /// Not accepting; answers carry `connection: close`.
+    Draining,
+    /// Whatever is still running is dropped.
+    Stopped,
+}
+
+/// Something an operator may want to know.
+#[derive(Debug)]
+pub enum Event {
+    /// A request panicked; it was answered with 500 and this id.
+    Panicked {
+        /// Also in the answer.
+        incident: IncidentId,
+        /// What the panic said.
+        message: String,
+        /// The request line.
+        request: String,
+    },
+    /// A connection ended with an error: malformed request, reset, or gone in the middle.
+    ConnectionFailed {
+        /// The client.
+        peer: SocketAddr,
+        /// What happened.
+        message: String,
+    },
+    /// A connection was closed because nothing happened on it.
+    TimedOut {
+        /// The client.
+        peer: SocketAddr,
+        /// A request head was not completed, rather than the connection being idle.
+        is_in_head: bool,
+    },
+    /// A connection could not be accepted, often for want of file descriptors.
+    AcceptFailed {
+        /// What happened.
+        message: String,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panicked { incident, message, request } => {
+                write!(f, "incident {incident}: `{request}` panicked: {message}")
+            }
+            Self::ConnectionFailed { peer, message } => {
+                write!(f, "connection of {peer} failed: {message}")
+            }
+            Self::TimedOut { peer, is_in_head: true } => {
+                write!(f, "Client socket timed out: {peer} did not complete its request head")
+            }
+            Self::TimedOut { peer, .. } => write!(f, "Client socket timed out: {peer}"),
+            Self::AcceptFailed { message } => write!(f, "cannot accept a connection: {message}"),
+        }
+    }
+}
+
+/// Where events go; called from all threads, must not block.
+pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
+
+/// Why an app could not be made.
+pub type FactoryError = Box<dyn Error + Send + Sync>;
+
+/// What a factory may use to make the app of one worker.
+#[derive(Debug, Clone)]
+pub struct WorkerContext {
+    /// Which worker, counted from 0.
+    pub index: usize,
+    /// Follows the phases of the server.
+    pub phase: watch::Receiver<Phase>,
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    phase: watch::Sender<Phase>,
+    acceptor: thread::JoinHandle<()>,
+    workers: Vec<thread::JoinHandle<usize>>,
+}
+
+impl Server {
+    /// Binds all addresses, starts the workers and accepts once all of them are ready.
+    ///
+    /// # Errors
+    /// An address cannot be bound, a thread cannot be started, or a factory fails; nothing stays
+    /// behind.
+    pub fn start<A, F>(config: &ServerConfig, events: EventSink, factory: F) -> io::Result<Self>
+    where
+        A: App,
+        F: Fn(WorkerContext) -> Result<A, FactoryError> + Send + Sync + 'static,
+    {
+        let (runtime, listeners) = accept::bind(&config.addresses)?;
+        let addresses =
+            listeners.iter().map(tokio::net::TcpListener::local_addr).collect::<Result<_, _>>()?;
+        let (phase, phase_seen) = watch::channel(Phase::Serving);
+        let factory = Arc::new(factory);
+        let mut workers = Vec::new();
+        let mut inboxes = Vec::new();
+        let (ready, is_ready) = mpsc::channel();
+        for index in 0..config.workers.max(1) {
+            let context = WorkerContext { index, phase: phase_seen.clone() };
+            let (inbox, handle) = worker::spawn(
+                context,
+                config.limits,
+                Arc::clone(&events),
+                Arc::clone(&factory),
+                ready.clone(),
+            )?;
+            inboxes.push(inbox);
+            workers.push(handle);
+        }
+        drop(ready);
+        for _ in 0..workers.len() {
+            // On an error the inboxes are dropped, which ends the workers that did start.
+            is_ready
+                .recv()
+                .map_err(|_| io::Error::other("a worker ended before it was ready"))?
+                .map_err(io::Error::other)?;
+        }
+        let slots = Arc::new(Semaphore::new(
+            config.limits.connections_max.clamp(1, Semaphore::MAX_PERMITS),
+        ));
+        let acceptor = thread::Builder::new().name("accept".to_owned()).spawn(move || {
+            accept::run(&runtime, listeners, inboxes, &slots, &phase_seen, &events);
+        })?;
+        Ok(Self { addresses, phase, acceptor, workers })
+    }
+
+    /// The bound addresses, in the order of the configuration.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// A handle that ends the server from elsewhere, such as a signal handler.
+    pub fn stopper(&self) -> Stopper {
+        Stopper { phase: self.phase.clone() }
+    }
+
+    /// Waits until the server has ended. Answers how many connections were cut off because the
+    /// shutdown deadline passed, or because they were told to stop at once.
+    ///
+    /// # Errors
+    /// A thread of the server panicked outside any request, which is a bug.
+    pub fn join(self) -> io::Result<usize> {
+        let mut aborted = 0;
+        let mut is_sound = self.acceptor.join().is_ok();
+        for worker in self.workers {
+            match worker.join() {
+                Ok(count) => aborted += count,
+                Err(_) => is_sound = false,
+            }
+        }
+        if is_sound {
+            Ok(aborted)
+        } else {
+            Err(io::Error::other("a thread of the server panicked"))
+        }
+    }
+}
+
+/// Ends a server.
+#[derive(Debug, Clone)]
+pub struct Stopper {
+    phase: watch::Sender<Phase>,
+}
+
+impl Stopper {
+    /// Stops accepting, and ends once everything asked is answered or the deadline has passed.
+    pub fn drain(&self) {
+        self.phase.send_if_modified(|phase| {
+            let is_serving = *phase == Phase::Serving;
+            if is_serving {
+                *phase = Phase::Draining;
+            }
+            is_serving
+        });
+    }
+
+    /// Stops at once, dropping whatever runs.
+    pub fn stop(&self) {
+        self.phase.send_replace(Phase::Stopped);
+    }
+}
+
+#[cfg(test)]
+mod tests;
