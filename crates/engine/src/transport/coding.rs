@@ -192,3 +192,61 @@ impl Output {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::GzEncoder};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
+
+    fn run(body: Vec<u8>, coding: Coding, limit: usize) -> Result<Bytes, ErrorKind> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(decode(body.into(), &[coding], limit)).map_err(|fault| fault.kind)
+    }
+
+    fn gzipped(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).expect("written");
+        encoder.finish().expect("finished")
+    }
+
+    proptest! {
+        #[test]
+        fn noise_is_decoded_or_refused_but_never_exceeds_the_limit(
+            mut body: Vec<u8>,
+            start in prop::sample::select(vec![
+                &b""[..], b"\x1f\x8b\x08\x00", b"\x78\x9c", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18",
+            ]),
+        ) {
+            body.splice(0..0, start.iter().copied());
+            for coding in ALL {
+                match run(body.clone(), coding, 1000) {
+                    Ok(bytes) => prop_assert!(bytes.len() <= 1000),
+                    Err(ErrorKind::CorruptedStream | ErrorKind::DecodedTooLarge { .. }) => {}
+                    Err(kind) => prop_assert!(false, "{coding:?}: {kind:?}"),
+                }
+            }
+        }
+
+        #[test]
+        fn a_damaged_stream_never_passes_for_another_text(
+            text: Vec<u8>,
+            at: prop::sample::Index,
+            bit in 0_u8..8,
+        ) {
+            let mut body = gzipped(&text);
+            // The ten bytes of the header hold a time and flags that do not change the text.
+            let position = 10 + at.index(body.len() - 10);
+            body[position] ^= 1 << bit;
+            match run(body, Coding::Gzip, 1_000_000) {
+                Ok(bytes) => prop_assert_eq!(&bytes[..], &text[..]),
+                Err(kind) => prop_assert_eq!(kind, ErrorKind::CorruptedStream),
+            }
+        }
+    }
+}

@@ -139,10 +139,7 @@ impl Egress {
         }
         if let Guard::Restricted { allowed_hosts } = guard {
             let is_listed = any_host(&self.allow, host, port)
-                || allowed_hosts
-                    .iter()
-                    .filter_map(|text| HostPattern::parse(text))
-                    .any(|pattern| pattern.matches_host(host, port));
+                || allowed_hosts.iter().any(|text| listed(text, host, port));
             if !is_listed {
                 return Err(denied(target));
             }
@@ -190,6 +187,14 @@ pub(super) fn parse_all(
             })
         })
         .collect()
+}
+
+/// Whether a list entry of an exchange matches; an entry that is no pattern matches nothing.
+fn listed(text: &str, host: &str, port: u16) -> bool {
+    // Most entries are plain names, which need no parsing.
+    text.eq_ignore_ascii_case(host)
+        || (text.contains(['*', ':', '/']) || text.ends_with('.'))
+            && HostPattern::parse(text).is_some_and(|pattern| pattern.matches_host(host, port))
 }
 
 fn any_host(patterns: &[HostPattern], host: &str, port: u16) -> bool {
@@ -247,6 +252,8 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -339,5 +346,30 @@ mod tests {
         assert!(permits("http://in.test/"), "the operator named the host");
         let target = Target::parse("http://bad.test/").expect("valid");
         assert!(egress.judge_target(&target, &Guard::Off).is_err(), "denied to everybody");
+    }
+
+    proptest! {
+        #[test]
+        fn an_ipv4_address_is_judged_alike_however_it_is_written(bits: u32) {
+            let address = Ipv4Addr::from(bits);
+            let mapped = IpAddr::V6(address.to_ipv6_mapped());
+            prop_assert_eq!(is_public(IpAddr::V4(address)), is_public(mapped));
+        }
+
+        #[test]
+        fn a_network_contains_its_own_addresses(bits: u32, prefix in 0_u8..=32) {
+            let address = Ipv4Addr::from(bits);
+            let pattern = HostPattern::parse(&format!("{address}/{prefix}")).expect("a network");
+            prop_assert!(pattern.matches_host(&address.to_string(), 80));
+            let outside = Ipv4Addr::from(bits ^ 0x8000_0000);
+            prop_assert_eq!(pattern.matches_host(&outside.to_string(), 80), prefix == 0);
+        }
+
+        #[test]
+        fn any_text_is_a_pattern_or_not(text in "[ -~é]{0,20}") {
+            if let Some(pattern) = HostPattern::parse(&text) {
+                pattern.matches_host("a.test", 80);
+            }
+        }
     }
 }

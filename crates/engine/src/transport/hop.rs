@@ -17,13 +17,16 @@ use super::{
     exchange::{Exchange, Guard, Timings},
     patience::Patience,
     pool::{Connection, Lease},
-    redirect::{Next, next, strip_framing},
+    redirect::{Next, next},
     settings::ProxyTarget,
     target::Target,
 };
 
 /// Bodies of redirects up to this size are read to keep the connection; larger ones are cut off with it.
 const REDIRECT_BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// How many stale connections an exchange may come across before it fails.
+const REPLACEMENTS_MAX: u32 = 2;
 
 /// Names that HTTP/2 forbids because they concern a single connection.
 const CONNECTION_HEADERS: [&str; 5] =
@@ -75,10 +78,10 @@ impl Hop<'_> {
         timings.blocked = blocked;
 
         let mut pooled = self.pooled(&lease);
+        let mut replacements = REPLACEMENTS_MAX;
         loop {
-            let was_pooled = pooled.is_some();
-            let mut connection = match pooled.take() {
-                Some(connection) => connection,
+            let (mut connection, was_pooled) = match pooled.take() {
+                Some(connection) => (connection, true),
                 None => self.connect(&lease, proxy, patience, &mut timings).await?,
             };
             let result = match &mut connection {
@@ -101,10 +104,11 @@ impl Hop<'_> {
                     {
                         lease.origin.forget(h2);
                     }
-                    // A stale connection is replaced by a new one, once.
-                    if !(was_pooled && may_resend) {
+                    // A stale connection is replaced, a limited number of times.
+                    if !(was_pooled && may_resend && replacements > 0) {
                         return Err(fault);
                     }
+                    replacements -= 1;
                 }
             }
         }
@@ -128,13 +132,14 @@ impl Hop<'_> {
         })
     }
 
+    /// A new connection, or one that somebody else has opened meanwhile (then the flag is set).
     async fn connect(
         &self,
         lease: &Lease,
         proxy: Option<&ProxyTarget>,
         patience: &mut Patience,
         timings: &mut Timings,
-    ) -> Result<Connection, Fault> {
+    ) -> Result<(Connection, bool), Fault> {
         let origin = &lease.origin;
         let first = if self.target.is_https {
             let started = Instant::now();
@@ -142,7 +147,7 @@ impl Hop<'_> {
             *timings.blocked.get_or_insert_default() += started.elapsed();
             // While we waited, somebody may have opened a connection for all.
             if let Some(shared) = self.pooled(lease) {
-                return Ok(shared);
+                return Ok((shared, true));
             }
             first
         } else {
@@ -165,7 +170,7 @@ impl Hop<'_> {
             Connection::Own(Box::new(H1::open(dialed.stream, dialed.peer).await?))
         };
         drop(first);
-        Ok(connection)
+        Ok((connection, false))
     }
 
     fn request(
@@ -195,7 +200,10 @@ impl Hop<'_> {
     fn request_to(&self, uri: Uri, patience: &Patience) -> Result<Request<RequestBody>, Fault> {
         let body = self.exchange.body.clone();
         let mut headers = self.headers.clone();
-        strip_framing(&mut headers, self.target.host_header()?);
+        // Framing is ours, whatever the caller thinks of it.
+        while headers.remove(header::CONTENT_LENGTH).is_some() {}
+        while headers.remove(header::TRANSFER_ENCODING).is_some() {}
+        headers.insert(header::HOST, self.target.host_header()?);
         if !headers.contains_key(header::USER_AGENT) {
             headers.insert(header::USER_AGENT, self.transport.user_agent.clone());
         }

@@ -98,7 +98,8 @@ pub enum BackoffScope {
 /// Which hosts may be called (`decisions.md` 4).
 ///
 /// Patterns: `*`, `host`, `*.domain` (not the domain itself), each with an optional `:port`; an address, or a
-/// network such as `10.0.0.0/8`, which is compared with resolved addresses too.
+/// network such as `10.0.0.0/8`, which is compared with resolved addresses too (behind a proxy only
+/// for restricted exchanges, and only if the name resolves here).
 #[derive(Debug, Clone, Default)]
 pub struct EgressSettings {
     /// What restricted exchanges may call besides their own list, even at private addresses.

@@ -1,5 +1,7 @@
 //! Where a request goes: a URI checked once, taken apart once.
 
+use std::fmt::Write;
+
 use http::{HeaderValue, Uri, uri::PathAndQuery};
 
 use super::error::{ErrorKind, Fault};
@@ -54,8 +56,7 @@ impl Target {
         let mut origin = String::with_capacity(host.len() + 16);
         origin.push_str(if is_https { "https://" } else { "http://" });
         push_host(&mut origin, &host);
-        origin.push(':');
-        origin.push_str(&port.to_string());
+        push_port(&mut origin, port);
         let path_and_query = match uri.path_and_query() {
             Some(found) if found.as_str().starts_with('/') => found.clone(),
             Some(found) => format!("/{}", found.as_str())
@@ -80,8 +81,7 @@ impl Target {
         let mut authority = String::with_capacity(self.host.len() + 8);
         push_host(&mut authority, &self.host);
         if self.port != if self.is_https { 443 } else { 80 } {
-            authority.push(':');
-            authority.push_str(&self.port.to_string());
+            push_port(&mut authority, self.port);
         }
         authority
     }
@@ -118,8 +118,15 @@ fn push_host(text: &mut String, host: &str) {
     }
 }
 
+fn push_port(text: &mut String, port: u16) {
+    // Writing to a string cannot fail.
+    write!(text, ":{port}").ok();
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -165,6 +172,19 @@ mod tests {
             "file:///etc/passwd",
         ] {
             assert!(Target::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_accepted_is_stable(text in "(https?://)?[ -~é]{0,40}") {
+            if let Ok(target) = Target::parse(&text) {
+                let again = Target::parse(&target.uri_text()).expect("our own form is valid");
+                prop_assert_eq!(again.uri_text(), target.uri_text());
+                prop_assert_eq!(again.origin, target.origin.clone());
+                prop_assert!(!target.uri_text().contains('@') || target.path_and_query().as_str().contains('@'));
+                prop_assert!(target.absolute_form().is_ok() && target.host_header().is_ok());
+            }
         }
     }
 }

@@ -125,7 +125,7 @@ async fn broken_streams_are_corrupted() {
 
 #[tokio::test]
 async fn a_bomb_stops_at_the_limit() {
-    let zeros = vec![0; 50_000_000];
+    let zeros = vec![0; 20_000_000];
     for (coding, body) in [
         ("gzip", gzip(&zeros)),
         ("deflate", zlib(&zeros)),
