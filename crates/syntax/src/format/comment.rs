@@ -38,6 +38,11 @@ impl<'t> Comments<'t> {
         Some(first)
     }
 
+    /// Whether a comment starts before `offset`.
+    pub(super) fn has_next_before(&self, offset: u32) -> bool {
+        self.rest.first().is_some_and(|comment| comment.span.start < offset)
+    }
+
     /// Whether nothing but blanks stands before `offset` on its line.
     pub(super) fn starts_line(&self, offset: u32) -> bool {
         let before = self.text[..offset as usize].trim_end_matches(lexer::is_blank);
@@ -71,11 +76,13 @@ fn without_line_end(text: &str) -> Option<&str> {
 }
 
 impl Printer<'_> {
-    /// Puts the comments before `offset`, then `separator`. The comments keep their lines.
+    /// Puts the comments before `offset`, then `separator`. The comments keep their lines; behind a
+    /// comment that ends its line the next one has its own.
     pub(super) fn separate(&mut self, docs: &mut Vec<Doc>, separator: Doc, offset: u32) {
         let mut is_own_line = false;
         while let Some(comment) = self.comments.next_before(offset) {
-            is_own_line = self.comments.starts_line(comment.span.start);
+            is_own_line = self.comments.starts_line(comment.span.start)
+                || matches!(docs.last(), Some(Doc::LineComment(_)));
             docs.push(if is_own_line { Doc::HardLine } else { Doc::Space });
             docs.push(comment_doc(comment));
         }
@@ -86,9 +93,8 @@ impl Printer<'_> {
     /// become documentation of the next statement.
     pub(super) fn tail(&mut self, docs: &mut Vec<Doc>, end: u32) {
         let Some(last) = docs.pop() else { return };
-        while let Some(comment) = self.comments.next_before(end) {
-            docs.push(comment_doc(comment));
-            docs.push(Doc::Space);
+        if self.comments.has_next_before(end) {
+            self.separate(docs, Doc::Space, end);
         }
         docs.push(last);
     }

@@ -114,7 +114,7 @@ impl Output {
     }
 
     fn space(&mut self) {
-        if self.column > 0 && !self.must_break {
+        if self.column > 0 && !self.must_break && !self.text.ends_with(' ') {
             self.text.push(' ');
             self.column += 1;
         }

@@ -3,6 +3,7 @@
 use super::{Outcome, Parser};
 use crate::{
     ast::{Create, Ident, Verb, VerbKind},
+    lexer,
     source::Span,
 };
 
@@ -17,15 +18,24 @@ impl Parser<'_> {
         self.require_word("create")?;
         self.require_word("table")?;
         let name = self.name()?;
-        let connector = match self.accept_clause("via") {
-            Some(_) => Some(self.ident()?),
-            None => None,
+        let connector = if self.is_clause("via") && !self.is_route_ahead() {
+            self.require_word("via")?;
+            Some(self.ident()?)
+        } else {
+            None
         };
         let mut verbs = Vec::new();
         while self.is_clause("on") {
             verbs.push(self.verb()?);
         }
         Ok(Create { name, connector, verbs, span: self.since(start) })
+    }
+
+    /// Whether `via` starts the route of a `return`, not a connector that happens to be called `route`.
+    fn is_route_ahead(&self) -> bool {
+        let behind = self.lexer.rest_after_word();
+        let Some(path) = behind.strip_prefix("route") else { return false };
+        path[lexer::trivia_end(path, 0)..].starts_with(['"', '\''])
     }
 
     /// `verb = 'on' ( 'select' | 'insert' | 'update' | 'delete' ) method clauses`.
