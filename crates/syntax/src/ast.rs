@@ -9,6 +9,13 @@
 
 use crate::source::Span;
 
+mod declaration;
+
+pub use declaration::{
+    BodyTemplate, Create, Expected, FormatClause, FormatOption, NameValue, Oauth2Clause,
+    RouteClause, Verb, VerbKind,
+};
+
 /// A whole script: statements, and at most one `return` at the end.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Script {
@@ -416,155 +423,6 @@ pub struct Delete {
     pub span: Span,
 }
 
-/// `create table name via connector on select get from '…' …`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Create {
-    /// The table's name.
-    pub name: Name,
-    /// `via connector`.
-    pub connector: Option<Ident>,
-    /// The `on …` blocks.
-    pub verbs: Vec<Verb>,
-    /// From `create` to the end.
-    pub span: Span,
-}
-
-/// The statement type that a verb serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum VerbKind {
-    /// `on select`.
-    Select,
-    /// `on insert`.
-    Insert,
-    /// `on update`.
-    Update,
-    /// `on delete`.
-    Delete,
-}
-
-impl VerbKind {
-    /// The keyword.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Select => "select",
-            Self::Insert => "insert",
-            Self::Update => "update",
-            Self::Delete => "delete",
-        }
-    }
-}
-
-/// One `on <type> <method> '<uri>' …` block.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Verb {
-    /// Which statements it serves.
-    pub kind: VerbKind,
-    /// `get`, `post`, …, or the word after `do`.
-    pub method: Ident,
-    /// Written as `do X at '…'`.
-    pub is_do: bool,
-    /// The URI template.
-    pub uri: RawText,
-    /// `with aliases`.
-    pub aliases: Vec<NameValue>,
-    /// `using headers`.
-    pub headers: Vec<NameValue>,
-    /// `expect ^a, b`.
-    pub expect: Vec<Expected>,
-    /// `using defaults`.
-    pub defaults: Vec<NameValue>,
-    /// `using patch 'file'`.
-    pub patch: Option<RawText>,
-    /// `using bodyTemplate 'file' type 'media/type' foreach 'name'`.
-    pub body: Option<BodyTemplate>,
-    /// `auth using 'module'` or `authenticate using 'module'`.
-    pub auth: Option<RawText>,
-    /// `resultset 'a.b'`.
-    pub resultset: Option<RawText>,
-    /// `expires seconds`.
-    pub expires: Option<Count>,
-    /// `using format '…' …` (`connectors.md` 9.3).
-    pub format: Option<FormatClause>,
-    /// `using request format '…' …`.
-    pub request_format: Option<FormatClause>,
-    /// `using xml coerce 'safe'` (`connectors.md` 5.6).
-    pub xml_coerce: Option<RawText>,
-    /// `using xml arrays 'a.b', …`.
-    pub xml_arrays: Vec<RawText>,
-    /// `using transformer 'file.js'` (`connectors.md` 5.9).
-    pub transformer: Option<RawText>,
-    /// `paging upstream`: the answer is not sliced again (`connectors.md` 2.2).
-    pub is_paged_upstream: bool,
-    /// `no retry` (`connectors.md` 4.4).
-    pub is_retry_off: bool,
-    /// `using oauth2 client 'id' secret '…' token '<uri>' [scope '…']`: a bearer token fetched and
-    /// kept by the gateway.
-    pub oauth2: Option<Oauth2Clause>,
-    /// The whole block.
-    pub span: Span,
-}
-
-/// `using bodyTemplate`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BodyTemplate {
-    /// The template's file name.
-    pub template: RawText,
-    /// The media type.
-    pub media_type: RawText,
-    /// One request per element of this parameter.
-    pub foreach: Option<RawText>,
-}
-
-/// A declared data format.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormatClause {
-    /// `json`, `xml`, `csv`, `text`, `protobuf`, `msgpack`, …
-    pub format: RawText,
-    /// Options in the order written: `message`, `from`, `root`, `error`, `mapping`, `names` take
-    /// quoted text; `defaults` takes `on` or `off`.
-    pub options: Vec<FormatOption>,
-    /// The whole clause.
-    pub span: Span,
-}
-
-/// One `keyword 'text'` pair of a [`FormatClause`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FormatOption {
-    /// The keyword.
-    pub name: Ident,
-    /// Its value; for `defaults` the word `on` or `off`.
-    pub value: RawText,
-}
-
-/// The declarative OAuth 2 client-credentials clause.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Oauth2Clause {
-    /// Options in the order written: `client`, `secret`, `token`, `scope`.
-    pub options: Vec<FormatOption>,
-    /// The whole clause.
-    pub span: Span,
-}
-
-/// One name of an `expect` clause.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
-    /// The argument's name.
-    pub name: Ident,
-    /// Written with `^`.
-    pub is_required: bool,
-}
-
-/// `name = value` of aliases, headers and defaults. Names may be dotted or quoted; they are flat keys.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NameValue {
-    /// The key.
-    pub name: RawText,
-    /// The key was quoted.
-    pub is_quoted: bool,
-    /// The value; a path on the right is literal text and arrives as [`OperandKind::Path`].
-    pub value: Operand,
-}
-
 /// `show tables` or `show routes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Show {
@@ -689,22 +547,5 @@ pub struct Return {
     /// `via route …`.
     pub route: Option<RouteClause>,
     /// From `return` to the end.
-    pub span: Span,
-}
-
-/// `via route '…' with optional params using defaults … using method m using headers …`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RouteClause {
-    /// Path and query template.
-    pub path: RawText,
-    /// `with optional params`.
-    pub has_optional_params: bool,
-    /// `using defaults`, keyed by token name.
-    pub defaults: Vec<NameValue>,
-    /// `get`, `post`, `put`, `delete`, `patch`.
-    pub method: Ident,
-    /// `using headers`.
-    pub headers: Vec<NameValue>,
-    /// The whole clause.
     pub span: Span,
 }
