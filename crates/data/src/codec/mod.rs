@@ -12,6 +12,8 @@ pub mod form;
 pub mod json;
 pub mod media_type;
 pub mod msgpack;
+#[cfg(feature = "protobuf")]
+pub mod protobuf;
 pub mod xml;
 
 mod single;

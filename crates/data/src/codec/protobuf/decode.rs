@@ -1,0 +1,457 @@
+//! The walk over the wire.
+//!
+//! Fields may come in any order and more than once, so a message is collected in slots, one per
+//! field, and becomes an object at its end: lists grow, of scalars the last counts, parts of a
+//! sub-message are put together (which is what merging means on the wire) and read then.
+
+use bytes::{Bytes, BytesMut};
+
+use super::{
+    DEPTH_MAX, FORMAT, Mapping, Message, ProtobufOptions,
+    plan::{ALL, Action, PlanId, Plans},
+    scalar,
+    tables::{Field, Kind, MessageTable, Shape, Tables},
+    well_known,
+    wire::{Reader, Source, WireType},
+};
+use crate::{
+    Object, Value,
+    codec::{DecodeError, DecodeLimits},
+    projection::Projection,
+};
+
+/// Decodes what `projection` keeps of a message. No bytes at all are a message of defaults.
+pub fn decode(
+    bytes: Bytes,
+    projection: &Projection,
+    message: &Message,
+    options: &ProtobufOptions,
+    limits: &DecodeLimits,
+) -> Result<Value, DecodeError> {
+    let tables = &*message.tables;
+    let written = bytes.len();
+    let source = Source { bytes, base: 0 };
+    if written > limits.decoded_bytes_max {
+        return Err(DecodeError {
+            format: FORMAT,
+            offset: limits.decoded_bytes_max,
+            reason: too_large(limits),
+        });
+    }
+    let (plans, plan) = Plans::new(tables, options, message.index, projection);
+    let mut walker =
+        Walker { tables, options, limits, plans, slots: Vec::new(), built: 0, written };
+    let depth = DEPTH_MAX.min(limits.depth_max);
+    walker.message(Part::all(&source), message.index, plan, depth)
+}
+
+fn too_large(limits: &DecodeLimits) -> String {
+    format!("Malformed protobuf message: larger than {} bytes", limits.decoded_bytes_max)
+}
+
+/// A part of a source that is one message.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) source: &'a Source,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl<'a> Part<'a> {
+    fn all(source: &'a Source) -> Self {
+        Self { source, start: 0, end: source.bytes.len() }
+    }
+
+    pub(super) fn reader(&self) -> Reader<'a> {
+        Reader::new(self.source, self.start, self.end)
+    }
+}
+
+/// What has been read of one field.
+#[derive(Default)]
+enum Slot {
+    #[default]
+    Empty,
+    Value(Value),
+    List(Vec<Value>),
+    Map(Object),
+    /// A sub-message in one piece.
+    Piece(usize, usize),
+    /// A sub-message in several pieces.
+    Pieces(Vec<(usize, usize)>),
+}
+
+pub(super) struct Walker<'a> {
+    pub(super) tables: &'a Tables,
+    pub(super) options: &'a ProtobufOptions,
+    limits: &'a DecodeLimits,
+    plans: Plans,
+    /// A stack: the slots of every message that is being read, the innermost last.
+    slots: Vec<Slot>,
+    built: usize,
+    written: usize,
+}
+
+impl Walker<'_> {
+    /// Reads a message of any type.
+    pub(super) fn message(
+        &mut self,
+        part: Part<'_>,
+        message: usize,
+        plan: PlanId,
+        depth: usize,
+    ) -> Result<Value, DecodeError> {
+        if depth == 0 {
+            let depth_max = DEPTH_MAX.min(self.limits.depth_max);
+            return Err(part.reader().fault(&format!("nested deeper than {depth_max}")));
+        }
+        match self.tables.messages[message].well_known {
+            Some(kind) if self.options.mapping == Mapping::Proto3 => {
+                well_known::decode(self, part, kind, message, depth)
+            }
+            _ => self.plain_message(part, message, plan, depth).map(Value::object),
+        }
+    }
+
+    /// Reads a message as its fields.
+    pub(super) fn plain_message(
+        &mut self,
+        part: Part<'_>,
+        message: usize,
+        plan: PlanId,
+        depth: usize,
+    ) -> Result<Object, DecodeError> {
+        let tables = self.tables;
+        let table = &tables.messages[message];
+        let base = self.slots.len();
+        self.slots.resize_with(base + self.plans.slot_count(plan, table), Slot::default);
+        let mut reader = part.reader();
+        let mut required = Required::default();
+        while !reader.is_done() {
+            let (number, wire_type) = reader.tag()?;
+            let Some(at) = table.by_number(number) else {
+                reader.skip(number, wire_type)?;
+                continue;
+            };
+            let field = &table.fields[at];
+            if let Some(position) = field.required {
+                required.mark(position);
+            }
+            if let Some(oneof) = field.oneof {
+                for other in table.oneofs[oneof].iter().filter(|other| **other != at) {
+                    if let Some(slot) = self.plans.slot(plan, *other) {
+                        self.slots[base + slot] = Slot::Empty;
+                    }
+                }
+            }
+            match self.plans.slot(plan, at) {
+                Some(slot) if !field.is_extension || self.options.mapping == Mapping::Proto3 => {
+                    self.field(&mut reader, field, wire_type, (plan, at), base + slot, depth)?;
+                }
+                _ => reader.skip(number, wire_type)?,
+            }
+        }
+        if let Some(missing) = table.required.iter().enumerate().find(|(n, _)| !required.has(*n)) {
+            let name = &table.fields[*missing.1].proto_name;
+            return Err(reader.fault(&format!("required field `{name}` is missing")));
+        }
+        self.finish(part, table, plan, base, depth)
+    }
+
+    /// Reads one occurrence of a field that is kept.
+    fn field(
+        &mut self,
+        reader: &mut Reader<'_>,
+        field: &Field,
+        wire_type: WireType,
+        (plan, at): (PlanId, usize),
+        slot: usize,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
+        let shape = field.shape(self.options);
+        let is_packed =
+            shape == Shape::Repeated && wire_type == WireType::Length && field.kind.is_packable();
+        if is_packed {
+            return self.packed(reader, field, slot);
+        }
+        if wire_type != field.kind.wire_type() {
+            if wire_type == WireType::EndGroup {
+                return reader.skip(field.number, wire_type);
+            }
+            let name = &field.proto_name;
+            return Err(reader.fault(&format!("field `{name}` is framed as another type")));
+        }
+        let (message, start, end) = match field.kind {
+            Kind::Message(message) => {
+                let (start, end) = reader.delimited()?;
+                (message, start, end)
+            }
+            Kind::Group(message) => {
+                let (start, end) = reader.group(field.number)?;
+                (message, start, end)
+            }
+            _ => return self.scalar(reader, field, shape, slot),
+        };
+        let part = Part { source: reader.source, start, end };
+        match shape {
+            Shape::Single => self.slots[slot].add_piece(start, end),
+            Shape::Repeated => {
+                let plan = match self.plans.action(plan, at) {
+                    Action::Keep(plan) => *plan,
+                    Action::Entries { .. } => ALL,
+                };
+                let value = self.message(part, message, plan, depth - 1)?;
+                self.count(reader)?;
+                self.slots[slot].push(value);
+            }
+            Shape::Map => self.entry(part, message, (plan, at), slot, depth)?,
+        }
+        Ok(())
+    }
+
+    fn scalar(
+        &mut self,
+        reader: &mut Reader<'_>,
+        field: &Field,
+        shape: Shape,
+        slot: usize,
+    ) -> Result<(), DecodeError> {
+        let scalar = scalar::read(reader, field.kind, self.tables, self.options)?;
+        self.count(reader)?;
+        self.write(reader, scalar.written)?;
+        if shape == Shape::Repeated {
+            if !scalar.value.is_absent() {
+                self.slots[slot].push(scalar.value);
+            }
+        } else if scalar.is_zero && field.is_implicit {
+            self.slots[slot] = Slot::Empty;
+        } else if !scalar.value.is_absent() {
+            self.slots[slot] = Slot::Value(scalar.value);
+        }
+        Ok(())
+    }
+
+    fn packed(
+        &mut self,
+        reader: &mut Reader<'_>,
+        field: &Field,
+        slot: usize,
+    ) -> Result<(), DecodeError> {
+        let (start, end) = reader.delimited()?;
+        let mut inner = Reader::new(reader.source, start, end);
+        while !inner.is_done() {
+            self.scalar(&mut inner, field, Shape::Repeated, slot)?;
+        }
+        Ok(())
+    }
+
+    /// Reads an entry of a map: a message with key 1 and value 2.
+    fn entry(
+        &mut self,
+        part: Part<'_>,
+        entry: usize,
+        (plan, at): (PlanId, usize),
+        slot: usize,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
+        let tables = self.tables;
+        let [key_field, value_field] = tables.messages[entry].fields.as_slice() else {
+            return Err(part.reader().fault("map entry without key and value"));
+        };
+        let mut reader = part.reader();
+        let mut key = None;
+        let mut value = Slot::Empty;
+        while !reader.is_done() {
+            let (number, wire_type) = reader.tag()?;
+            let field = match number {
+                1 => key_field,
+                2 => value_field,
+                _ => {
+                    reader.skip(number, wire_type)?;
+                    continue;
+                }
+            };
+            if wire_type != field.kind.wire_type() {
+                return Err(reader.fault("map entry is framed as another type"));
+            }
+            if let Kind::Message(_) = field.kind {
+                let (start, end) = reader.delimited()?;
+                value.add_piece(start, end);
+                continue;
+            }
+            let scalar = scalar::read(&mut reader, field.kind, tables, self.options)?;
+            self.write(&reader, scalar.written)?;
+            if number == 1 {
+                key = Some(scalar.value);
+            } else {
+                value = Slot::Value(scalar.value);
+            }
+        }
+        let key = key.or_else(|| tables.zero(key_field.kind, self.options)).unwrap_or_default();
+        let key = key.scalar_text().unwrap_or_default();
+        if !matches!(self.slots[slot], Slot::Map(_)) {
+            self.slots[slot] = Slot::Map(Object::new());
+        }
+        let Some(plan) = self.plans.action(plan, at).entry(&key) else { return Ok(()) };
+        let value = match (value, value_field.kind) {
+            (Slot::Value(value), _) => value,
+            (Slot::Empty, Kind::Message(message)) => {
+                let nothing = Part { end: part.start, ..part };
+                self.message(nothing, message, plan, depth - 1)?
+            }
+            (pieces, Kind::Message(message)) => {
+                self.pieces(part.source, pieces, message, plan, depth)?
+            }
+            (_, kind) => tables.zero(kind, self.options).unwrap_or_default(),
+        };
+        self.count(&reader)?;
+        if let Slot::Map(map) = &mut self.slots[slot] {
+            map.insert(key, value);
+        }
+        Ok(())
+    }
+
+    /// Reads a sub-message that came in one or several pieces.
+    fn pieces(
+        &mut self,
+        source: &Source,
+        pieces: Slot,
+        message: usize,
+        plan: PlanId,
+        depth: usize,
+    ) -> Result<Value, DecodeError> {
+        let pieces = match pieces {
+            Slot::Piece(start, end) => {
+                return self.message(Part { source, start, end }, message, plan, depth - 1);
+            }
+            Slot::Pieces(pieces) => pieces,
+            _ => return Ok(Value::Absent),
+        };
+        let length = pieces.iter().map(|(start, end)| end - start).sum();
+        let first = pieces.first().map_or(0, |(start, _)| *start);
+        self.write(&Reader::new(source, first, first), length)?;
+        let mut joined = BytesMut::with_capacity(length);
+        for (start, end) in pieces {
+            joined.extend_from_slice(&source.bytes[start..end]);
+        }
+        let merged = Source { bytes: joined.freeze(), base: source.base + first };
+        self.message(Part::all(&merged), message, plan, depth - 1)
+    }
+
+    /// Makes an object of the slots from `base` on, and gives them back.
+    fn finish(
+        &mut self,
+        part: Part<'_>,
+        table: &MessageTable,
+        plan: PlanId,
+        base: usize,
+        depth: usize,
+    ) -> Result<Object, DecodeError> {
+        let set = self.slots[base..].iter().filter(|slot| !matches!(slot, Slot::Empty)).count();
+        let mut object = Object::with_capacity(set);
+        for slot in 0..self.slots.len() - base {
+            let at = self.plans.field_of(plan, slot);
+            let field = &table.fields[at];
+            let value = match std::mem::take(&mut self.slots[base + slot]) {
+                Slot::Empty if self.options.defaults => self.default_of(field),
+                Slot::Empty => None,
+                Slot::Value(value) => Some(value),
+                Slot::List(elements) => Some(Value::array(elements)),
+                Slot::Map(members) => Some(Value::object(members)),
+                pieces => {
+                    let (Kind::Message(message) | Kind::Group(message)) = field.kind else {
+                        continue;
+                    };
+                    let inner = match self.plans.action(plan, at) {
+                        Action::Keep(plan) => *plan,
+                        Action::Entries { .. } => ALL,
+                    };
+                    self.count(&part.reader())?;
+                    Some(self.pieces(part.source, pieces, message, inner, depth)?)
+                }
+            };
+            if let Some(value) = value {
+                object.insert(field.name(self.options).clone(), value);
+            }
+        }
+        self.slots.truncate(base);
+        Ok(object)
+    }
+
+    /// What an unset field prints with `defaults on`.
+    fn default_of(&self, field: &Field) -> Option<Value> {
+        if self.options.mapping == Mapping::LowLevel || field.is_extension {
+            return None;
+        }
+        match field.shape {
+            Shape::Repeated => Some(Value::array(Vec::new())),
+            Shape::Map => Some(Value::object(Object::new())),
+            Shape::Single if field.is_implicit => self.tables.zero(field.kind, self.options),
+            Shape::Single => None,
+        }
+    }
+
+    pub(super) fn count(&mut self, reader: &Reader<'_>) -> Result<(), DecodeError> {
+        self.built += 1;
+        if self.built > self.limits.elements_max {
+            return Err(reader.fault(&format!("more than {} elements", self.limits.elements_max)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&mut self, reader: &Reader<'_>, length: usize) -> Result<(), DecodeError> {
+        self.written = self.written.saturating_add(length);
+        if self.written > self.limits.decoded_bytes_max {
+            return Err(DecodeError {
+                format: FORMAT,
+                offset: reader.source.base + reader.at,
+                reason: too_large(self.limits),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Slot {
+    fn push(&mut self, value: Value) {
+        match self {
+            Self::List(elements) => elements.push(value),
+            empty => *empty = Self::List(vec![value]),
+        }
+    }
+
+    fn add_piece(&mut self, start: usize, end: usize) {
+        match self {
+            Self::Piece(first, first_end) => {
+                *self = Self::Pieces(vec![(*first, *first_end), (start, end)]);
+            }
+            Self::Pieces(pieces) => pieces.push((start, end)),
+            empty => *empty = Self::Piece(start, end),
+        }
+    }
+}
+
+/// Which required fields have been seen: the first 64 in a word, as there are hardly ever more.
+#[derive(Default)]
+struct Required {
+    first: u64,
+    more: Vec<usize>,
+}
+
+impl Required {
+    fn mark(&mut self, position: usize) {
+        if position < 64 {
+            self.first |= 1 << position;
+        } else if !self.more.contains(&position) {
+            self.more.push(position);
+        }
+    }
+
+    fn has(&self, position: usize) -> bool {
+        if position < 64 {
+            self.first & (1 << position) != 0
+        } else {
+            self.more.contains(&position)
+        }
+    }
+}

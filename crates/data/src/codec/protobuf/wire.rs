@@ -1,0 +1,173 @@
+//! The wire format: tags, variable-length integers, lengths.
+
+use bytes::Bytes;
+
+use super::{DEPTH_MAX, FORMAT};
+use crate::codec::DecodeError;
+
+/// Bytes that a variable-length integer has at most.
+const VARINT_BYTES_MAX: usize = 10;
+
+/// How a field is framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WireType {
+    Varint,
+    Fixed64,
+    Length,
+    StartGroup,
+    EndGroup,
+    Fixed32,
+}
+
+/// A buffer, and where it starts in the body; a merged sub-message has a buffer of its own.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub(super) bytes: Bytes,
+    pub(super) base: usize,
+}
+
+/// A part of a [`Source`] that is being read.
+pub(super) struct Reader<'a> {
+    pub(super) source: &'a Source,
+    pub(super) at: usize,
+    /// The source up to the end of the part.
+    data: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(source: &'a Source, start: usize, end: usize) -> Self {
+        let data = &source.bytes[..end.min(source.bytes.len())];
+        Self { source, at: start.min(data.len()), data }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.at >= self.data.len()
+    }
+
+    pub(super) fn fault(&self, reason: &str) -> DecodeError {
+        self.fault_at(self.at, reason)
+    }
+
+    pub(super) fn fault_at(&self, at: usize, reason: &str) -> DecodeError {
+        DecodeError {
+            format: FORMAT,
+            offset: self.source.base + at,
+            reason: format!("Malformed protobuf message: {reason}"),
+        }
+    }
+
+    #[inline]
+    pub(super) fn varint(&mut self) -> Result<u64, DecodeError> {
+        // Tags, lengths and small numbers have one byte.
+        match self.data.get(self.at) {
+            Some(byte) if *byte < 0x80 => {
+                self.at += 1;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, DecodeError> {
+        let bytes = &self.data[self.at..];
+        let mut value = 0_u64;
+        for (at, byte) in bytes.iter().enumerate().take(VARINT_BYTES_MAX) {
+            if at == VARINT_BYTES_MAX - 1 && *byte > 1 {
+                break;
+            }
+            value |= u64::from(byte & 0x7f) << (7 * at);
+            if *byte < 0x80 {
+                self.at += at + 1;
+                return Ok(value);
+            }
+        }
+        if bytes.len() < VARINT_BYTES_MAX {
+            return Err(self.fault_at(self.data.len(), "message ends early"));
+        }
+        Err(self.fault("integer of more than 64 bits"))
+    }
+
+    /// A field number and how the field is framed.
+    #[inline]
+    pub(super) fn tag(&mut self) -> Result<(u32, WireType), DecodeError> {
+        let start = self.at;
+        let tag = self.varint()?;
+        let wire_type = match tag & 7 {
+            0 => WireType::Varint,
+            1 => WireType::Fixed64,
+            2 => WireType::Length,
+            3 => WireType::StartGroup,
+            4 => WireType::EndGroup,
+            5 => WireType::Fixed32,
+            other => return Err(self.fault_at(start, &format!("unknown wire type {other}"))),
+        };
+        match u32::try_from(tag >> 3) {
+            Ok(number) if number > 0 && number < 1 << 29 => Ok((number, wire_type)),
+            _ => Err(self.fault_at(start, "field number out of range")),
+        }
+    }
+
+    /// The range of a length-delimited field.
+    pub(super) fn delimited(&mut self) -> Result<(usize, usize), DecodeError> {
+        let start = self.at;
+        let length = self.varint()?;
+        match usize::try_from(length) {
+            Ok(length) if length <= self.data.len() - self.at => {
+                let from = self.at;
+                self.at += length;
+                Ok((from, self.at))
+            }
+            _ => Err(self.fault_at(start, "length goes beyond the message")),
+        }
+    }
+
+    pub(super) fn fixed<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let Some(bytes) = self.data[self.at..].first_chunk::<N>() else {
+            return Err(self.fault_at(self.data.len(), "message ends early"));
+        };
+        self.at += N;
+        Ok(*bytes)
+    }
+
+    /// Passes the content of a field.
+    pub(super) fn skip(&mut self, number: u32, wire_type: WireType) -> Result<(), DecodeError> {
+        match wire_type {
+            WireType::Varint => self.varint().map(drop),
+            WireType::Fixed64 => self.fixed::<8>().map(drop),
+            WireType::Length => self.delimited().map(drop),
+            WireType::Fixed32 => self.fixed::<4>().map(drop),
+            WireType::StartGroup => self.group(number).map(drop),
+            WireType::EndGroup => Err(self.fault("group ends that has not started")),
+        }
+    }
+
+    /// Passes a group after its start tag; gives the range between its tags.
+    pub(super) fn group(&mut self, number: u32) -> Result<(usize, usize), DecodeError> {
+        let start = self.at;
+        let mut open = vec![number];
+        while let Some(innermost) = open.last() {
+            let tag_at = self.at;
+            if self.is_done() {
+                return Err(self.fault("message ends inside a group"));
+            }
+            let (number, wire_type) = self.tag()?;
+            match wire_type {
+                WireType::EndGroup if number == *innermost => {
+                    open.pop();
+                    if open.is_empty() {
+                        return Ok((start, tag_at));
+                    }
+                }
+                WireType::EndGroup => {
+                    return Err(self.fault_at(tag_at, "group ends that has not started"));
+                }
+                WireType::StartGroup if open.len() >= DEPTH_MAX => {
+                    return Err(self.fault(&format!("nested deeper than {DEPTH_MAX}")));
+                }
+                WireType::StartGroup => open.push(number),
+                other => self.skip(number, other)?,
+            }
+        }
+        Ok((start, self.at))
+    }
+}
