@@ -1,0 +1,153 @@
+//! Loading: file texts in, a catalog and every problem found out.
+
+use std::sync::Arc;
+
+use qlio_data::Value;
+use qlio_syntax::{
+    ast,
+    diagnostic::{Diagnostic, Severity, codes},
+    parse,
+    source::{LineIndex, Span},
+};
+
+use super::{
+    Catalog, Resources, Route,
+    declare::{Declaration, declare_table},
+};
+use crate::lower::{CompileOptions, Origin, compile};
+
+/// The problems of one file.
+#[derive(Debug)]
+pub struct FileDiagnostics {
+    /// The file.
+    pub file: Arc<str>,
+    /// Its text, for rendering.
+    pub text: Arc<str>,
+    /// What was found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Builds a [`Catalog`] file by file: all tables first, then all routes.
+pub struct CatalogBuilder<'a> {
+    catalog: Catalog,
+    resources: &'a dyn Resources,
+    problems: Vec<FileDiagnostics>,
+}
+
+impl<'a> CatalogBuilder<'a> {
+    /// An empty catalog with these settings.
+    pub fn new(config: Value, resources: &'a dyn Resources) -> Self {
+        Self { catalog: Catalog::empty(config), resources, problems: Vec::new() }
+    }
+
+    /// Registers all tables of a table file. A file with a syntax error loads no table; other
+    /// statements than `create table` are parsed and ignored (`connectors.md` 1.3).
+    pub fn add_table_file(&mut self, file: &str, text: &str) {
+        let file: Arc<str> = file.into();
+        let mut diagnostics = Vec::new();
+        if text.trim().is_empty() {
+            diagnostics.push(Diagnostic::warning(
+                codes::BROKEN_TABLE,
+                Span::default(),
+                "the file is empty",
+            ));
+            self.report(file, text, diagnostics);
+            return;
+        }
+        let parsed = parse(text);
+        let has_error =
+            parsed.diagnostics.iter().any(|problem| problem.severity == Severity::Error);
+        diagnostics.extend(parsed.diagnostics);
+        if !has_error {
+            let lines = LineIndex::new(text);
+            let declaration = Declaration {
+                file: &file,
+                lines: &lines,
+                config: &self.catalog.config,
+                resources: self.resources,
+                is_inline: false,
+            };
+            let mut tables = Vec::new();
+            for (create, docs) in creates(&parsed.script) {
+                let declared = declare_table(create, docs, &declaration);
+                diagnostics.extend(declared.problems);
+                tables.push((Arc::new(declared.table), create.name.span));
+            }
+            for (table, span) in tables {
+                let name = table.name.clone();
+                if let Some(earlier) = self.catalog.add_table(table) {
+                    let message = format!(
+                        "table `{name}` replaces the one declared in {}:{}",
+                        earlier.file, earlier.line
+                    );
+                    diagnostics.push(Diagnostic::warning(codes::DUPLICATE_TABLE, span, message));
+                }
+            }
+        }
+        self.report(file, text, diagnostics);
+    }
+
+    /// Compiles a route file against the tables added so far.
+    pub fn add_route_file(&mut self, file: &str, text: &str) {
+        let options = CompileOptions { origin: Origin::Stored, file, resources: self.resources };
+        let name: Arc<str> = file.into();
+        let mut diagnostics = match compile(text, &self.catalog, &options) {
+            Ok(compiled) => {
+                let mut diagnostics = compiled.warnings;
+                if let Some(problem) = self.add_route(&name, Arc::new(compiled.plan)) {
+                    diagnostics.push(problem);
+                }
+                diagnostics
+            }
+            Err(diagnostics) => diagnostics,
+        };
+        diagnostics.sort_by_key(|problem| problem.primary.span.start);
+        self.report(name, text, diagnostics);
+    }
+
+    fn add_route(&mut self, file: &Arc<str>, plan: Arc<crate::node::Plan>) -> Option<Diagnostic> {
+        let Some(spec) = &plan.route else {
+            let message = "the script has no `via route` clause, so it is not served";
+            return Some(Diagnostic::warning(
+                codes::ROUTE_WITHOUT_CLAUSE,
+                Span::default(),
+                message,
+            ));
+        };
+        self.catalog.routes.push(Arc::new(Route {
+            file: Arc::clone(file),
+            path: spec.path.clone(),
+            method: spec.method.clone(),
+            docs: plan.docs.clone(),
+            plan,
+        }));
+        None
+    }
+
+    /// Records a problem that is not the file's text: unreadable, dangling.
+    pub fn add_problem(&mut self, file: &str, problem: Diagnostic) {
+        self.report(file.into(), "", vec![problem]);
+    }
+
+    /// The catalog and all problems, in the order of the files.
+    pub fn finish(self) -> (Catalog, Vec<FileDiagnostics>) {
+        (self.catalog, self.problems)
+    }
+
+    fn report(&mut self, file: Arc<str>, text: &str, diagnostics: Vec<Diagnostic>) {
+        if !diagnostics.is_empty() {
+            self.problems.push(FileDiagnostics { file, text: text.into(), diagnostics });
+        }
+    }
+}
+
+/// All `create table` statements of a file with their comments.
+fn creates(script: &ast::Script) -> impl Iterator<Item = (&ast::Create, &[ast::Comment])> {
+    script.items.iter().filter_map(|item| match item {
+        ast::Item::Statement(statement) => match statement.alternatives.first() {
+            Some(ast::Primary::Create(create)) => Some((&**create, statement.docs.as_slice())),
+            _ => None,
+        },
+        _ => None,
+    })
+}

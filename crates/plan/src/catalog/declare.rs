@@ -1,0 +1,371 @@
+//! `create table` to [`Table`]: templates parsed, settings filled, files fetched.
+//!
+//! A fault never loses the table: it is registered as broken, so that using it says what is wrong
+//! (`connectors.md` 1.8).
+
+use std::sync::Arc;
+
+use qlio_data::{
+    Number, Text, Value,
+    codec::{
+        protobuf::{Mapping, Names, ProtobufOptions, Schema},
+        xml::Coerce,
+    },
+    template::Template,
+    uri_template::UriTemplate,
+};
+use qlio_syntax::{
+    ast,
+    diagnostic::{Code, Diagnostic, codes},
+    source::{LineIndex, Span},
+};
+
+use super::{
+    Resources, fill_settings,
+    table::{Body, DefaultValue, Format, FormatKind, Oauth2, ProtobufFormat, Table, Verb},
+};
+
+/// A table and what is wrong with it.
+#[derive(Debug)]
+pub struct Declared {
+    /// The table; broken if `problems` holds an error.
+    pub table: Table,
+    /// What was found.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Where a declaration stands and what it may use.
+pub struct Declaration<'a> {
+    /// The file of the declaration.
+    pub file: &'a Arc<str>,
+    /// Its line index.
+    pub lines: &'a LineIndex,
+    /// The settings.
+    pub config: &'a Value,
+    /// Files beside the declaration.
+    pub resources: &'a dyn Resources,
+    /// Declared by a script rather than a table file.
+    pub is_inline: bool,
+}
+
+/// Turns one `create table` into a table.
+pub fn declare_table(
+    create: &ast::Create,
+    docs: &[ast::Comment],
+    declaration: &Declaration<'_>,
+) -> Declared {
+    let docs = docs.iter().map(|comment| comment.text.clone()).collect();
+    let line = declaration.lines.line(create.span.start);
+    let mut table = Table::new(
+        &create.name.text,
+        docs,
+        Arc::clone(declaration.file),
+        line,
+        declaration.is_inline,
+    );
+    let mut builder = Builder { declaration, problems: Vec::new() };
+    if let Some(connector) = &create.connector
+        && connector.text != "http"
+    {
+        let message = format!("unknown connector `{}`", connector.text);
+        builder.error(codes::UNKNOWN_CONNECTOR, connector.span, message);
+    }
+    for verb in &create.verbs {
+        if let Some(verb) = builder.verb(verb) {
+            table.set_verb(verb);
+        }
+    }
+    table.broken = builder.problems.first().map(|problem| problem.message.clone());
+    Declared { table, problems: builder.problems }
+}
+
+struct Builder<'a> {
+    declaration: &'a Declaration<'a>,
+    problems: Vec<Diagnostic>,
+}
+
+impl Builder<'_> {
+    fn error(&mut self, code: Code, span: Span, message: String) {
+        self.problems.push(Diagnostic::error(code, span, message));
+    }
+
+    fn filled(&self, text: &str) -> String {
+        fill_settings(text, self.declaration.config)
+    }
+
+    fn template(&self, text: &str) -> Template {
+        Template::parse(&self.filled(text))
+    }
+
+    fn verb(&mut self, verb: &ast::Verb) -> Option<Verb> {
+        let uri = match UriTemplate::parse(&self.filled(&verb.uri.text)) {
+            Ok(uri) => uri,
+            Err(fault) => {
+                let message = format!("bad URI template: {fault}");
+                self.error(codes::BAD_URI_TEMPLATE, verb.uri.span, message);
+                return None;
+            }
+        };
+        let alias = |name: &str| {
+            let pair = verb.aliases.iter().find(|alias| alias.name.text == name);
+            pair.map_or_else(|| Text::from(name), |pair| literal_text(&pair.value))
+        };
+        let (limit_name, offset_name) = (alias("limit"), alias("offset"));
+        let body = verb.body.as_ref().and_then(|body| self.body(body));
+        let patch = verb.patch.as_ref().and_then(|patch| self.module(patch, codes::MISSING_PATCH));
+        let auth = verb.auth.as_ref().and_then(|auth| self.module(auth, codes::MISSING_PATCH));
+        let transformer =
+            verb.transformer.as_ref().and_then(|file| self.module(file, codes::MISSING_PATCH));
+        let patch_text = patch.as_ref().map_or("", |(_, text)| text.as_str());
+        let takes = |name: &Text, plain: &str| {
+            verb.is_paged_upstream
+                || uri.tokens().iter().any(|token| token.name == name.as_str())
+                || body.as_ref().is_some_and(|body| body.content.contains(name.as_str()))
+                || patch_text.contains(plain)
+        };
+        let (takes_limit, takes_offset) =
+            (takes(&limit_name, "limit"), takes(&offset_name, "offset"));
+        let result = Verb {
+            kind: verb.kind,
+            method: verb.method.text.clone(),
+            headers: self.headers(&verb.headers),
+            defaults: self.defaults(&verb.defaults),
+            takes_limit,
+            takes_offset,
+            uri,
+            limit_name,
+            offset_name,
+            patch: patch.map(|(file, _)| file),
+            body,
+            auth: auth.map(|(file, _)| file),
+            resultset: resultset_steps(verb.resultset.as_ref()),
+            expires_seconds: verb.expires.map(|count| count.value),
+            format: verb.format.as_ref().and_then(|clause| self.format(clause)),
+            request_format: verb.request_format.as_ref().and_then(|clause| self.format(clause)),
+            xml_coerce: verb.xml_coerce.as_ref().and_then(|mode| self.coerce(mode)),
+            xml_arrays: verb.xml_arrays.iter().map(|path| path.text.clone()).collect(),
+            transformer: transformer.map(|(file, _)| file),
+            is_retry_off: verb.is_retry_off,
+            oauth2: verb.oauth2.as_ref().and_then(|clause| self.oauth2(clause)),
+            line: self.declaration.lines.line(verb.span.start),
+        };
+        Some(result)
+    }
+
+    fn headers(&self, pairs: &[ast::NameValue]) -> Vec<(String, Template)> {
+        let header = |pair: &ast::NameValue| {
+            (pair.name.text.clone(), self.template(&literal_text(&pair.value)))
+        };
+        pairs.iter().map(header).collect()
+    }
+
+    fn defaults(&self, pairs: &[ast::NameValue]) -> Vec<(Text, DefaultValue)> {
+        let default = |pair: &ast::NameValue| {
+            let value = match &pair.value.kind {
+                ast::OperandKind::Text(text) => {
+                    let template = self.template(text);
+                    if template.is_literal() {
+                        DefaultValue::Constant(Value::from(template.text()))
+                    } else {
+                        DefaultValue::Template(template)
+                    }
+                }
+                _ => DefaultValue::Constant(literal_value(&pair.value)),
+            };
+            (Text::from(pair.name.text.as_str()), value)
+        };
+        pairs.iter().map(default).collect()
+    }
+
+    fn body(&mut self, body: &ast::BodyTemplate) -> Option<Body> {
+        let file = &self.declaration.file;
+        match self.declaration.resources.template(file, &body.template.text) {
+            Ok(content) => Some(Body {
+                template: body.template.text.clone(),
+                content: content.into(),
+                media_type: body.media_type.text.clone(),
+                foreach: body.foreach.as_ref().map(|name| Text::from(name.text.as_str())),
+            }),
+            Err(reason) => {
+                let message =
+                    format!("cannot read body template `{}`: {reason}", body.template.text);
+                self.error(codes::MISSING_BODY_TEMPLATE, body.template.span, message);
+                None
+            }
+        }
+    }
+
+    fn module(&mut self, name: &ast::RawText, code: Code) -> Option<(std::path::PathBuf, String)> {
+        match self.declaration.resources.module(self.declaration.file, &name.text) {
+            Ok(found) => Some(found),
+            Err(reason) => {
+                self.error(
+                    code,
+                    name.span,
+                    format!("cannot load module `{}`: {reason}", name.text),
+                );
+                None
+            }
+        }
+    }
+
+    fn coerce(&mut self, mode: &ast::RawText) -> Option<Coerce> {
+        match mode.text.as_str() {
+            "safe" => Some(Coerce::Safe),
+            "original" => Some(Coerce::Original),
+            "none" => Some(Coerce::None),
+            other => {
+                let message = format!("unknown XML coercion `{other}`");
+                let problem = Diagnostic::error(codes::UNKNOWN_FORMAT, mode.span, message)
+                    .hint("use `safe`, `original` or `none`");
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    fn format(&mut self, clause: &ast::FormatClause) -> Option<Format> {
+        let kind = match clause.format.text.as_str() {
+            "json" => FormatKind::Json,
+            "xml" => FormatKind::Xml,
+            "csv" => FormatKind::Csv,
+            "text" => FormatKind::Text,
+            "protobuf" => FormatKind::Protobuf,
+            "msgpack" => FormatKind::MessagePack,
+            other => {
+                let message = format!("unknown format `{other}`");
+                let problem = Diagnostic::error(codes::UNKNOWN_FORMAT, clause.format.span, message)
+                    .hint("use `json`, `xml`, `csv`, `text`, `protobuf` or `msgpack`");
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        let root = option(&clause.options, "root").map(|text| Text::from(text.text.as_str()));
+        let protobuf = match kind {
+            FormatKind::Protobuf => Some(Arc::new(self.protobuf(clause)?)),
+            _ => None,
+        };
+        Some(Format { kind, root, protobuf })
+    }
+
+    fn protobuf(&mut self, clause: &ast::FormatClause) -> Option<ProtobufFormat> {
+        let (Some(message), Some(from)) =
+            (option(&clause.options, "message"), option(&clause.options, "from"))
+        else {
+            let message = "format `protobuf` needs `message '…'` and `from '…'`".to_owned();
+            self.error(codes::UNKNOWN_FORMAT, clause.span, message);
+            return None;
+        };
+        let schema = match self.schema(&from.text) {
+            Ok(schema) => schema,
+            Err(reason) => {
+                self.error(
+                    codes::BAD_SCHEMA,
+                    from.span,
+                    format!("cannot load schema `{}`: {reason}", from.text),
+                );
+                return None;
+            }
+        };
+        let mut find = |name: &ast::RawText| match schema.message(&name.text) {
+            Some(message) => Some(message),
+            None => {
+                let text = format!("schema `{}` has no message `{}`", from.text, name.text);
+                self.error(codes::BAD_SCHEMA, name.span, text);
+                None
+            }
+        };
+        let message = find(message)?;
+        let error = match option(&clause.options, "error") {
+            Some(name) => Some(find(name)?),
+            None => None,
+        };
+        let text_of = |name: &str| option(&clause.options, name).map(|value| value.text.as_str());
+        let options = ProtobufOptions {
+            mapping: if text_of("mapping") == Some("lowlevel") {
+                Mapping::LowLevel
+            } else {
+                Mapping::Proto3
+            },
+            names: if text_of("names") == Some("proto") { Names::Proto } else { Names::Json },
+            defaults: text_of("defaults") == Some("on"),
+        };
+        Some(ProtobufFormat { message, error, options })
+    }
+
+    fn schema(&self, name: &str) -> Result<Schema, String> {
+        let (file, resources) = (self.declaration.file, self.declaration.resources);
+        let bytes = resources.schema(file, name)?;
+        if std::path::Path::new(name).extension().is_some_and(|ending| ending == "proto") {
+            let mut import = |path: &str| {
+                let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let beside =
+                    if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
+                let bytes = resources.schema(file, &beside).ok()?;
+                String::from_utf8(bytes).ok()
+            };
+            let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+            Schema::from_proto(name, &text, &mut import).map_err(|error| error.to_string())
+        } else {
+            Schema::from_descriptor_set(&bytes).map_err(|error| error.to_string())
+        }
+    }
+
+    fn oauth2(&mut self, clause: &ast::Oauth2Clause) -> Option<Oauth2> {
+        let part = |name: &str| option(&clause.options, name).map(|text| self.template(&text.text));
+        let (Some(client), Some(secret), Some(token_uri)) =
+            (part("client"), part("secret"), part("token"))
+        else {
+            let message = "`using oauth2` needs `client`, `secret` and `token`".to_owned();
+            self.error(codes::UNKNOWN_FORMAT, clause.span, message);
+            return None;
+        };
+        Some(Oauth2 { client, secret, token_uri, scope: part("scope") })
+    }
+}
+
+fn option<'a>(options: &'a [ast::FormatOption], name: &str) -> Option<&'a ast::RawText> {
+    options.iter().find(|option| option.name.text == name).map(|option| &option.value)
+}
+
+fn resultset_steps(resultset: Option<&ast::RawText>) -> Vec<Text> {
+    let text = resultset.map_or("", |resultset| resultset.text.as_str());
+    if text.is_empty() { Vec::new() } else { text.split('.').map(Text::from).collect() }
+}
+
+/// The right side of `name = value` as text; a bareword is its own text.
+pub(crate) fn literal_text(operand: &ast::Operand) -> Text {
+    match literal_value(operand) {
+        Value::String(text) => text,
+        Value::Null => "null".into(),
+        other => other.scalar_text().unwrap_or_default(),
+    }
+}
+
+/// The right side of `name = value` with its type; a bareword is its own text.
+pub(crate) fn literal_value(operand: &ast::Operand) -> Value {
+    match &operand.kind {
+        ast::OperandKind::Text(text) => Value::from(text.as_str()),
+        ast::OperandKind::Number(text) => Value::Number(number(text)),
+        ast::OperandKind::Bool(value) => Value::Bool(*value),
+        ast::OperandKind::Null => Value::Null,
+        ast::OperandKind::Path(path) => Value::from(crate::lower::path_text(path)),
+    }
+}
+
+/// A literal number: exact if it is whole and fits 64 bits, else as written if even a float would
+/// lose digits, else a float.
+pub(crate) fn number(text: &str) -> Number {
+    if let Ok(whole) = text.parse::<i64>() {
+        return Number::Int(whole);
+    }
+    match text.parse::<f64>() {
+        Ok(value)
+            if value.is_finite()
+                && !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') =>
+        {
+            Number::Float(value)
+        }
+        _ => Number::Source(text.into()),
+    }
+}

@@ -1,0 +1,162 @@
+//! `show` and `describe`: the catalog as values (`language.md` 5.14, `server.md` 2.4).
+
+use qlio_data::{Object, Text, Value, percent, uri_template::UriToken};
+
+use super::{
+    Catalog, Route,
+    markdown::{each_to_html, joined_to_html},
+    table::{DefaultValue, Table, Verb},
+};
+
+/// The list that `show tables` answers: loaded tables in load order, then the script's own.
+pub fn show_tables<'a>(catalog: &'a Catalog, inline: impl Iterator<Item = &'a Table>) -> Value {
+    let inline: Vec<_> = inline.collect();
+    let is_hidden = |name: &Text| inline.iter().any(|table| table.name == *name);
+    let loaded = catalog.tables().iter().map(AsRef::as_ref).filter(|table| !is_hidden(&table.name));
+    let entry = |table: &Table| {
+        object([
+            ("name", Value::from(table.name.clone())),
+            ("about", Value::from(about_table(&table.name))),
+            ("info", Value::from(each_to_html(&table.docs))),
+        ])
+    };
+    loaded.chain(inline.iter().copied()).map(entry).collect()
+}
+
+/// What `describe <table>` answers.
+pub fn describe_table(catalog: &Catalog, table: &Table) -> Value {
+    let mut result = Object::new();
+    result.insert("name", Value::from(table.name.clone()));
+    result.insert("about", Value::from(about_table(&table.name)));
+    result.insert("info", Value::from(each_to_html(&table.docs)));
+    let uses_table = |route: &&std::sync::Arc<Route>| {
+        route.plan.loaded_tables.iter().any(|name| *name == *table.name)
+    };
+    let routes: Vec<_> = if table.is_inline {
+        Vec::new()
+    } else {
+        catalog
+            .routes()
+            .iter()
+            .filter(uses_table)
+            .map(|route| Value::from(about_route(&route.path, &route.method)))
+            .collect()
+    };
+    if !routes.is_empty() {
+        result.insert("routes", Value::array(routes));
+    }
+    for verb in table.verbs() {
+        result.insert(verb.kind.as_str(), describe_verb(verb));
+    }
+    Value::object(result)
+}
+
+fn describe_verb(verb: &Verb) -> Value {
+    let params = verb.uri.tokens().iter().map(|token| describe_token(token, verb)).collect();
+    let headers: Object = verb
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), Value::from(value.text())))
+        .collect();
+    let mut result = Object::new();
+    result.insert("method", Value::from(verb.method.as_str()));
+    result.insert("uri", Value::from(verb.uri.text()));
+    result.insert("params", params);
+    result.insert("headers", Value::object(headers));
+    if let Some(body) = &verb.body {
+        let body = object([
+            ("type", Value::from(body.media_type.as_str())),
+            ("content", Value::from(&*body.content)),
+        ]);
+        result.insert("body", body);
+    }
+    Value::object(result)
+}
+
+fn describe_token(token: &UriToken, verb: &Verb) -> Value {
+    let mut result = Object::new();
+    result.insert("variable", Value::from(token.name.as_str()));
+    if token.is_required {
+        result.insert("required", Value::Bool(true));
+    }
+    if token.is_block {
+        result.insert("merge", Value::from("block"));
+    }
+    if token.is_multi {
+        result.insert("multivalued", Value::Bool(true));
+    }
+    if token.max > 0 {
+        result.insert("max", Value::int(i64::try_from(token.max).unwrap_or(i64::MAX)));
+    }
+    if token.is_raw {
+        result.insert("dontencode", Value::Bool(true));
+    }
+    let default = verb.defaults.iter().find(|(name, _)| **name == *token.name);
+    if let Some((_, default)) = default {
+        let value = match default {
+            DefaultValue::Constant(value) => value.clone(),
+            DefaultValue::Template(template) => Value::from(template.text()),
+        };
+        result.insert("default", value.clone());
+        result.insert("defautl", value);
+    }
+    Value::object(result)
+}
+
+/// The list that `show routes` answers, sorted by path without regard to case.
+pub fn show_routes(catalog: &Catalog) -> Value {
+    let mut routes: Vec<_> = catalog.routes().iter().collect();
+    routes.sort_by_cached_key(|route| route.path.to_lowercase());
+    let entry = |route: &std::sync::Arc<Route>| {
+        object([
+            ("path", Value::from(route.path.as_str())),
+            ("method", Value::from(route.method.as_str())),
+            ("about", Value::from(about_route(&route.path, &route.method))),
+            ("info", Value::from(joined_to_html(&route.docs))),
+        ])
+    };
+    routes.into_iter().map(entry).collect()
+}
+
+/// What `describe route` answers; `None` if there is no such route. `method` may be in any case,
+/// and `del` stands for `delete` (`server.md` Q20).
+pub fn describe_route(catalog: &Catalog, path: &str, method: &str) -> Option<Value> {
+    let method = match method.to_ascii_lowercase() {
+        short if short == "del" => "delete".to_owned(),
+        other => other,
+    };
+    let route =
+        catalog.routes().iter().find(|route| route.path == path && route.method == method)?;
+    let tables = route.plan.loaded_tables.iter().map(|name| Value::from(about_table(name)));
+    let related =
+        catalog.routes().iter().filter(|other| other.path == path && other.method != method);
+    Some(object([
+        ("method", Value::from(route.method.as_str())),
+        ("path", Value::from(route.path.as_str())),
+        ("about", Value::from(about_route(&route.path, &route.method))),
+        ("info", Value::from(joined_to_html(&route.docs))),
+        ("tables", tables.collect()),
+        (
+            "related",
+            related.map(|other| Value::from(about_route(&other.path, &other.method))).collect(),
+        ),
+    ]))
+}
+
+fn about_table(name: &str) -> String {
+    let mut about = String::from("/table?name=");
+    percent::encode_component(name, &mut about);
+    about
+}
+
+fn about_route(path: &str, method: &str) -> String {
+    let mut about = String::from("/route?path=");
+    percent::encode_component(path, &mut about);
+    about.push_str("&method=");
+    about.push_str(method);
+    about
+}
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::object(members.into_iter().collect())
+}

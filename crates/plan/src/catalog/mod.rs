@@ -1,0 +1,87 @@
+//! The catalog: tables, routes and settings as one immutable snapshot.
+//!
+//! A [`CatalogBuilder`] takes the texts of files, reports every problem it finds and keeps loading
+//! the rest. Nothing here reads a disk: [`Resources`] stands for the files beside a table.
+
+mod build;
+mod declare;
+pub mod describe;
+mod markdown;
+pub mod resources;
+mod settings;
+mod table;
+
+use std::{collections::HashMap, sync::Arc};
+
+use qlio_data::Value;
+
+pub use build::{CatalogBuilder, FileDiagnostics};
+pub(crate) use declare::{Declaration, literal_text, literal_value, number};
+pub use declare::{Declared, declare_table};
+pub use resources::{NoResources, Resources};
+pub use settings::fill_settings;
+pub use table::{Body, DefaultValue, Format, FormatKind, Oauth2, ProtobufFormat, Table, Verb};
+
+use crate::node::Plan;
+
+/// Everything that scripts may refer to.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    tables: Vec<Arc<Table>>,
+    table_index: HashMap<String, usize>,
+    routes: Vec<Arc<Route>>,
+    config: Value,
+}
+
+impl Catalog {
+    /// A catalog without tables and routes.
+    pub fn empty(config: Value) -> Self {
+        Self { config, ..Self::default() }
+    }
+
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+        self.table_index.get(name).map(|index| &self.tables[*index])
+    }
+
+    /// All tables in load order.
+    pub fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+
+    /// All routes in load order.
+    pub fn routes(&self) -> &[Arc<Route>] {
+        &self.routes
+    }
+
+    /// The settings object that scripts read as `{config.…}`.
+    pub fn config(&self) -> &Value {
+        &self.config
+    }
+
+    fn add_table(&mut self, table: Arc<Table>) -> Option<Arc<Table>> {
+        match self.table_index.get(&*table.name) {
+            Some(index) => Some(std::mem::replace(&mut self.tables[*index], table)),
+            None => {
+                self.table_index.insert(table.name.to_string(), self.tables.len());
+                self.tables.push(table);
+                None
+            }
+        }
+    }
+}
+
+/// A stored script bound to a method and path.
+#[derive(Debug)]
+pub struct Route {
+    /// The file it was loaded from.
+    pub file: Arc<str>,
+    /// Full path and query template as written.
+    pub path: String,
+    /// Method in lower case.
+    pub method: String,
+    /// The comments before `return`.
+    pub docs: Vec<String>,
+    /// The compiled script.
+    pub plan: Arc<Plan>,
+}

@@ -1,0 +1,45 @@
+//! What a declaration may fetch from beside its file, behind a trait so that this crate does no I/O.
+
+use std::path::PathBuf;
+
+/// Files that tables refer to. Implementations resolve names relative to the table's file and
+/// refuse paths that leave the tables' root (`connectors.md` 1.6).
+pub trait Resources {
+    /// The text of a body template.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in words for the operator.
+    fn template(&self, table_file: &str, name: &str) -> Result<String, String>;
+
+    /// The file of a patch, auth or transformer module, and its text.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn module(&self, table_file: &str, name: &str) -> Result<(PathBuf, String), String>;
+
+    /// The bytes of a schema file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, String>;
+}
+
+/// No files: for scripts sent by clients, which must not reach the disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoResources;
+
+const REFUSED: &str = "files are not available to scripts sent by clients";
+
+impl Resources for NoResources {
+    fn template(&self, _: &str, _: &str) -> Result<String, String> {
+        Err(REFUSED.to_owned())
+    }
+
+    fn module(&self, _: &str, _: &str) -> Result<(PathBuf, String), String> {
+        Err(REFUSED.to_owned())
+    }
+
+    fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, String> {
+        Err(REFUSED.to_owned())
+    }
+}

@@ -1,0 +1,212 @@
+//! A declared API: what `create table` becomes.
+//!
+//! Source: `connectors.md` 1.5 (the verb record) and 1.7 (configuration).
+
+use std::{path::PathBuf, sync::Arc};
+
+use qlio_data::{Text, Value, codec::xml::Coerce, template::Template, uri_template::UriTemplate};
+use qlio_syntax::ast::VerbKind;
+
+/// A table, loaded from a file or created by a script.
+#[derive(Debug)]
+pub struct Table {
+    /// The dotted name.
+    pub name: Text,
+    /// The comments before `create table`, one entry per comment.
+    pub docs: Vec<String>,
+    /// The file it was declared in; for inline tables the script's name.
+    pub file: Arc<str>,
+    /// 1-based line of the declaration.
+    pub line: u32,
+    /// The verbs by [`VerbKind`], in the order select, insert, update, delete.
+    verbs: [Option<Verb>; 4],
+    /// Why the table cannot be used; using it fails with this reason.
+    pub broken: Option<String>,
+    /// Created by a script rather than loaded.
+    pub is_inline: bool,
+}
+
+impl Table {
+    /// A table with these verbs.
+    pub(crate) fn new(
+        name: &str,
+        docs: Vec<String>,
+        file: Arc<str>,
+        line: u32,
+        is_inline: bool,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            docs,
+            file,
+            line,
+            verbs: [const { None }; 4],
+            broken: None,
+            is_inline,
+        }
+    }
+
+    /// The verb for a statement type.
+    pub fn verb(&self, kind: VerbKind) -> Option<&Verb> {
+        self.verbs[verb_index(kind)].as_ref()
+    }
+
+    /// All verbs, in the order select, insert, update, delete.
+    pub fn verbs(&self) -> impl Iterator<Item = &Verb> {
+        self.verbs.iter().flatten()
+    }
+
+    pub(crate) fn set_verb(&mut self, verb: Verb) {
+        let index = verb_index(verb.kind);
+        self.verbs[index] = Some(verb);
+    }
+}
+
+fn verb_index(kind: VerbKind) -> usize {
+    match kind {
+        VerbKind::Select => 0,
+        VerbKind::Insert => 1,
+        VerbKind::Update => 2,
+        VerbKind::Delete => 3,
+    }
+}
+
+/// One operation of a table.
+#[derive(Debug)]
+pub struct Verb {
+    /// Which statements it serves.
+    pub kind: VerbKind,
+    /// The HTTP method in lower case.
+    pub method: String,
+    /// The URI with the settings filled in.
+    pub uri: UriTemplate,
+    /// Request headers: the name as written and its value.
+    pub headers: Vec<(String, Template)>,
+    /// Default parameters by flat name.
+    pub defaults: Vec<(Text, DefaultValue)>,
+    /// The parameter that carries `limit`.
+    pub limit_name: Text,
+    /// The parameter that carries `offset`.
+    pub offset_name: Text,
+    /// The upstream is given `limit`, so its answer is not cut again (`decisions.md` 10).
+    pub takes_limit: bool,
+    /// The upstream is given `offset`.
+    pub takes_offset: bool,
+    /// The patch module's file.
+    pub patch: Option<PathBuf>,
+    /// The request body.
+    pub body: Option<Body>,
+    /// The auth module's file.
+    pub auth: Option<PathBuf>,
+    /// The steps from the answer's root to the rows.
+    pub resultset: Vec<Text>,
+    /// Seconds that answers are cached.
+    pub expires_seconds: Option<u64>,
+    /// The declared format of answers.
+    pub format: Option<Format>,
+    /// The declared format of request bodies.
+    pub request_format: Option<Format>,
+    /// How XML text becomes numbers; `None` takes the setting.
+    pub xml_coerce: Option<Coerce>,
+    /// Paths that are arrays even when single or absent.
+    pub xml_arrays: Vec<String>,
+    /// The custom transformer's file.
+    pub transformer: Option<PathBuf>,
+    /// `no retry`.
+    pub is_retry_off: bool,
+    /// Client credentials fetched and sent by the gateway.
+    pub oauth2: Option<Oauth2>,
+    /// 1-based line of the block.
+    pub line: u32,
+}
+
+impl Verb {
+    /// Several answers become a list of answers rather than being merged by field.
+    pub fn is_block_merge(&self) -> bool {
+        self.uri.is_block_merge() || self.foreach().is_some()
+    }
+
+    /// The parameter that is sent one element per request.
+    pub fn foreach(&self) -> Option<&Text> {
+        self.body.as_ref().and_then(|body| body.foreach.as_ref())
+    }
+
+    /// Whether the method carries a body.
+    pub fn has_body(&self) -> bool {
+        matches!(self.method.as_str(), "post" | "put" | "delete" | "patch")
+    }
+}
+
+/// A default parameter.
+#[derive(Debug, Clone)]
+pub enum DefaultValue {
+    /// Known at load.
+    Constant(Value),
+    /// Tokens left over, resolved per request; a missing one makes the default absent (C-Q4).
+    Template(Template),
+}
+
+/// A request body made from a template.
+#[derive(Debug)]
+pub struct Body {
+    /// The template's file name as written.
+    pub template: String,
+    /// The template's text.
+    pub content: Arc<str>,
+    /// Its media type.
+    pub media_type: String,
+    /// One request per element of this parameter.
+    pub foreach: Option<Text>,
+}
+
+/// A declared format (`connectors.md` 9.3).
+#[derive(Debug, Clone)]
+pub struct Format {
+    /// Which codec.
+    pub kind: FormatKind,
+    /// The decoded value is wrapped in an object with this one member.
+    pub root: Option<Text>,
+    /// The compiled schema of `protobuf`.
+    pub protobuf: Option<Arc<ProtobufFormat>>,
+}
+
+/// Formats that can be declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FormatKind {
+    /// JSON.
+    Json,
+    /// XML by the mapping of `connectors.md` 5.6.
+    Xml,
+    /// CSV; with a header row when `header` is set in the content type.
+    Csv,
+    /// Text as it is.
+    Text,
+    /// Protocol Buffers against a schema.
+    Protobuf,
+    /// MessagePack.
+    MessagePack,
+}
+
+/// A Protobuf schema with the messages that a verb uses.
+#[derive(Debug)]
+pub struct ProtobufFormat {
+    /// The message of successful answers, or of requests.
+    pub message: qlio_data::codec::protobuf::Message,
+    /// The message of error answers.
+    pub error: Option<qlio_data::codec::protobuf::Message>,
+    /// Names, mapping, defaults.
+    pub options: qlio_data::codec::protobuf::ProtobufOptions,
+}
+
+/// OAuth 2 client credentials.
+#[derive(Debug, Clone)]
+pub struct Oauth2 {
+    /// The client's id.
+    pub client: Template,
+    /// The client's secret.
+    pub secret: Template,
+    /// The token endpoint.
+    pub token_uri: Template,
+    /// The scopes asked for.
+    pub scope: Option<Template>,
+}

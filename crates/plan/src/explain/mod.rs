@@ -1,0 +1,275 @@
+//! Plans for people and tools: stable text, JSON, DOT and yUML (`server.md` 4.1–4.2).
+//!
+//! All forms are made of the same [`Explanation`], so they cannot disagree. The same script and
+//! catalog give the same bytes.
+
+mod dot;
+mod json;
+mod text;
+mod yuml;
+
+use crate::{
+    node::{Branch, Node, NodeId, NodeKind, Plan},
+    operator::{Expected, Select, Source, SourceKind},
+};
+
+pub use dot::to_dot;
+pub use json::to_json;
+pub use text::to_text;
+pub use yuml::to_yuml;
+
+/// A plan as a picture: nodes in text order, edges from the dependent to what it waits for.
+#[derive(Debug)]
+pub struct Explanation {
+    /// The nodes; the `return` node stands last.
+    pub nodes: Vec<ExplainedNode>,
+    /// The edges, without repetition.
+    pub edges: Vec<Edge>,
+    /// For each dependency depth, the positions of the nodes that can run in parallel.
+    pub levels: Vec<Vec<usize>>,
+}
+
+/// One node of the picture.
+#[derive(Debug)]
+pub struct ExplainedNode {
+    /// `n1`, `n2`, …
+    pub id: String,
+    /// 1-based line.
+    pub line: u32,
+    /// `select`, `define`, `return`, …
+    pub kind: &'static str,
+    /// The variable bound.
+    pub assign: Option<String>,
+    /// Tables read or written; variables in braces.
+    pub tables: Vec<String>,
+    /// The id of the node this one is a fallback of.
+    pub fallback_of: Option<String>,
+    /// The id of the block and the branch in it.
+    pub scope: Option<(String, String)>,
+    /// Tokens that must resolve.
+    pub requires: Vec<String>,
+    /// The statement's timeout in milliseconds.
+    pub timeout_ms: Option<u64>,
+}
+
+impl ExplainedNode {
+    /// `[2] det = select from lib.det`.
+    pub fn label(&self) -> String {
+        let assign = self.assign.as_ref().map(|name| format!("{name} = ")).unwrap_or_default();
+        let what = match self.kind {
+            "define" => "[Object]".to_owned(),
+            "return" => "return".to_owned(),
+            "select" => format!("select from {}", self.tables.join(" ")),
+            "ref" => self.tables.join(" "),
+            kind if self.tables.is_empty() => kind.to_owned(),
+            kind => format!("{kind} {}", self.tables.join(" ")),
+        };
+        let fallback = if self.fallback_of.is_some() { " (fallback)" } else { "" };
+        format!("[{}] {assign}{what}{fallback}", self.line)
+    }
+}
+
+/// One edge of the picture.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Position of the dependent.
+    pub from: usize,
+    /// Position of what it waits for.
+    pub to: usize,
+    /// Why.
+    pub kind: EdgeKind,
+}
+
+/// Why an edge is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EdgeKind {
+    /// The dependent reads what the other binds.
+    Dependency,
+    /// Nothing reads the other; it runs all the same.
+    Orphan,
+    /// The other is tried when this one fails or yields nothing.
+    Fallback,
+    /// The dependent stands in a branch of the other.
+    Scope(Branch),
+}
+
+impl EdgeKind {
+    /// `dep`, `orphan`, `fallback`, `scope-if`, …
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Dependency => "dep",
+            Self::Orphan => "orphan",
+            Self::Fallback => "fallback",
+            Self::Scope(Branch::Then) => "scope-if",
+            Self::Scope(Branch::Else) => "scope-else",
+            Self::Scope(Branch::Body) => "scope-try",
+            Self::Scope(Branch::Catch(_)) => "scope-catch",
+            Self::Scope(Branch::Finally) => "scope-finally",
+        }
+    }
+}
+
+/// Explains a plan.
+pub fn explain(plan: &Plan) -> Explanation {
+    let return_position = plan.nodes.len();
+    let mut nodes: Vec<_> = plan.nodes.iter().map(|node| explain_node(plan, node)).collect();
+    nodes.push(ExplainedNode {
+        id: format!("n{}", return_position + 1),
+        line: plan.node(plan.value).line,
+        kind: "return",
+        assign: None,
+        tables: Vec::new(),
+        fallback_of: None,
+        scope: None,
+        requires: Vec::new(),
+        timeout_ms: None,
+    });
+    let mut edges =
+        vec![Edge { from: return_position, to: plan.value.index(), kind: EdgeKind::Dependency }];
+    for node in plan.nodes.iter().rev() {
+        node_edges(node, &mut edges);
+    }
+    Explanation { nodes, edges, levels: levels(plan) }
+}
+
+fn node_edges(node: &Node, edges: &mut Vec<Edge>) {
+    let from = node.id.index();
+    let mut add = |to: NodeId, kind| {
+        let edge = Edge { from, to: to.index(), kind };
+        if !edges.contains(&edge) {
+            edges.push(edge);
+        }
+    };
+    for dependency in &node.dependencies {
+        add(*dependency, EdgeKind::Dependency);
+    }
+    if let NodeKind::Try(block) = &node.kind {
+        for dependency in &block.condition_dependencies {
+            add(*dependency, EdgeKind::Dependency);
+        }
+    }
+    for orphan in &node.orphans {
+        add(*orphan, EdgeKind::Orphan);
+    }
+    if let Some(fallback) = node.fallback {
+        add(fallback, EdgeKind::Fallback);
+    }
+    if let Some(block) = node.block {
+        add(block.block, EdgeKind::Scope(block.branch));
+    }
+}
+
+/// Groups nodes by depth: a node's level is one more than the deepest thing it waits for.
+fn levels(plan: &Plan) -> Vec<Vec<usize>> {
+    let mut depth: Vec<Option<usize>> = vec![None; plan.nodes.len()];
+    for start in 0..plan.nodes.len() {
+        let mut stack = vec![start];
+        while let Some(&at) = stack.last() {
+            let node = &plan.nodes[at];
+            let mut waits: Vec<NodeId> =
+                node.dependencies.iter().chain(&node.orphans).copied().collect();
+            waits.extend(node.block.map(|block| block.block));
+            waits.extend(node.fallback_of);
+            match waits
+                .iter()
+                .find(|id| depth[id.index()].is_none() && !stack.contains(&id.index()))
+            {
+                Some(open) => stack.push(open.index()),
+                None => {
+                    let deepest = waits.iter().filter_map(|id| depth[id.index()]).max();
+                    depth[at] = Some(deepest.map_or(0, |depth| depth + 1));
+                    stack.pop();
+                }
+            }
+        }
+    }
+    let mut levels = Vec::new();
+    for (position, depth) in depth.into_iter().enumerate() {
+        let depth = depth.unwrap_or(0);
+        if levels.len() <= depth {
+            levels.resize_with(depth + 1, Vec::new);
+        }
+        levels[depth].push(position);
+    }
+    levels
+}
+
+fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {
+    let id = |id: NodeId| format!("n{}", id.0 + 1);
+    let (kind, tables, timeout_ms) = describe_kind(plan, node);
+    let scope = node.block.map(|block| {
+        let branch = match block.branch {
+            Branch::Then => "then".to_owned(),
+            Branch::Else => "else".to_owned(),
+            Branch::Body => "try".to_owned(),
+            Branch::Catch(number) => format!("catch {}", number + 1),
+            Branch::Finally => "finally".to_owned(),
+        };
+        (id(block.block), branch)
+    });
+    ExplainedNode {
+        id: id(node.id),
+        line: node.line,
+        kind,
+        assign: node.target.map(|slot| plan.symbols[slot as usize].name.to_string()),
+        tables,
+        fallback_of: node.fallback_of.map(id),
+        scope,
+        requires: node.prerequisites.iter().map(|template| template.text().to_owned()).collect(),
+        timeout_ms,
+    }
+}
+
+fn describe_kind(plan: &Plan, node: &Node) -> (&'static str, Vec<String>, Option<u64>) {
+    match &node.kind {
+        NodeKind::Define(_) => ("define", Vec::new(), None),
+        NodeKind::Reference { name, .. } => ("ref", vec![format!("{{{name}}}")], None),
+        NodeKind::Call(_) => ("udf", Vec::new(), None),
+        NodeKind::Select(select) => {
+            let mut tables = Vec::new();
+            select_tables(select, &mut tables);
+            ("select", tables, select.scan.delays.timeout_ms)
+        }
+        NodeKind::Write(write) => {
+            (write.kind.as_str(), vec![source_name(&write.target)], write.delays.timeout_ms)
+        }
+        NodeKind::Delete(delete) => {
+            let mut tables = vec![source_name(&delete.target)];
+            condition_tables(&delete.conditions, &mut tables);
+            ("delete", tables, delete.delays.timeout_ms)
+        }
+        NodeKind::Create(table) => {
+            ("create", vec![plan.inline_tables[*table].name.to_string()], None)
+        }
+        NodeKind::ShowTables | NodeKind::ShowRoutes => ("show", Vec::new(), None),
+        NodeKind::Describe { name, .. } => ("describe", vec![name.to_string()], None),
+        NodeKind::DescribeRoute { .. } => ("describe", Vec::new(), None),
+        NodeKind::If(_) => ("if", Vec::new(), None),
+        NodeKind::Try(_) => ("try", Vec::new(), None),
+        NodeKind::Throw { .. } => ("throw", Vec::new(), None),
+    }
+}
+
+/// All sources of a select: its own, the joined one and those of sub-selects.
+fn select_tables(select: &Select, tables: &mut Vec<String>) {
+    let scans = [Some(&select.scan), select.join.as_ref().map(|join| &join.scan)];
+    for scan in scans.into_iter().flatten() {
+        tables.push(source_name(&scan.source));
+        condition_tables(&scan.conditions, tables);
+    }
+}
+
+fn condition_tables(conditions: &[crate::operator::Condition], tables: &mut Vec<String>) {
+    for condition in conditions {
+        if let Expected::Select(select) = &condition.expected {
+            select_tables(select, tables);
+        }
+    }
+}
+
+fn source_name(source: &Source) -> String {
+    match source.kind {
+        SourceKind::Slot(_) => format!("{{{}}}", source.name),
+        SourceKind::Inline(_) | SourceKind::Loaded(_) => source.name.to_string(),
+    }
+}

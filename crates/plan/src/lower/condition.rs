@@ -1,0 +1,82 @@
+//! Conditions of a `where` clause on one source.
+
+use qlio_data::path::Path;
+use qlio_syntax::{
+    ast,
+    diagnostic::{Diagnostic, codes},
+};
+
+use super::{Lowering, path, path_text};
+use crate::operator::{Condition, Delays, Expected};
+
+impl Lowering<'_> {
+    /// Lowers a condition on a source; `alias` is cut off its left side.
+    pub(super) fn condition(
+        &mut self,
+        condition: &ast::Condition,
+        alias: Option<&str>,
+    ) -> Option<Condition> {
+        let (left, expected) = match condition {
+            ast::Condition::Equals { path, operand, .. } => {
+                (path, Expected::Equals(self.operand(operand)))
+            }
+            ast::Condition::InList { path, items, .. } => {
+                let items = items.iter().map(|item| self.listed_operand(item)).collect();
+                (path, Expected::List(items))
+            }
+            ast::Condition::InSelect { path, select, .. } => {
+                (path, Expected::Select(Box::new(self.select(select))))
+            }
+            ast::Condition::Call(_) => return None,
+        };
+        let left = self.strip_alias(left, alias);
+        Some(Condition { name: path_text(&left).into(), path: self.path(&left), expected })
+    }
+
+    /// The path without `alias.`, if it begins with it.
+    pub(super) fn strip_alias(&mut self, path: &ast::Path, alias: Option<&str>) -> ast::Path {
+        match (path::prefix(path), alias) {
+            (Some(prefix), Some(alias)) if prefix == alias => path::without_first(path),
+            _ => path.clone(),
+        }
+    }
+
+    /// Lowers a path; a bad expression in it is reported and reads nothing.
+    pub(super) fn path(&mut self, path: &ast::Path) -> Path {
+        match path::lower_path(path) {
+            Ok(mut lowered) => {
+                let mut slots = Vec::new();
+                let symbols = &self.symbols;
+                lowered.bind(&mut |name| {
+                    let slot = symbols.slot(name)?;
+                    slots.push(slot);
+                    Some(slot)
+                });
+                for slot in slots {
+                    self.read(slot);
+                }
+                lowered
+            }
+            Err(error) => {
+                self.problems.push(Diagnostic::error(
+                    codes::PATH_EXPRESSION,
+                    path.span,
+                    error.to_string(),
+                ));
+                Path::from_segments(Vec::new())
+            }
+        }
+    }
+}
+
+/// Bounds of a statement; 0 counts as not given (`language.md` 5.19).
+pub(super) fn delays(delays: &ast::Delays) -> Delays {
+    let given =
+        |count: Option<ast::Count>| count.map(|count| count.value).filter(|value| *value > 0);
+    Delays {
+        timeout_ms: given(delays.timeout),
+        delay_ms_min: given(delays.min_delay),
+        delay_ms_max: given(delays.max_delay),
+        deadline_ms: given(delays.deadline),
+    }
+}

@@ -1,0 +1,152 @@
+//! Joins: one statement split into two scans and the equalities between them (`language.md` 5.11).
+
+use qlio_syntax::ast;
+
+use super::{
+    Lowering,
+    condition::delays,
+    path_text,
+    select::{ScanBuilder, scan, side_of},
+};
+use crate::operator::{
+    Join, JoinKey, Output, OutputColumn, OutputValue, RowArgument, ScanColumns, Select, Side,
+};
+
+/// The two halves while their columns are collected.
+struct Halves<'a> {
+    main_alias: &'a str,
+    joined_alias: &'a str,
+    main: ScanBuilder,
+    joined: ScanBuilder,
+}
+
+impl Halves<'_> {
+    /// Adds a prefixed column to its half. The checks of `syntax` have refused unknown prefixes.
+    fn column(&mut self, lowering: &mut Lowering<'_>, path: &ast::Path) -> (Side, usize) {
+        match side_of(path, self.main_alias, self.joined_alias) {
+            Some(Side::Joined) => {
+                (Side::Joined, lowering.column(path, Some(self.joined_alias), &mut self.joined))
+            }
+            _ => (Side::Main, lowering.column(path, Some(self.main_alias), &mut self.main)),
+        }
+    }
+
+    fn argument(&mut self, lowering: &mut Lowering<'_>, path: &ast::Path) -> RowArgument {
+        let (side, column) = self.column(lowering, path);
+        RowArgument::Column { side, column }
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn join(
+        &mut self,
+        select: &ast::Select,
+        main: &ast::Source,
+        joined: &ast::Source,
+    ) -> Select {
+        let alias = |source: &ast::Source| {
+            source.alias.as_ref().map(|alias| alias.text.clone()).unwrap_or_default()
+        };
+        let (main_alias, joined_alias) = (alias(main), alias(joined));
+        let mut halves = Halves {
+            main_alias: &main_alias,
+            joined_alias: &joined_alias,
+            main: ScanBuilder::default(),
+            joined: ScanBuilder::default(),
+        };
+        let output = self.join_output(select, &mut halves);
+        let mut keys = Vec::new();
+        let mut main_conditions = Vec::new();
+        let mut joined_conditions = Vec::new();
+        let mut row_calls = Vec::new();
+        for condition in &select.conditions {
+            match condition {
+                ast::Condition::Call(call) => {
+                    row_calls.push(
+                        self.row_call(call, |lowering, path| halves.argument(lowering, path)),
+                    );
+                }
+                ast::Condition::Equals {
+                    path,
+                    operand: ast::Operand { kind: ast::OperandKind::Path(right), .. },
+                    ..
+                } if side_of(right, &main_alias, &joined_alias).is_some() => {
+                    keys.push(self.join_key(path, right, &mut halves));
+                }
+                _ => match condition_side(condition, &main_alias, &joined_alias) {
+                    Side::Main => {
+                        main_conditions.extend(self.condition(condition, Some(&main_alias)))
+                    }
+                    Side::Joined => {
+                        joined_conditions.extend(self.condition(condition, Some(&joined_alias)))
+                    }
+                },
+            }
+        }
+        let delays = delays(&select.delays);
+        let main_columns = ScanColumns::List(halves.main.columns);
+        let joined_columns = ScanColumns::List(halves.joined.columns);
+        let main_source = self.source(main);
+        let joined_source = self.source(joined);
+        Select {
+            scan: scan(main_source, main_columns, main_conditions, delays),
+            join: Some(Join {
+                scan: scan(joined_source, joined_columns, joined_conditions, delays),
+                keys,
+            }),
+            output,
+            row_calls,
+            limit: select.limit.map(|count| count.value),
+            offset: select.offset.map(|count| count.value),
+        }
+    }
+
+    fn join_output(&mut self, select: &ast::Select, halves: &mut Halves<'_>) -> Output {
+        let mut columns = Vec::new();
+        let mut has_aliases = false;
+        if let ast::Columns::List(list) = &select.columns {
+            for column in list {
+                has_aliases |= column.alias.is_some();
+                let value = match &column.value {
+                    ast::ColumnValue::Path(path) => {
+                        let (side, column) = halves.column(self, path);
+                        OutputValue::Column { side, column }
+                    }
+                    ast::ColumnValue::Call(call) => OutputValue::Call(
+                        self.row_call(call, |lowering, path| halves.argument(lowering, path)),
+                    ),
+                };
+                let alias = column.alias.as_ref().map(|alias| alias.text.as_str().into());
+                columns.push(OutputColumn { alias, value });
+            }
+        }
+        Output { columns, has_aliases, is_flat: false }
+    }
+
+    /// The two sides of `a.x = b.y`, in either order.
+    fn join_key(
+        &mut self,
+        left: &ast::Path,
+        right: &ast::Path,
+        halves: &mut Halves<'_>,
+    ) -> JoinKey {
+        let (main, joined) = match side_of(left, halves.main_alias, halves.joined_alias) {
+            Some(Side::Joined) => (right, left),
+            _ => (left, right),
+        };
+        let (_, main_column) = halves.column(self, main);
+        let (_, joined_column) = halves.column(self, joined);
+        let joined_path = self.strip_alias(joined, Some(halves.joined_alias));
+        JoinKey { main_column, joined_column, joined_name: path_text(&joined_path).into() }
+    }
+}
+
+fn condition_side(condition: &ast::Condition, main: &str, joined: &str) -> Side {
+    let path = match condition {
+        ast::Condition::Equals { path, .. }
+        | ast::Condition::InList { path, .. }
+        | ast::Condition::InSelect { path, .. } => path,
+        ast::Condition::Call(_) => return Side::Main,
+    };
+    side_of(path, main, joined).unwrap_or(Side::Main)
+}

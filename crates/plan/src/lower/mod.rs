@@ -1,0 +1,267 @@
+//! Lowering: syntax tree to plan. Names become slots and tables, texts become templates and paths,
+//! references become edges.
+//!
+//! Passes, in order: collect the symbols ([`symbols`]); lower every statement to nodes
+//! ([`statement`], [`select`], [`join`], [`write`], [`block`]), noting which variables each one
+//! reads; lower the value ([`result`]); then the rules of [`crate::rewrite`].
+//!
+//! Source: `language.md` 4.
+
+mod block;
+mod condition;
+mod expression;
+mod join;
+mod path;
+mod result;
+mod select;
+mod statement;
+mod symbols;
+mod write;
+
+use std::sync::Arc;
+
+use qlio_data::{Text, template::Template};
+use qlio_syntax::{
+    ast, check,
+    diagnostic::{Diagnostic, Severity, codes},
+    parse,
+    source::{LineIndex, Span},
+};
+
+use crate::{
+    catalog::{Catalog, Resources, Table},
+    node::{BlockBranch, Node, NodeId, NodeKind, Plan, SlotId},
+    operator::{Source, SourceKind},
+    rewrite,
+};
+
+pub(crate) use path::path_text;
+use symbols::Symbols;
+
+/// Where a script comes from, which decides what it may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A route file or the operator's own hand.
+    Stored,
+    /// A script sent by a client.
+    AdHoc,
+}
+
+/// How to compile a script.
+pub struct CompileOptions<'a> {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its file, for messages.
+    pub file: &'a str,
+    /// Files that its inline tables may use.
+    pub resources: &'a dyn Resources,
+}
+
+/// A plan and the warnings found on the way.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The plan.
+    pub plan: Plan,
+    /// Things worth a look that do not stop it.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Compiles a script.
+///
+/// # Errors
+/// Every independent problem, in text order; warnings found on the way are left out.
+pub fn compile(
+    text: &str,
+    catalog: &Catalog,
+    options: &CompileOptions<'_>,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    if text.trim().is_empty() {
+        let problem = Diagnostic::error(codes::MISSING_SCRIPT, Span::default(), "missing script")
+            .wire("Missing script");
+        return Err(vec![problem]);
+    }
+    let parsed = parse(text);
+    let lines = LineIndex::new(text);
+    let mut problems = parsed.diagnostics;
+    if !has_error(&problems) {
+        problems.extend(check(&parsed.script, &lines));
+    }
+    if has_error(&problems) {
+        problems.retain(|problem| problem.severity == Severity::Error);
+        return Err(problems);
+    }
+    let mut lowering = Lowering::new(text, &lines, catalog, options, &parsed.script);
+    let plan = lowering.script(&parsed.script);
+    problems.append(&mut lowering.problems);
+    if let Some(cycle) = rewrite::find_cycle(&plan) {
+        problems.push(circular(&plan, cycle));
+    }
+    if has_error(&problems) {
+        problems.retain(|problem| problem.severity == Severity::Error);
+        return Err(problems);
+    }
+    Ok(Compiled { plan, warnings: problems })
+}
+
+fn has_error(problems: &[Diagnostic]) -> bool {
+    problems.iter().any(|problem| problem.severity == Severity::Error)
+}
+
+/// Cycles through blocks; those among plain statements are found by the checks of `syntax`.
+fn circular(plan: &Plan, node: NodeId) -> Diagnostic {
+    let node = plan.node(node);
+    let name = node.target.map_or("statement", |slot| &plan.symbols[slot as usize].name);
+    Diagnostic::error(codes::CIRCULAR_REFERENCE, node.span, format!("circular reference `{name}`"))
+        .wire(format!("Line {}: Circular reference {name}", node.line))
+}
+
+/// The state of lowering one script.
+struct Lowering<'a> {
+    text: &'a str,
+    lines: &'a LineIndex,
+    catalog: &'a Catalog,
+    options: &'a CompileOptions<'a>,
+    file: Arc<str>,
+    symbols: Symbols,
+    nodes: Vec<Node>,
+    inline_tables: Vec<Arc<Table>>,
+    loaded_tables: Vec<String>,
+    problems: Vec<Diagnostic>,
+    /// The variables read by the node that is being lowered, in order of reference.
+    reads: Vec<SlotId>,
+    /// The prerequisites of the node that is being lowered.
+    prerequisites: Vec<Template>,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(
+        text: &'a str,
+        lines: &'a LineIndex,
+        catalog: &'a Catalog,
+        options: &'a CompileOptions<'a>,
+        script: &ast::Script,
+    ) -> Self {
+        Self {
+            text,
+            lines,
+            catalog,
+            options,
+            file: options.file.into(),
+            symbols: Symbols::collect(script),
+            nodes: Vec::new(),
+            inline_tables: Vec::new(),
+            loaded_tables: Vec::new(),
+            problems: Vec::new(),
+            reads: Vec::new(),
+            prerequisites: Vec::new(),
+        }
+    }
+
+    fn script(&mut self, script: &ast::Script) -> Plan {
+        self.declare_inline_tables(script);
+        let mut top_level = Vec::new();
+        for item in &script.items {
+            top_level.push(self.item(item, None));
+        }
+        let value = self.value(script, &mut top_level);
+        let route = script
+            .result
+            .as_ref()
+            .and_then(|result| result.route.as_ref())
+            .map(|route| self.route(route, value));
+        let docs = script.result.as_ref().map(|result| result.docs.as_slice()).unwrap_or_default();
+        let docs = docs.iter().map(|comment| comment.text.clone()).collect();
+        let mut plan = Plan {
+            text: self.text.into(),
+            file: Arc::clone(&self.file),
+            nodes: std::mem::take(&mut self.nodes),
+            symbols: self.symbols.to_symbols(),
+            value,
+            route,
+            docs,
+            inline_tables: std::mem::take(&mut self.inline_tables),
+            loaded_tables: std::mem::take(&mut self.loaded_tables),
+            roots: Vec::new(),
+            is_simple: false,
+        };
+        rewrite::apply(&mut plan, &top_level);
+        plan
+    }
+
+    /// Adds a node; its dependencies are the variables read since the last call.
+    fn push(&mut self, span: Span, kind: NodeKind, block: Option<BlockBranch>) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        let reads = std::mem::take(&mut self.reads);
+        // Node numbers of symbols are not known before everything is lowered; `resolve_reads` of
+        // the rewrite step turns these slots into nodes.
+        let dependencies = reads.into_iter().map(NodeId).collect();
+        self.nodes.push(Node {
+            id,
+            line: self.lines.line(span.start),
+            span,
+            kind,
+            target: None,
+            dependencies,
+            orphans: Vec::new(),
+            fallback: None,
+            fallback_of: None,
+            block,
+            dependents: Vec::new(),
+            prerequisites: std::mem::take(&mut self.prerequisites),
+        });
+        id
+    }
+
+    fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.index()]
+    }
+
+    /// Notes that the current node reads a variable.
+    fn read(&mut self, slot: SlotId) {
+        if !self.reads.contains(&slot) {
+            self.reads.push(slot);
+        }
+    }
+
+    /// Parses a template, binds its roots to slots and notes what it reads.
+    fn template(&mut self, text: &str) -> Template {
+        let mut template = Template::parse(text);
+        self.bind(&mut template);
+        template
+    }
+
+    fn bind(&mut self, template: &mut Template) {
+        let mut slots = Vec::new();
+        let symbols = &self.symbols;
+        template.bind(&mut |root| {
+            let slot = symbols.slot(root)?;
+            slots.push(slot);
+            Some(slot)
+        });
+        for slot in slots {
+            self.read(slot);
+        }
+    }
+
+    /// Resolves the name of a source: variable, inline table, loaded table, in this order.
+    fn source(&mut self, source: &ast::Source) -> Source {
+        let name: Text = source.name.text.as_str().into();
+        let kind = if let Some(slot) = self.symbols.assigned_slot(&name) {
+            self.read(slot);
+            SourceKind::Slot(slot)
+        } else if let Some(table) = self.inline_tables.iter().find(|table| table.name == name) {
+            SourceKind::Inline(Arc::clone(table))
+        } else {
+            SourceKind::Loaded(self.loaded_table(&name))
+        };
+        Source { name, kind }
+    }
+
+    fn loaded_table(&mut self, name: &str) -> Option<Arc<Table>> {
+        let table = self.catalog.table(name).map(Arc::clone)?;
+        if !self.loaded_tables.iter().any(|known| known == name) {
+            self.loaded_tables.push(name.to_owned());
+        }
+        Some(table)
+    }
+}

@@ -1,0 +1,71 @@
+//! Paths of clauses: from segments of the text to segments that can be evaluated.
+
+use std::fmt::Write;
+
+use qlio_data::{
+    Text,
+    path::{Path, PathError, Segment, expression::Expression},
+};
+use qlio_syntax::ast;
+
+/// The path as one text, the way parameters are named: quoted parts without their quotes.
+pub(crate) fn path_text(path: &ast::Path) -> String {
+    let mut out = String::new();
+    for (position, segment) in path.segments.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = match segment {
+            ast::Segment::Member { name, .. } if position == 0 => write!(out, "{name}"),
+            ast::Segment::Member { name, is_quoted: true } => write!(out, "[{name}]"),
+            ast::Segment::Member { name, is_quoted: false } => write!(out, ".{name}"),
+            ast::Segment::Descendant(name) => write!(out, "..{name}"),
+            ast::Segment::Index(index) => write!(out, "[{index}]"),
+            ast::Segment::Wildcard => write!(out, "[*]"),
+            ast::Segment::Slice { start, end, step } => {
+                let part =
+                    |value: &Option<i64>| value.map(|value| value.to_string()).unwrap_or_default();
+                let step = step.map(|step| format!(":{step}")).unwrap_or_default();
+                write!(out, "[{}:{}{step}]", part(start), part(end))
+            }
+            ast::Segment::Filter(text) => write!(out, "[?({text})]"),
+            ast::Segment::Computed(text) => write!(out, "[({text})]"),
+        };
+    }
+    out
+}
+
+/// The path without its first segment: what is left of `alias.rest`.
+pub(super) fn without_first(path: &ast::Path) -> ast::Path {
+    ast::Path { segments: path.segments[1..].to_vec(), span: path.span }
+}
+
+/// The first segment if it is an unquoted word and more follows: a possible alias.
+pub(super) fn prefix(path: &ast::Path) -> Option<&str> {
+    match path.segments.as_slice() {
+        [ast::Segment::Member { name, is_quoted: false }, _, ..] => Some(name),
+        _ => None,
+    }
+}
+
+/// Lowers the segments; expressions are parsed here.
+pub(super) fn lower_path(path: &ast::Path) -> Result<Path, PathError> {
+    let mut segments = Vec::with_capacity(path.segments.len());
+    for (position, segment) in path.segments.iter().enumerate() {
+        segments.push(match segment {
+            ast::Segment::Member { name, is_quoted: false } if name == "$" && position == 0 => {
+                Segment::Root
+            }
+            ast::Segment::Member { name, .. } => Segment::Member(Text::from(name.as_str())),
+            ast::Segment::Descendant(name) => Segment::Descendant(Text::from(name.as_str())),
+            ast::Segment::Index(index) => {
+                Segment::Index(usize::try_from(*index).unwrap_or(usize::MAX))
+            }
+            ast::Segment::Wildcard => Segment::Wildcard,
+            ast::Segment::Slice { start, end, step } => {
+                Segment::Slice { start: *start, end: *end, step: *step }
+            }
+            ast::Segment::Filter(text) => Segment::Filter(Expression::parse(text)?),
+            ast::Segment::Computed(text) => Segment::Computed(Expression::parse(text)?),
+        });
+    }
+    Ok(Path::from_segments(segments))
+}

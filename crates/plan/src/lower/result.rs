@@ -1,0 +1,115 @@
+//! The value of a script: its `return`, or what stands for it (`language.md` 4.2).
+
+use qlio_data::{Object, Text, Value, template::Template};
+use qlio_syntax::{ast, source::Span};
+
+use super::Lowering;
+use crate::{
+    catalog::{literal_text, literal_value},
+    node::{NodeId, NodeKind, RouteSpec},
+    operator::Expression,
+};
+
+impl Lowering<'_> {
+    /// Lowers `return`, or picks the statement that stands for it. A statement that becomes the
+    /// value is taken out of `top_level`, so that it is not an orphan of itself.
+    pub(super) fn value(&mut self, script: &ast::Script, top_level: &mut Vec<NodeId>) -> NodeId {
+        if let Some(result) = &script.result {
+            return self.result_chain(result);
+        }
+        let last =
+            script.items.iter().zip(top_level.iter()).rev().find(|(item, _)| !is_create(item));
+        match last {
+            None if script.items.is_empty() => self.constant(Value::object(Object::new())),
+            None => {
+                let message: Object = [("message", Value::from("ok"))].into_iter().collect();
+                self.constant(Value::object(message))
+            }
+            Some((ast::Item::Statement(statement), id)) => {
+                let id = *id;
+                match &statement.target {
+                    // Other statements may read the target, and must not wait for themselves.
+                    Some(target) => {
+                        let kind = self.reference(&target.text, false);
+                        self.push(statement.span, kind, None)
+                    }
+                    None => {
+                        top_level.retain(|other| *other != id);
+                        id
+                    }
+                }
+            }
+            Some(_) => self.constant(Value::Absent),
+        }
+    }
+
+    fn constant(&mut self, value: Value) -> NodeId {
+        let end = self.text.len() as u32;
+        self.push(Span::new(end, end), NodeKind::Define(Expression::Constant(value)), None)
+    }
+
+    fn result_chain(&mut self, result: &ast::Return) -> NodeId {
+        let mut first: Option<NodeId> = None;
+        let mut previous: Option<NodeId> = None;
+        for alternative in &result.alternatives {
+            let kind = match alternative {
+                ast::Primary::Reference(name) => self.reference(&name.text, true),
+                other => self.primary(other),
+            };
+            let id = self.push(alternative.span(), kind, None);
+            if first.is_none() {
+                let line = self.lines.line(result.span.start);
+                self.node_mut(id).line = line;
+            }
+            if let Some(previous) = previous {
+                self.node_mut(previous).fallback = Some(id);
+                self.node_mut(id).fallback_of = first;
+            }
+            first.get_or_insert(id);
+            previous = Some(id);
+        }
+        first.expect("the parser never gives an empty chain")
+    }
+
+    /// Lowers the route clause; what its header templates read is awaited by the value node.
+    pub(super) fn route(&mut self, route: &ast::RouteClause, value: NodeId) -> RouteSpec {
+        let headers: Vec<_> = route
+            .headers
+            .iter()
+            .map(|pair| (self.template(&pair.name.text), self.header_value(pair)))
+            .collect();
+        let reads: Vec<_> = std::mem::take(&mut self.reads).into_iter().map(NodeId).collect();
+        let node = self.node_mut(value);
+        for slot in reads {
+            if !node.dependencies.contains(&slot) {
+                node.dependencies.push(slot);
+            }
+        }
+        RouteSpec {
+            path: route.path.text.clone(),
+            path_span: route.path.span,
+            method: route.method.text.clone(),
+            has_optional_params: route.has_optional_params,
+            defaults: route
+                .defaults
+                .iter()
+                .map(|pair| (Text::from(pair.name.text.as_str()), literal_value(&pair.value)))
+                .collect(),
+            headers,
+        }
+    }
+
+    fn header_value(&mut self, pair: &ast::NameValue) -> Template {
+        let text = literal_text(&pair.value);
+        self.template(&text)
+    }
+}
+
+fn is_create(item: &ast::Item) -> bool {
+    match item {
+        ast::Item::Statement(statement) => {
+            matches!(statement.alternatives.first(), Some(ast::Primary::Create(_)))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,67 @@
+//! Inserts, updates and deletes.
+
+use qlio_data::Text;
+use qlio_syntax::ast;
+
+use super::{Lowering, condition::delays, path_text};
+use crate::operator::{Delete, Write, WriteKind, WriteValues};
+
+impl Lowering<'_> {
+    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Write {
+        let target = self.source(&insert.target);
+        let values = match (&insert.object, &insert.columns, &insert.values) {
+            (Some(object), ..) => WriteValues::Object(self.object_token(object)),
+            (None, Some(ast::Columns::List(columns)), Some(values)) => {
+                let names = columns.iter().map(column_name);
+                let values: Vec<_> =
+                    values.iter().map(|value| self.listed_operand(value)).collect();
+                WriteValues::Pairs(names.zip(values).collect())
+            }
+            (None, _, Some(values)) => match values.first() {
+                Some(value) => WriteValues::Opaque(self.listed_operand(value)),
+                None => WriteValues::None,
+            },
+            (None, _, None) => WriteValues::None,
+        };
+        let parts = self.parts(&insert.parts);
+        Write { kind: WriteKind::Insert, target, values, parts, delays: delays(&insert.delays) }
+    }
+
+    pub(super) fn update(&mut self, update: &ast::Update) -> Write {
+        let target = self.source(&update.target);
+        let values = WriteValues::Object(self.object_token(&update.object));
+        let parts = self.parts(&update.parts);
+        Write { kind: WriteKind::Update, target, values, parts, delays: delays(&update.delays) }
+    }
+
+    pub(super) fn delete(&mut self, delete: &ast::Delete) -> Delete {
+        let target = self.source(&delete.target);
+        let alias = delete.target.alias.as_ref().map(|alias| alias.text.as_str());
+        let conditions = delete
+            .conditions
+            .iter()
+            .filter_map(|condition| self.condition(condition, alias))
+            .collect();
+        Delete { target, conditions, delays: delays(&delete.delays) }
+    }
+
+    fn object_token(&mut self, object: &ast::RawText) -> qlio_data::template::Template {
+        let template = self.template(&object.text);
+        if object.text.contains("{^") {
+            self.prerequisites.push(template.clone());
+        }
+        template
+    }
+
+    fn parts(&mut self, parts: &[ast::RawText]) -> Vec<qlio_data::template::Template> {
+        parts.iter().map(|part| self.template(&part.text)).collect()
+    }
+}
+
+/// The flat key of a column of an insert.
+fn column_name(column: &ast::Column) -> Text {
+    match &column.value {
+        ast::ColumnValue::Path(path) => path_text(path).into(),
+        ast::ColumnValue::Call(call) => call.callee.text.as_str().into(),
+    }
+}

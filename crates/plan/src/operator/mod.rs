@@ -1,0 +1,137 @@
+//! What the nodes of a plan compute: names resolved, paths and templates parsed.
+//!
+//! [`select`] holds scans, joins and output shapes, [`write`] inserts, updates and deletes. This
+//! module has the parts they share: expressions, operands, sources, calls and conditions.
+
+pub mod select;
+pub mod write;
+
+use std::sync::Arc;
+
+use qlio_data::{Text, Value, path::Path, template::Template};
+
+pub use select::{
+    Column, Condition, Expected, Join, JoinKey, Output, OutputColumn, OutputValue, RowArgument,
+    RowCall, Scan, ScanColumns, Select, Side,
+};
+pub use write::{Delete, Write, WriteKind, WriteValues};
+
+use crate::{catalog::Table, node::SlotId};
+
+/// A JSON literal whose strings may hold tokens; parts without tokens are folded to constants.
+#[derive(Debug, Clone)]
+pub enum Expression {
+    /// A value known at compile time.
+    Constant(Value),
+    /// A string with tokens.
+    Template(Template),
+    /// An array with a part that is not constant.
+    Array(Vec<Expression>),
+    /// An object with a part that is not constant.
+    Object(Vec<(Text, Expression)>),
+}
+
+/// A value in a clause (`language.md` 5.7).
+#[derive(Debug, Clone)]
+pub enum Operand {
+    /// A value known at compile time.
+    Constant(Value),
+    /// Quoted text with tokens, or a bareword that names a variable of the script.
+    Template(Template),
+    /// A bareword that names no variable of the script: a variable given by the caller, else the
+    /// text itself.
+    Word(Text),
+}
+
+/// What a statement reads from or writes to.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The name as written.
+    pub name: Text,
+    /// What the name means.
+    pub kind: SourceKind,
+}
+
+impl Source {
+    /// The table, unless the name is a variable or unknown.
+    pub fn table(&self) -> Option<&Arc<Table>> {
+        match &self.kind {
+            SourceKind::Slot(_) => None,
+            SourceKind::Inline(table) => Some(table),
+            SourceKind::Loaded(table) => table.as_ref(),
+        }
+    }
+}
+
+/// What the name of a source means.
+#[derive(Debug, Clone)]
+pub enum SourceKind {
+    /// A variable of the script.
+    Slot(SlotId),
+    /// A table that the script creates.
+    Inline(Arc<Table>),
+    /// A variable passed by the embedding caller, else a loaded table, else an error when it runs.
+    Loaded(Option<Arc<Table>>),
+}
+
+/// A call of a script function.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// What is called.
+    pub callee: Callee,
+    /// The arguments, evaluated before the call.
+    pub arguments: Vec<Expression>,
+}
+
+/// The function that a call names.
+#[derive(Debug, Clone)]
+pub struct Callee {
+    /// The dotted name as written.
+    pub name: Text,
+    /// The variable that holds the module; `None` for `require` and for names nobody assigns.
+    pub module: Option<SlotId>,
+    /// The member path below the module: `heavy` in `deck.heavy`.
+    pub function: Text,
+}
+
+impl Callee {
+    /// The built-in that loads a module.
+    pub fn is_require(&self) -> bool {
+        &*self.name == "require"
+    }
+}
+
+/// Bounds of the exchanges of a statement, in milliseconds; `None` takes the engine's default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// Idle time allowed per exchange (default 10,000).
+    pub timeout_ms: Option<u64>,
+    /// Shortest back-off (default 500).
+    pub delay_ms_min: Option<u64>,
+    /// Longest back-off (default 30,000).
+    pub delay_ms_max: Option<u64>,
+    /// Overall limit of the statement, retries included (default none).
+    pub deadline_ms: Option<u64>,
+}
+
+/// A condition of `if` and `catch`.
+#[derive(Debug, Clone)]
+pub enum Logic {
+    /// Either.
+    Or(Box<Logic>, Box<Logic>),
+    /// Both.
+    And(Box<Logic>, Box<Logic>),
+    /// Not.
+    Not(Box<Logic>),
+    /// A variable or a path into one is truthy; the template is one typed token.
+    Name(Template),
+}
+
+/// A column path known at compile time, or one with tokens in it (`language.md` L30).
+#[derive(Debug, Clone)]
+pub enum ColumnPath {
+    /// Parsed at compile time.
+    Static(Path),
+    /// Filled and parsed per run.
+    Dynamic(Template),
+}

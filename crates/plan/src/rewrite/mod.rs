@@ -1,0 +1,26 @@
+//! Rules that finish a plan, one per file, applied in this order:
+//!
+//! 1. [`edges`]: what a node reads becomes an edge to the node that binds it.
+//! 2. [`writers`]: writes to the same variable happen in text order.
+//! 3. [`orphans`]: statements nobody needs are demanded by the value.
+//! 4. [`dependents`]: the reverse edges, so that a finished node finds who waits for it.
+//!
+//! A rule looks at the whole plan and changes only what its header says.
+
+mod dependents;
+mod edges;
+mod orphans;
+mod writers;
+
+use crate::node::{NodeId, Plan};
+
+pub(crate) use edges::find_cycle;
+
+/// Applies all rules. `top_level` are the first nodes of the top-level statements in text order,
+/// without the value.
+pub(crate) fn apply(plan: &mut Plan, top_level: &[NodeId]) {
+    edges::apply(plan);
+    writers::apply(plan);
+    orphans::apply(plan, top_level);
+    dependents::apply(plan);
+}
