@@ -94,6 +94,11 @@ impl Projection {
         self.merge(needed);
     }
 
+    /// What is needed of a value so that `inner` is kept of its member `name`.
+    pub fn within(name: &str, inner: Self) -> Self {
+        named(name, inner)
+    }
+
     /// The number of places that the projection tells apart.
     fn parts(&self) -> usize {
         match self {

@@ -1,3 +1,31 @@
-//! Placeholder.
+//! Runs plans: the only crate that waits for anything.
+//!
+//! ```text
+//! ClientRequest ─▶ [executor] nodes as their edges allow
+//!                      ├─ [http] prepare ─▶ [transport] exchange ─▶ decode with projection
+//!                      ├─ [operator] filter, project, join, gather, shape
+//!                      └─ [function] ─▶ [sandbox] JavaScript
+//!                  ─▶ Answer or RunError
+//! ```
+//!
+//! One [`Engine`] lives on each thread and serves all runs of that thread; a run stays on its thread
+//! and on its task. Dropping a run drops everything it started. Nothing here listens, reads
+//! catalog files or prints.
 
+mod engine;
+mod error;
+mod executor;
+mod function;
+mod http;
+mod operator;
+mod request;
+mod run;
+pub mod sandbox;
+mod scope;
+mod settings;
 pub mod transport;
+
+pub use engine::{Engine, EngineOptions, StartError};
+pub use error::{Origin, RunError};
+pub use request::{Answer, Caller, ClientRequest, Part};
+pub use settings::{ClientParams, HookSettings, Settings};

@@ -66,6 +66,7 @@ registry! {
     2026 MISSING_PARAMETER "missing-parameter" "a required parameter of the table is never set";
     2027 FORBIDDEN_CONFIG "forbidden-config" "an ad-hoc script reads a setting that it may not";
     2028 FORBIDDEN_MODULE "forbidden-module" "an ad-hoc script requires a module that it may not";
+    2029 NOT_INSERTABLE "not-insertable" "a variable that is inserted into is no structure";
     // 3xxx: catalog declarations and settings
     3001 DUPLICATE_TABLE "duplicate-table" "two files declare one table";
     3002 BROKEN_TABLE "broken-table" "a table file cannot be used";

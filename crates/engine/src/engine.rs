@@ -1,0 +1,196 @@
+//! The engine of one thread: connections, sandbox and settings that all its runs share.
+
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::HashMap,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use qlio_data::Value;
+use qlio_plan::{Catalog, Plan};
+
+use crate::{
+    error::RunError,
+    executor,
+    http::{DefaultHeaders, local_address},
+    request::{Answer, Caller, ClientRequest},
+    run::Run,
+    sandbox::{FunctionModule, Sandbox, SandboxLimits, ScriptError},
+    settings::Settings,
+    transport::{Transport, TransportSettings},
+};
+
+/// Script modules kept loaded per thread; the whole set is dropped when more are asked for.
+const MODULES_MAX: usize = 256;
+
+/// What an engine is made of.
+#[derive(Debug, Clone, Default)]
+pub struct EngineOptions {
+    /// How scripts run.
+    pub settings: Settings,
+    /// How upstreams are called.
+    pub transport: TransportSettings,
+    /// Folders below which stored scripts find their modules, in order.
+    pub module_roots: Vec<PathBuf>,
+}
+
+/// An engine that cannot start, in words for the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartError(pub String);
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// Runs plans on one thread.
+pub struct Engine {
+    settings: Settings,
+    transport: Transport,
+    default_headers: DefaultHeaders,
+    local_address: String,
+    module_roots: Vec<PathBuf>,
+    sandbox: OnceCell<Sandbox>,
+    modules: RefCell<HashMap<String, FunctionModule>>,
+}
+
+impl Engine {
+    /// Prepares an engine; connects to nothing.
+    ///
+    /// # Errors
+    /// A certificate that cannot be read, a setting that cannot be sent.
+    pub fn new(options: EngineOptions) -> Result<Self, StartError> {
+        let EngineOptions { settings, mut transport, module_roots } = options;
+        transport.body_bytes_max = settings.response_bytes_max;
+        transport.decoded_bytes_max = settings.decoded_bytes_max;
+        transport.user_agent.clone_from(&settings.user_agent);
+        let default_headers = DefaultHeaders::new(&settings).map_err(StartError)?;
+        let transport = Transport::new(transport).map_err(|error| StartError(error.to_string()))?;
+        Ok(Self {
+            settings,
+            transport,
+            default_headers,
+            local_address: local_address().to_string(),
+            module_roots,
+            sandbox: OnceCell::new(),
+            modules: RefCell::default(),
+        })
+    }
+
+    /// How scripts run.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Runs a plan.
+    ///
+    /// # Errors
+    /// The first error that no fallback of the script caught.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops every exchange it started.
+    pub async fn run(
+        &self,
+        plan: &Plan,
+        catalog: &Catalog,
+        request: &ClientRequest,
+        caller: Caller,
+    ) -> Result<Answer, RunError> {
+        let run = Run::new(self, plan, catalog, request, caller);
+        let value = executor::execute(&run).await?;
+        let headers = answer_headers(&run)?;
+        let request_id = run.request_ids.take();
+        Ok(Answer {
+            value,
+            headers,
+            partial: run.partial(),
+            warnings: run.warnings.take(),
+            request_id: (!request_id.is_empty()).then_some(request_id),
+        })
+    }
+
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
+    pub(crate) fn default_headers(&self) -> &DefaultHeaders {
+        &self.default_headers
+    }
+
+    pub(crate) fn local_address(&self) -> &str {
+        &self.local_address
+    }
+
+    /// The JavaScript of this thread, made when it is first needed.
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        self.sandbox.get_or_init(|| {
+            let hooks = self.settings.hooks;
+            Sandbox::new(SandboxLimits {
+                time_ms: u64::try_from(hooks.time.as_millis()).unwrap_or(u64::MAX),
+                memory_bytes: hooks.memory_bytes,
+                hooks_async: hooks.allows_promises,
+                ..SandboxLimits::default()
+            })
+        })
+    }
+
+    /// The module that `require` names; scripts of clients find only those of the allow-list.
+    pub(crate) fn function_module(
+        &self,
+        name: &str,
+        caller: Caller,
+    ) -> Result<FunctionModule, ScriptError> {
+        if let Caller::AdHoc { .. } = caller {
+            return FunctionModule::load(self.sandbox(), name, &[]);
+        }
+        if let Some(module) = self.modules.borrow().get(name) {
+            return Ok(module.clone());
+        }
+        let module = FunctionModule::load(self.sandbox(), name, &self.module_roots)?;
+        let mut modules = self.modules.borrow_mut();
+        if modules.len() >= MODULES_MAX {
+            modules.clear();
+        }
+        modules.insert(name.to_owned(), module.clone());
+        Ok(module)
+    }
+}
+
+/// The response headers of the route clause; a value that does not resolve leaves its header out
+/// (`server.md` Q10).
+fn answer_headers(run: &Run<'_>) -> Result<Vec<(String, String)>, RunError> {
+    let mut headers = Vec::new();
+    let templates =
+        run.plan.route.as_ref().map(|route| route.headers.as_slice()).unwrap_or_default();
+    for (name, value) in templates {
+        let name = name.fill(run)?.scalar_text();
+        let value = match value.fill(run)? {
+            Value::Absent | Value::Null => None,
+            value if value.is_structure() => Some(qlio_data::codec::json::to_string(&value)),
+            value => value.scalar_text().map(|text| text.to_string()),
+        };
+        if let (Some(name), Some(value)) = (name, value) {
+            headers.push((name.to_string(), value));
+        }
+    }
+    Ok(headers)
+}
+
+/// The hosts that loaded tables call, for tables that clients send.
+pub(crate) fn catalog_hosts(catalog: &Catalog) -> Arc<[String]> {
+    let verbs = catalog.tables().iter().flat_map(|table| table.verbs());
+    let hosts = verbs.filter_map(|verb| {
+        let rest = verb.uri.text().split_once("://")?.1;
+        let authority = rest.split(['/', '?', '#']).next()?;
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        (!host.is_empty() && !host.contains('{')).then(|| host.to_owned())
+    });
+    let mut hosts: Vec<String> = hosts.collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts.into()
+}

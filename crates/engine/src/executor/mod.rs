@@ -1,0 +1,130 @@
+//! Runs a plan: starts every node as soon as its edges allow, on the task of the request.
+//!
+//! The [`scheduler`] knows which nodes may start; this module runs them. Nodes that need no exchange
+//! run at once; the others become futures that are polled together. Nothing is spawned, so dropping
+//! the run drops everything it started.
+//!
+//! Source: `language.md` 5.22.
+
+mod evaluate;
+mod scheduler;
+mod statement;
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use qlio_data::Value;
+use qlio_plan::{Node, NodeId, NodeKind};
+
+use crate::{error::RunError, run::Run};
+use scheduler::Scheduler;
+
+pub(crate) use evaluate::{Own, expression, operand, own};
+pub(crate) use statement::{Resolved, local_rows, resolve_source};
+
+/// Runs the plan of `run` to its end and answers the value.
+///
+/// # Errors
+/// The first error that no fallback caught; what was still running is dropped.
+pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
+    let mut scheduler = Scheduler::new(run.plan);
+    let mut in_flight = FuturesUnordered::new();
+    scheduler.start();
+    loop {
+        while let Some(id) = scheduler.next_ready() {
+            let node = run.plan.node(id);
+            match start(run, &mut scheduler, node) {
+                Started::Done(outcome) => finish(run, &mut scheduler, id, outcome)?,
+                Started::Block => {}
+                Started::Later => {
+                    in_flight.push(async move { (id, statement::run(run, node).await) })
+                }
+            }
+            decide_catches(run, &mut scheduler)?;
+        }
+        match in_flight.next().await {
+            Some((id, outcome)) => {
+                finish(run, &mut scheduler, id, outcome)?;
+                decide_catches(run, &mut scheduler)?;
+            }
+            None => break,
+        }
+    }
+    scheduler
+        .into_value()
+        .ok_or_else(|| RunError::internal("the plan came to a stop before its value was known"))
+}
+
+enum Started {
+    /// The node's outcome is known.
+    Done(Result<Value, RunError>),
+    /// The node is a block; the scheduler goes on with its branches.
+    Block,
+    /// The node has to wait for something outside.
+    Later,
+}
+
+fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
+    match evaluate::missing_prerequisite(run, node) {
+        Ok(None) => {}
+        Ok(Some(name)) => {
+            run.warn(format!(
+                "line {}: required parameter not found in context: {name}",
+                node.line
+            ));
+            return Started::Done(Ok(Value::Absent));
+        }
+        Err(error) => return Started::Done(Err(error)),
+    }
+    match &node.kind {
+        NodeKind::If(block) => match evaluate::logic(run, &block.condition) {
+            Ok(is_true) => {
+                scheduler.decide_if(node.id, is_true, &mut |slot| run.set_slot(slot, Value::Null));
+                Started::Block
+            }
+            Err(error) => Started::Done(Err(error.at_line(node.line))),
+        },
+        NodeKind::Try(_) => {
+            scheduler.begin_try(node.id);
+            Started::Block
+        }
+        NodeKind::Select(_) | NodeKind::Write(_) | NodeKind::Delete(_) | NodeKind::Call(_) => {
+            Started::Later
+        }
+        _ => Started::Done(statement::run_now(run, node)),
+    }
+}
+
+/// Takes the outcome of a node: tries the next alternative, or binds the target and goes on.
+fn finish(
+    run: &Run<'_>,
+    scheduler: &mut Scheduler<'_>,
+    id: NodeId,
+    outcome: Result<Value, RunError>,
+) -> Result<(), RunError> {
+    let node = run.plan.node(id);
+    let is_something = matches!(&outcome, Ok(value) if !value.is_nothing());
+    if let Some(fallback) = node.fallback
+        && !is_something
+    {
+        scheduler.open_fallback(fallback);
+        return Ok(());
+    }
+    let value = outcome.map_err(|error| error.at_line(node.line))?;
+    if let Some(slot) = node.target {
+        run.set_slot(slot, value.clone());
+    }
+    scheduler.settle(id, value);
+    Ok(())
+}
+
+/// A `try` whose body has ended decides its catches, which may end the `try` and the one around it.
+fn decide_catches(run: &Run<'_>, scheduler: &mut Scheduler<'_>) -> Result<(), RunError> {
+    while let Some(block) = scheduler.next_undecided_try() {
+        let NodeKind::Try(parts) = &run.plan.node(block).kind else { continue };
+        let mut chosen = Vec::with_capacity(parts.catches.len());
+        for catch in &parts.catches {
+            chosen.push(evaluate::logic(run, &catch.condition)?);
+        }
+        scheduler.decide_catches(block, &chosen, &mut |slot| run.set_slot(slot, Value::Null));
+    }
+    Ok(())
+}

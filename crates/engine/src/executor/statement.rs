@@ -1,0 +1,173 @@
+//! What each kind of statement does.
+
+use qlio_data::{Object, Value};
+use qlio_plan::{
+    Node, NodeKind,
+    catalog::describe,
+    operator::{Call, Scan, Select, Source, SourceKind},
+};
+use qlio_syntax::diagnostic::codes;
+
+use super::evaluate;
+use crate::{
+    error::RunError,
+    function, http,
+    operator::{filter, join, limit, project, rows::Rows, shape, write},
+    run::Run,
+};
+
+/// Statements that need nothing from outside.
+pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
+    match &node.kind {
+        NodeKind::Define(expression) => evaluate::expression(run, expression),
+        NodeKind::Reference { slot, name, is_return } => {
+            let value = match slot {
+                Some(slot) => run.slots.borrow()[*slot as usize].clone(),
+                None => run.given(name),
+            };
+            if *is_return && matches!(value, Value::Null) {
+                return Err(RunError::client(
+                    codes::UNRESOLVED_RETURN,
+                    "Unresolved reference in return",
+                ));
+            }
+            Ok(value)
+        }
+        NodeKind::Create(table) => match &run.plan.inline_tables[*table].broken {
+            Some(reason) => {
+                let table = &run.plan.inline_tables[*table];
+                Err(broken_table(&table.name, reason))
+            }
+            None => {
+                Ok(Value::object([("message", Value::from("ok"))].into_iter().collect::<Object>()))
+            }
+        },
+        NodeKind::ShowTables => {
+            let inline = run.plan.inline_tables.iter().map(AsRef::as_ref);
+            Ok(describe::show_tables(run.catalog, inline))
+        }
+        NodeKind::ShowRoutes => Ok(describe::show_routes(run.catalog)),
+        NodeKind::Describe { name, inline } => {
+            match inline.as_ref().or_else(|| run.catalog.table(name)) {
+                Some(table) => Ok(describe::describe_table(run.catalog, table)),
+                None => Err(no_such_table(name)),
+            }
+        }
+        NodeKind::DescribeRoute { path, method } => {
+            describe::describe_route(run.catalog, path, method).ok_or_else(|| {
+                let message =
+                    format!("No such route {path} for HTTP method {}", method.to_uppercase());
+                RunError::client(codes::UNKNOWN_ROUTE, message)
+            })
+        }
+        NodeKind::Throw { slot, name, is_assigned } => {
+            if !is_assigned && run.given(name).is_absent() {
+                run.set_slot(*slot, Value::String(name.clone()));
+            }
+            Ok(Value::Absent)
+        }
+        _ => Err(RunError::internal("a statement was started in the wrong way")),
+    }
+}
+
+/// Statements that may have to wait.
+pub(super) async fn run(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
+    let outcome = match &node.kind {
+        NodeKind::Select(statement) => select(run, statement).await,
+        NodeKind::Write(statement) => write::write(run, statement).await,
+        NodeKind::Delete(statement) => write::delete(run, statement).await,
+        NodeKind::Call(statement) => call(run, statement, node.target),
+        _ => run_now(run, node),
+    };
+    outcome.map_err(|error| error.at_line(node.line))
+}
+
+fn call(run: &Run<'_>, call: &Call, target: Option<qlio_plan::SlotId>) -> Result<Value, RunError> {
+    let mut arguments = Vec::with_capacity(call.arguments.len());
+    for argument in &call.arguments {
+        arguments.push(evaluate::expression(run, argument)?);
+    }
+    function::call(run, &call.callee, &arguments, target)
+}
+
+/// A select, its own steps in the order of `language.md` 5.6.
+pub(crate) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
+    let shaped = if select.join.is_some() {
+        join::join(run, select).await?
+    } else {
+        match resolve_source(run, &select.scan.source)? {
+            Resolved::Local(value) => local(run, select, value).await?.into(),
+            Resolved::Table(table) => {
+                let own = evaluate::own(run, &select.scan.conditions).await?;
+                http::select(run, select, table, own).await?.into()
+            }
+        }
+    };
+    let value = shape::shape(run, &select.output, &shaped)?;
+    if select.row_calls.is_empty() {
+        return Ok(value);
+    }
+    function::apply_row_calls(run, &select.row_calls, &shaped, value)
+}
+
+/// Filters, cuts and projects a variable.
+async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Rows, RunError> {
+    let own = evaluate::own(run, &select.scan.conditions).await?;
+    let value = filter::filter(run, &select.scan, value, &own)?;
+    let value = limit::cut(value, select.limit, select.offset);
+    project::project(run, &select.scan, value)
+}
+
+/// The rows of one half of a local join.
+pub(crate) async fn local_rows(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, RunError> {
+    let own = evaluate::own(run, &scan.conditions).await?;
+    let value = filter::filter(run, scan, value, &own)?;
+    project::project(run, scan, value)
+}
+
+/// What a source means at run time.
+pub(crate) enum Resolved<'r> {
+    /// A variable's value.
+    Local(Value),
+    /// A table.
+    Table(&'r std::sync::Arc<qlio_plan::catalog::Table>),
+}
+
+/// Looks a source up.
+///
+/// # Errors
+/// `No such table <name>`; a table that could not be loaded.
+pub(crate) fn resolve_source<'r>(
+    run: &Run<'_>,
+    source: &'r Source,
+) -> Result<Resolved<'r>, RunError> {
+    let table = match &source.kind {
+        SourceKind::Slot(slot) => {
+            return Ok(Resolved::Local(run.slots.borrow()[*slot as usize].clone()));
+        }
+        SourceKind::Inline(table) => table,
+        SourceKind::Loaded(table) => {
+            if let Some(value) = run.request.variables.get(&source.name) {
+                return Ok(Resolved::Local(value.clone()));
+            }
+            table.as_ref().ok_or_else(|| no_such_table(&source.name))?
+        }
+    };
+    match &table.broken {
+        Some(reason) => Err(broken_table(&table.name, reason)),
+        None => Ok(Resolved::Table(table)),
+    }
+}
+
+pub(crate) fn no_such_table(name: &str) -> RunError {
+    RunError::client(codes::UNKNOWN_TABLE, format!("No such table {name}"))
+}
+
+fn broken_table(name: &str, reason: &str) -> RunError {
+    RunError::new(
+        codes::BROKEN_TABLE,
+        crate::error::Origin::Gateway,
+        500,
+        format!("Table {name} failed to load: {reason}"),
+    )
+}

@@ -1,0 +1,270 @@
+//! From an upstream's answer to the value of a request (`connectors.md` 5).
+
+use bytes::Bytes;
+use http::header;
+use qlio_data::{
+    Object, Text, Value,
+    codec::{
+        DecodeError, DecodeLimits,
+        charset::{self, Sniff},
+        csv, json,
+        media_type::{Decoder, MediaType},
+        msgpack, protobuf,
+        xml::{self, ArrayPaths, XmlOptions},
+    },
+    projection::Projection,
+};
+use qlio_plan::catalog::{Format, FormatKind};
+use qlio_syntax::diagnostic::{Code, codes};
+
+use super::{Call, failure::FailedAnswer};
+use crate::{
+    error::RunError,
+    transport::{Reply, shown_uri},
+};
+
+/// Why an answer could not be decoded.
+struct Undecodable {
+    code: Code,
+    message: String,
+    /// The answer as text, if it is text.
+    text: Option<Text>,
+}
+
+impl Call<'_> {
+    /// The decoded answer after the resultset.
+    ///
+    /// # Errors
+    /// A status outside 200–299; a body that is not what it says.
+    pub(super) fn value(&self, reply: Reply) -> Result<Value, RunError> {
+        let uri = shown_uri(&reply.uri);
+        let status = reply.status.as_u16();
+        let failed = FailedAnswer { table: &self.table.name, uri: &uri, status };
+        let content_type =
+            reply.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let media_type = MediaType::parse(content_type.unwrap_or_default());
+        if !reply.status.is_success() {
+            // An error page that does not decode must not hide the status (C-Q43).
+            let body = match self.decode(reply.body, &media_type, &Projection::All, false) {
+                Ok(value) => value,
+                Err(fault) => fault.text.map_or(Value::Null, Value::String),
+            };
+            return Err(failed.status_error(body));
+        }
+        match self.decode(reply.body, &media_type, self.projection, true) {
+            Ok(value) => Ok(resultset(value, &self.verb.resultset)),
+            Err(fault) => {
+                Err(failed.decode_error(fault.code, fault.message, fault.text.as_deref()))
+            }
+        }
+    }
+
+    fn decode(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+        is_success: bool,
+    ) -> Result<Value, Undecodable> {
+        if let Some(format) = &self.verb.format
+            && is_success
+            && !is_other_text_format(media_type, format.kind)
+        {
+            return self.decode_declared(body, media_type, format, projection);
+        }
+        if is_blank(&body) {
+            return Ok(Value::object(Object::new()));
+        }
+        match media_type.decoder() {
+            Some(Decoder::Json) => self.json(body, media_type, projection),
+            Some(Decoder::Xml) => self.xml(body, media_type, projection),
+            Some(Decoder::Csv { header }) => self.csv(body, media_type, header, projection),
+            Some(Decoder::MessagePack) => msgpack::decode(body, projection, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_MSGPACK, &error, None)),
+            Some(Decoder::Text) => self.text(body, media_type, projection),
+            None => self.without_decoder(body, media_type),
+        }
+    }
+
+    fn decode_declared(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        format: &Format,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let value = match (format.kind, &format.protobuf) {
+            (FormatKind::Protobuf, Some(schema)) => {
+                protobuf::decode(body, projection, &schema.message, &schema.options, &self.limits())
+                    .map_err(|error| undecodable(codes::BAD_PROTOBUF, &error, None))?
+            }
+            _ if is_blank(&body) => Value::object(Object::new()),
+            (FormatKind::MessagePack, _) => msgpack::decode(body, projection, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_MSGPACK, &error, None))?,
+            (FormatKind::Xml, _) => self.xml(body, media_type, projection)?,
+            (FormatKind::Csv, _) => {
+                self.csv(body, media_type, media_type.has_csv_header(), projection)?
+            }
+            (FormatKind::Text, _) => Value::String(self.to_text(body, media_type, Sniff::None)?),
+            (FormatKind::Json | FormatKind::Protobuf, _) => {
+                self.json(body, media_type, projection)?
+            }
+        };
+        Ok(match &format.root {
+            Some(root) => Value::object([(root.clone(), value)].into_iter().collect()),
+            None => value,
+        })
+    }
+
+    fn json(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let is_utf8 =
+            media_type.charset().is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8"));
+        // The decoder checks UTF-8 itself; only bytes that are not get the detour with replacement.
+        if is_utf8 && let Ok(value) = json::decode(body.clone(), projection, &self.limits()) {
+            return Ok(value);
+        }
+        let text = self.to_text(body, media_type, Sniff::None)?;
+        json::decode(text.clone().into_bytes(), projection, &self.limits())
+            .map_err(|error| undecodable(codes::BAD_JSON, &error, Some(text)))
+    }
+
+    fn xml(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let text = self.to_text(body, media_type, Sniff::Xml)?;
+        let options = XmlOptions {
+            coerce: self.verb.xml_coerce.unwrap_or(self.run.engine.settings().xml_coerce),
+            arrays: ArrayPaths::new(&self.verb.xml_arrays),
+        };
+        xml::decode_text(&text, projection, &options, &self.limits())
+            .map_err(|error| undecodable(codes::BAD_XML, &error, Some(text)))
+    }
+
+    fn csv(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        header: bool,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let text = self.to_text(body, media_type, Sniff::None)?;
+        csv::decode_text(&text, header, projection, &self.limits())
+            .map_err(|error| undecodable(codes::BAD_CSV, &error, Some(text)))
+    }
+
+    /// JSON, else XML, else the text itself unless it was clearly meant to be one of them.
+    fn text(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let text = self.to_text(body.clone(), media_type, Sniff::Xml)?;
+        let first = text.trim_start().as_bytes().first().copied();
+        let as_json = json::decode(text.clone().into_bytes(), projection, &self.limits());
+        match (as_json, first) {
+            (Ok(value), _) => Ok(value),
+            (Err(_), Some(b'<')) => self.xml(body, media_type, projection),
+            (Err(error), Some(b'{' | b'[')) => {
+                Err(undecodable(codes::BAD_JSON, &error, Some(text)))
+            }
+            (Err(_), _) => Ok(Value::String(text)),
+        }
+    }
+
+    /// No decoder: text in a valid charset may still pass through untouched (`decisions.md` 13).
+    fn without_decoder(&self, body: Bytes, media_type: &MediaType) -> Result<Value, Undecodable> {
+        let text = charset::to_utf8(body, media_type.charset(), Sniff::None).ok();
+        let text = text.filter(|(_, was_replaced)| !was_replaced).map(|(text, _)| text);
+        let message = format!("No transformer available for {media_type}");
+        Err(Undecodable { code: codes::NO_DECODER, message, text })
+    }
+
+    fn to_text(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        sniff: Sniff,
+    ) -> Result<Text, Undecodable> {
+        match charset::to_utf8(body, media_type.charset(), sniff) {
+            Ok((text, was_replaced)) => {
+                if was_replaced {
+                    self.run.warn(format!(
+                        "table {}: bytes that are not text became U+FFFD",
+                        self.table.name
+                    ));
+                }
+                Ok(text)
+            }
+            Err(error) => Err(Undecodable {
+                code: codes::UNKNOWN_CHARSET,
+                message: error.to_string(),
+                text: None,
+            }),
+        }
+    }
+
+    fn limits(&self) -> DecodeLimits {
+        DecodeLimits {
+            decoded_bytes_max: self.run.engine.settings().decoded_bytes_max,
+            ..DecodeLimits::default()
+        }
+    }
+}
+
+fn undecodable(code: Code, error: &DecodeError, text: Option<Text>) -> Undecodable {
+    let message = match code {
+        codes::BAD_JSON => format!("invalid JSON at byte {}: {}", error.offset, error.reason),
+        _ => error.reason.clone(),
+    };
+    Undecodable { code, message, text }
+}
+
+/// A content type of a different text format wins over the declared one (`connectors.md` 9.3).
+fn is_other_text_format(media_type: &MediaType, declared: FormatKind) -> bool {
+    match declared {
+        FormatKind::Json => media_type.is_xml() || media_type.is_csv(),
+        FormatKind::Xml => {
+            media_type.is_json() && media_type.main != "application" || media_type.is_csv()
+        }
+        FormatKind::Csv => media_type.is_xml(),
+        FormatKind::Text => false,
+        FormatKind::Protobuf | FormatKind::MessagePack => {
+            media_type.is_xml()
+                || media_type.is_json() && media_type.main == "application"
+                || media_type.is_csv()
+        }
+    }
+}
+
+fn is_blank(body: &[u8]) -> bool {
+    body.iter().all(u8::is_ascii_whitespace)
+}
+
+/// Walks to the rows: own members step by step; on the way an array counts as its first element; not
+/// found is `[]` (`language.md` 5.12).
+fn resultset(value: Value, steps: &[Text]) -> Value {
+    let mut value = value;
+    for (position, step) in steps.iter().enumerate() {
+        let next = match step.parse::<usize>() {
+            Ok(index) if value.is_array() => value.element(index),
+            _ if value.is_array() && **step == *"length" => Value::int(value.len() as i64),
+            _ => value.member(step),
+        };
+        if next.is_absent() {
+            return Value::array(Vec::new());
+        }
+        let is_last = position + 1 == steps.len();
+        value =
+            if !is_last && next.is_array() && !next.is_empty() { next.element(0) } else { next };
+    }
+    value
+}

@@ -1,0 +1,102 @@
+//! Request headers: ours, the table's, the request id (`connectors.md` 2.4, 2.5).
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use qlio_data::{Text, Value, params, params::Params, scope::Scope};
+
+use super::{Call, failure};
+use crate::{error::RunError, settings::Settings, transport};
+
+/// Media types of the decoders that are always there.
+const ACCEPT: &str = "application/xml,application/json,text/csv";
+
+/// The headers that every request starts with, made once per engine.
+#[derive(Debug)]
+pub(crate) struct DefaultHeaders {
+    headers: HeaderMap,
+    request_id: HeaderName,
+}
+
+impl DefaultHeaders {
+    /// Headers from the settings.
+    ///
+    /// # Errors
+    /// The name of a setting that cannot be sent.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
+        let value = |name: &str, text: &str| {
+            HeaderValue::from_str(text)
+                .map_err(|_| format!("setting `{name}` cannot be sent as a header"))
+        };
+        let mut headers = HeaderMap::with_capacity(16);
+        headers.insert(header::CONNECTION, value("connection", &settings.connection)?);
+        headers.insert(header::USER_AGENT, value("userAgent", &settings.user_agent)?);
+        headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate"));
+        let request_id = HeaderName::from_bytes(settings.request_id_header.as_bytes())
+            .map_err(|_| "setting `requestId` is not a header name".to_owned())?;
+        Ok(Self { headers, request_id })
+    }
+
+    pub(crate) fn request_id(&self) -> &HeaderName {
+        &self.request_id
+    }
+}
+
+impl Call<'_> {
+    /// The headers of one request, before its body is known.
+    pub(super) fn headers(&self, own: &[(Text, Value)]) -> Result<HeaderMap, RunError> {
+        let defaults = self.run.engine.default_headers();
+        let mut headers = defaults.headers.clone();
+        if let Some(accept) =
+            self.verb.format.as_ref().and_then(|format| declared_accept(format.kind))
+        {
+            headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        }
+        let params = self.params(own);
+        let scope = ParamScope { params: &params };
+        for (name, template) in &self.verb.headers {
+            let value = if template.is_literal() {
+                template.text().to_owned()
+            } else {
+                template.fill_drop(&scope)
+            };
+            let (name, value) = transport::header(name, &value)
+                .map_err(|error| failure::transport_failed(&error))?;
+            headers.insert(name, value);
+        }
+        let request_id = self.run.outgoing_request_id(&headers, defaults.request_id());
+        if let Ok(value) = HeaderValue::from_str(&request_id) {
+            headers.insert(defaults.request_id().clone(), value);
+        }
+        Ok(headers)
+    }
+}
+
+/// What a declared format accepts, itself first (`connectors.md` 9.3).
+fn declared_accept(kind: qlio_plan::catalog::FormatKind) -> Option<&'static str> {
+    use qlio_plan::catalog::FormatKind;
+    match kind {
+        FormatKind::Protobuf => Some(
+            "application/x-protobuf,application/protobuf,application/xml;q=0.5,application/json;q=0.5,text/csv;q=0.5",
+        ),
+        FormatKind::MessagePack => Some(
+            "application/msgpack,application/x-msgpack,application/xml;q=0.5,application/json;q=0.5,text/csv;q=0.5",
+        ),
+        FormatKind::Json | FormatKind::Xml | FormatKind::Csv | FormatKind::Text => None,
+    }
+}
+
+/// Parameters seen as a scope, for templates of headers.
+pub(super) struct ParamScope<'a> {
+    pub(super) params: &'a dyn Params,
+}
+
+impl Scope for ParamScope<'_> {
+    fn slot(&self, _: u32) -> Value {
+        // Templates of tables are never bound to the variables of a script.
+        Value::Absent
+    }
+
+    fn name(&self, name: &str) -> Value {
+        params::lookup(self.params, name)
+    }
+}

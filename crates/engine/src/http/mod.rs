@@ -1,0 +1,236 @@
+//! The HTTP connector: a statement on a table to upstream exchanges and back (`connectors.md` 0).
+//!
+//! ```text
+//! own values ─ params ─▶ [prepare] URIs, headers, bodies ─▶ [send] exchanges, equal ones once
+//!    ─▶ [answer] status, decode with projection, resultset ─▶ project ─▶ gather
+//! ```
+//!
+//! Everything is prepared before the first exchange is sent, so a statement that asks for too many
+//! or lacks a token sends nothing.
+
+mod answer;
+mod body;
+mod failure;
+mod headers;
+mod prepare;
+mod render;
+mod request_id;
+mod send;
+
+use std::sync::Arc;
+
+use qlio_data::{Object, Value, projection::Projection};
+use qlio_plan::{
+    catalog::{Table, Verb},
+    operator::{Delays, Scan, Select},
+};
+use qlio_syntax::{ast::VerbKind, diagnostic::codes};
+
+use crate::{
+    error::{Origin, RunError},
+    executor::Own,
+    operator::{gather, limit, project, rows::Rows, shape},
+    run::Run,
+};
+
+pub(crate) use body::Payload;
+pub(crate) use headers::DefaultHeaders;
+use prepare::Prepared;
+pub(crate) use request_id::local_address;
+
+/// One statement on one verb of one table.
+pub(crate) struct Call<'a> {
+    pub(crate) run: &'a Run<'a>,
+    pub(crate) table: &'a Arc<Table>,
+    pub(crate) verb: &'a Verb,
+    pub(crate) kind: VerbKind,
+    pub(crate) delays: &'a Delays,
+    /// What a decoder must keep of a successful answer.
+    pub(crate) projection: &'a Projection,
+}
+
+impl<'a> Call<'a> {
+    fn new(
+        run: &'a Run<'a>,
+        kind: VerbKind,
+        table: &'a Arc<Table>,
+        delays: &'a Delays,
+        projection: &'a Projection,
+    ) -> Result<Self, RunError> {
+        let verb = table.verb(kind).ok_or_else(|| {
+            let message = format!("Table {} does not support {}", table.name, kind.as_str());
+            RunError::client(codes::UNSUPPORTED_VERB, message).in_table(&table.name)
+        })?;
+        Ok(Self { run, table, verb, kind, delays, projection })
+    }
+}
+
+/// A select from one table: its rows, merged and cut.
+pub(crate) async fn select(
+    run: &Run<'_>,
+    select: &Select,
+    table: &Arc<Table>,
+    own: Own,
+) -> Result<Rows, RunError> {
+    let call = Call::new(run, VerbKind::Select, table, &select.scan.delays, &select.scan.answer)?;
+    let own = with_paging(own, call.verb, select.limit, select.offset);
+    let shape = |rows: &Rows| shape::plain(&select.output, rows);
+    let rows =
+        call.rows(&select.scan, own, &shape).await.map_err(|error| error.in_table(&table.name))?;
+    // What the upstream was told to cut is not cut again (`decisions.md` 10).
+    let limit = select.limit.filter(|_| !call.verb.takes_limit);
+    let offset = select.offset.filter(|_| !call.verb.takes_offset);
+    Ok(match rows {
+        Rows::Table(mut rows) => {
+            rows.cut(limit, offset);
+            Rows::Table(rows)
+        }
+        Rows::Whole(value) => Rows::Whole(limit::cut(value, limit, offset)),
+    })
+}
+
+/// The rows of the main half of a join.
+pub(crate) async fn scan(
+    run: &Run<'_>,
+    scan: &Scan,
+    table: &Arc<Table>,
+    own: Own,
+) -> Result<Rows, RunError> {
+    let call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    call.rows(scan, own, &shape::lists).await.map_err(|error| error.in_table(&table.name))
+}
+
+/// The rows of the joined half of a join, one set per main row. All requests are prepared and
+/// counted before the first is sent.
+pub(crate) async fn scan_each(
+    run: &Run<'_>,
+    scan: &Scan,
+    table: &Arc<Table>,
+    owns: Vec<Own>,
+) -> Result<Vec<Rows>, RunError> {
+    let call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    let outcome = async {
+        let mut prepared = Vec::with_capacity(owns.len());
+        for own in owns {
+            prepared.push(call.prepare(own, Payload::Template, Vec::new()).await?);
+        }
+        let counts: Vec<_> = prepared.iter().map(Vec::len).collect();
+        let all: Vec<Prepared> = prepared.into_iter().flatten().collect();
+        call.check_count(all.len())?;
+        let answers = call.send_all(all, &|value| project::project(run, scan, value)).await;
+        let mut answers = answers.into_iter();
+        let mut result = Vec::with_capacity(counts.len());
+        for count in counts {
+            let rows = answers.by_ref().take(count).collect::<Result<Vec<_>, _>>()?;
+            result.push(match rows.is_empty() {
+                true => Rows::Whole(Value::array(Vec::new())),
+                false => gather::gather(rows, scan.width(), false, shape::lists),
+            });
+        }
+        Ok(result)
+    };
+    outcome.await.map_err(|error: RunError| error.in_table(&table.name))
+}
+
+/// An insert, update or delete on a table: the merged answer, not projected.
+pub(crate) async fn write(
+    run: &Run<'_>,
+    kind: VerbKind,
+    table: &Arc<Table>,
+    own: Own,
+    payload: Payload,
+    parts: Vec<usize>,
+    delays: &Delays,
+) -> Result<Value, RunError> {
+    let call = Call::new(run, kind, table, delays, &Projection::All)?;
+    let outcome = async {
+        let prepared = call.prepare(own, payload, parts).await?;
+        let rows =
+            call.exchange(prepared, 0, &|value| Ok(Rows::Whole(value)), &shape::lists).await?;
+        match rows {
+            Rows::Whole(value) => Ok(value),
+            Rows::Table(_) => Err(RunError::internal("a write gave rows")),
+        }
+    };
+    outcome.await.map_err(|error: RunError| error.in_table(&table.name))
+}
+
+impl Call<'_> {
+    async fn rows(
+        &self,
+        scan: &Scan,
+        own: Own,
+        shape: &dyn Fn(&Rows) -> Value,
+    ) -> Result<Rows, RunError> {
+        let prepared = self.prepare(own, Payload::Template, Vec::new()).await?;
+        let project = |value| project::project(self.run, scan, value);
+        self.exchange(prepared, scan.width(), &project, shape).await
+    }
+
+    /// Sends what was prepared and merges the answers; failed ones of several are dropped with a
+    /// warning (`decisions.md` 11).
+    async fn exchange(
+        &self,
+        prepared: Vec<Prepared>,
+        width: usize,
+        project: &dyn Fn(Value) -> Result<Rows, RunError>,
+        shape: &dyn Fn(&Rows) -> Value,
+    ) -> Result<Rows, RunError> {
+        if prepared.is_empty() {
+            let empty = if self.verb.foreach().is_some() {
+                Value::array(Vec::new())
+            } else {
+                Value::object(Object::new())
+            };
+            return Ok(Rows::Whole(empty));
+        }
+        self.check_count(prepared.len())?;
+        let answers = self.send_all(prepared, project).await;
+        let attempted = answers.len();
+        let mut first_error = None;
+        let mut rows = Vec::with_capacity(attempted);
+        for answer in answers {
+            match answer {
+                Ok(answer) => rows.push(answer),
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        if let Some(error) = first_error {
+            if rows.is_empty() {
+                return Err(error);
+            }
+            let failed = attempted - rows.len();
+            self.run.warn(format!(
+                "Partial failure: {failed} of {attempted} requests of table {}: {error}",
+                self.table.name
+            ));
+            self.run.add_partial(rows.len(), attempted);
+        }
+        Ok(gather::gather(rows, width, self.verb.is_block_merge(), shape))
+    }
+
+    fn check_count(&self, count: usize) -> Result<(), RunError> {
+        let limit = self.run.engine.settings().nested_requests_max;
+        if count <= limit {
+            return Ok(());
+        }
+        let message = format!(
+            "the statement asks for {count} requests, more than maxNestedRequests = {limit}; \
+             raise the setting, or let a token take several values with `{{20|name}}`"
+        );
+        let error = RunError::new(codes::MAX_NESTED_REQUESTS, Origin::Client, 400, message);
+        Err(error.with("limit", Value::int(limit as i64)).with("asked", Value::int(count as i64)))
+    }
+}
+
+/// Adds `limit` and `offset` under the names that the verb gives them.
+fn with_paging(mut own: Own, verb: &Verb, limit: Option<u64>, offset: Option<u64>) -> Own {
+    for (name, count) in [(&verb.limit_name, limit), (&verb.offset_name, offset)] {
+        if let Some(count) = count {
+            own.push((name.clone(), Value::int(i64::try_from(count).unwrap_or(i64::MAX))));
+        }
+    }
+    own
+}

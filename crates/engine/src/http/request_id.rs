@@ -1,0 +1,61 @@
+//! The chain of request ids through nested servers (`connectors.md` 2.5).
+
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+
+use http::{HeaderMap, HeaderName};
+
+use crate::run::Run;
+
+impl Run<'_> {
+    /// The id that an upstream call is sent with: `<seed>!ql.io!<address>[`. The open bracket is
+    /// closed when the answer is here.
+    pub(super) fn outgoing_request_id(&self, headers: &HeaderMap, name: &HeaderName) -> String {
+        let seed = match self.client(name.as_str()).scalar_text() {
+            Some(text) if !text.is_empty() => text.to_string(),
+            _ => match headers.get(name).and_then(|value| value.to_str().ok()) {
+                Some(text) if !text.is_empty() => text.to_owned(),
+                _ => self.own_request_id(),
+            },
+        };
+        format!("{seed}!ql.io!{}[", self.engine.local_address())
+    }
+
+    fn own_request_id(&self) -> String {
+        self.sent_request_id
+            .borrow_mut()
+            .get_or_insert_with(|| uuid::Uuid::new_v4().to_string())
+            .clone()
+    }
+
+    /// Closes the id of an answered call: the upstream's own chain if it sent one.
+    pub(super) fn close_request_id(&self, sent: &HeaderMap, received: &HeaderMap) {
+        let name = self.engine.default_headers().request_id();
+        let id =
+            received.get(name).or_else(|| sent.get(name)).and_then(|value| value.to_str().ok());
+        if let Some(id) = id {
+            let mut ids = self.request_ids.borrow_mut();
+            if ids.len() + id.len() < REQUEST_ID_BYTES_MAX {
+                ids.push_str(id);
+                ids.push(']');
+            }
+        }
+    }
+}
+
+/// A chain longer than this is not continued; header limits of common servers start at 8 KiB.
+const REQUEST_ID_BYTES_MAX: usize = 4096;
+
+/// The first address of this host that is not a loopback address, else `127.0.0.1`. Connecting a UDP
+/// socket picks a route without sending anything.
+pub(crate) fn local_address() -> Ipv4Addr {
+    let route = || {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+        // An address reserved for documentation (RFC 5737); it is never contacted.
+        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+        match socket.local_addr().ok()?.ip() {
+            IpAddr::V4(address) if !address.is_unspecified() => Some(address),
+            _ => None,
+        }
+    };
+    route().unwrap_or(Ipv4Addr::LOCALHOST)
+}

@@ -1,0 +1,97 @@
+//! Sending prepared requests, equal ones once, all of them at the same time.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use qlio_data::Value;
+use qlio_syntax::ast::VerbKind;
+use tokio::time::Instant;
+
+use super::{Call, failure, prepare::Prepared};
+use crate::{
+    error::RunError,
+    operator::rows::Rows,
+    request::Caller,
+    transport::{Exchange, Guard, Retry},
+};
+
+/// Turns the value of one answer into rows.
+pub(super) type Project<'a> = dyn Fn(Value) -> Result<Rows, RunError> + 'a;
+
+impl Call<'_> {
+    /// The answers in the order of the requests. Identical safe requests of a statement are sent
+    /// once and the answer is used for each.
+    pub(super) async fn send_all(
+        &self,
+        requests: Vec<Prepared>,
+        project: &Project<'_>,
+    ) -> Vec<Result<Rows, RunError>> {
+        if requests.len() == 1 {
+            let mut results = Vec::with_capacity(1);
+            for request in requests {
+                results.push(self.send(request, project).await);
+            }
+            return results;
+        }
+        let (unique, position) = without_repetition(requests);
+        let answers = join_all(unique.into_iter().map(|request| self.send(request, project))).await;
+        position.into_iter().map(|unique| answers[unique].clone()).collect()
+    }
+
+    async fn send(&self, request: Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
+        let sent_headers = request.headers.clone();
+        let exchange = self.exchange_of(request);
+        let reply = self.run.engine.transport().send(exchange).await;
+        let reply = reply.map_err(|error| failure::transport_failed(&error))?;
+        self.run.close_request_id(&sent_headers, &reply.headers);
+        project(self.value(reply)?)
+    }
+
+    fn exchange_of(&self, request: Prepared) -> Exchange {
+        let settings = self.run.engine.settings();
+        let milliseconds =
+            |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
+        let is_retried = self.kind == VerbKind::Select && !self.verb.is_retry_off;
+        Exchange {
+            method: request.method,
+            uri: request.uri,
+            headers: request.headers,
+            body: request.body,
+            timeout: milliseconds(self.delays.timeout_ms, settings.timeout),
+            deadline: self.delays.deadline_ms.map(|ms| Instant::now() + Duration::from_millis(ms)),
+            retry: if is_retried { Retry::Once } else { Retry::Never },
+            table: Arc::from(&*self.table.name),
+            guard: self.guard(),
+            backoff_min: milliseconds(self.delays.delay_ms_min, Duration::from_millis(500)),
+            backoff_max: milliseconds(self.delays.delay_ms_max, Duration::from_secs(30)),
+        }
+    }
+
+    /// Tables that a client has sent may call only what loaded tables call (`decisions.md` 4).
+    fn guard(&self) -> Guard {
+        match self.run.caller {
+            Caller::AdHoc { may_call_private: false } if self.table.is_inline => {
+                Guard::Restricted { allowed_hosts: self.run.catalog_hosts() }
+            }
+            _ => Guard::Off,
+        }
+    }
+}
+
+/// The requests without repetition, and for each of the given ones its position among them.
+fn without_repetition(requests: Vec<Prepared>) -> (Vec<Prepared>, Vec<usize>) {
+    let mut unique: Vec<Prepared> = Vec::with_capacity(requests.len());
+    let mut by_uri: HashMap<String, Vec<usize>> = HashMap::with_capacity(requests.len());
+    let mut positions = Vec::with_capacity(requests.len());
+    for request in requests {
+        let known = by_uri.entry(request.uri.clone()).or_default();
+        let same =
+            known.iter().copied().find(|position| unique[*position].is_same_safe_request(&request));
+        positions.push(same.unwrap_or_else(|| {
+            known.push(unique.len());
+            unique.push(request);
+            unique.len() - 1
+        }));
+    }
+    (unique, positions)
+}

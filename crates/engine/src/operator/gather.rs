@@ -1,0 +1,110 @@
+//! Merging the answers of a fan-out (`language.md` 5.12, `connectors.md` 4.10).
+
+use qlio_data::{Object, Value};
+
+use super::rows::{Rows, Table};
+
+/// Merges answers in the order of their requests. One answer is itself.
+pub(crate) fn gather(
+    mut answers: Vec<Rows>,
+    width: usize,
+    is_block: bool,
+    shape: impl Fn(&Rows) -> Value,
+) -> Rows {
+    if answers.len() == 1 {
+        return answers.remove(0);
+    }
+    if is_block {
+        return Rows::Whole(answers.iter().map(shape).collect());
+    }
+    let is_table = |rows: &Rows| match rows {
+        Rows::Table(_) => true,
+        Rows::Whole(value) => value.is_array() && value.is_empty(),
+    };
+    if width > 0 && answers.iter().all(is_table) {
+        let mut merged = Table::new(width);
+        for answer in answers {
+            if let Rows::Table(table) = answer {
+                merged.append(table);
+            }
+        }
+        return if merged.len() == 0 {
+            Rows::Whole(Value::array(Vec::new()))
+        } else {
+            Rows::Table(merged)
+        };
+    }
+    Rows::Whole(merge(answers.iter().map(shape).collect()))
+}
+
+/// Field mode: arrays are concatenated if the first answer is one, else members are collected.
+fn merge(answers: Vec<Value>) -> Value {
+    if answers.first().is_some_and(Value::is_array) {
+        let mut merged = Vec::new();
+        for answer in answers {
+            match answer.elements() {
+                Some(elements) => merged.extend(elements.iter().cloned()),
+                None => merged.push(answer.clone()),
+            }
+        }
+        return Value::array(merged);
+    }
+    let mut merged = Object::new();
+    for answer in &answers {
+        if let Value::Object(object) = &*answer.open() {
+            for (name, value) in object.iter() {
+                let joined = match merged.get(name) {
+                    None => value.clone(),
+                    Some(earlier) => join_values(earlier, value),
+                };
+                merged.insert(name.clone(), joined);
+            }
+        }
+    }
+    Value::object(merged)
+}
+
+/// Two values of one field as a list; lists are concatenated, equal scalars are both kept.
+fn join_values(earlier: &Value, value: &Value) -> Value {
+    let mut list = match earlier.elements() {
+        Some(elements) => elements.into_owned(),
+        None => vec![earlier.clone()],
+    };
+    match value.elements() {
+        Some(elements) => list.extend(elements.iter().cloned()),
+        None => list.push(value.clone()),
+    }
+    Value::array(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use qlio_data::codec::json;
+
+    use super::*;
+
+    fn merged(answers: &[&str]) -> String {
+        let answers =
+            answers.iter().map(|text| json::parse_str(text).expect("valid JSON")).collect();
+        json::to_string(&merge(answers))
+    }
+
+    #[test]
+    fn members_are_collected_and_falsy_ones_are_kept() {
+        let first = r#"{"ship":{"n":"Ida"},"st":"ok","crew":0,"p":["A"]}"#;
+        let second = r#"{"ship":{"n":"Olu"},"st":"ok","crew":5,"p":["B","C"]}"#;
+        let expected =
+            r#"{"ship":[{"n":"Ida"},{"n":"Olu"}],"st":["ok","ok"],"crew":[0,5],"p":["A","B","C"]}"#;
+        assert_eq!(merged(&[first, second]), expected);
+    }
+
+    #[test]
+    fn an_object_after_arrays_is_one_element() {
+        assert_eq!(merged(&["[1,2]", r#"{"id":3}"#, "[4]"]), r#"[1,2,{"id":3},4]"#);
+    }
+
+    #[test]
+    fn an_array_meeting_a_scalar_is_concatenated() {
+        assert_eq!(merged(&[r#"{"a":1}"#, r#"{"a":[2,3]}"#]), r#"{"a":[1,2,3]}"#);
+    }
+}

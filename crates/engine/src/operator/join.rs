@@ -1,0 +1,171 @@
+//! Joins of two sources (`language.md` 5.11), by hash on the normal form of loose equality
+//! (`decisions.md` 17).
+//!
+//! A local joined side is read once and indexed by its first key. A remote joined side is asked once
+//! per row of the main side, with the joining values as parameters.
+
+use std::collections::HashMap;
+
+use qlio_data::{
+    Text, Value,
+    value::loose::{LooseKey, loosely_equals},
+};
+use qlio_plan::operator::{Join, JoinKey, Select};
+use qlio_syntax::diagnostic::codes;
+
+use super::{
+    rows::{Rows, Table},
+    shape::{Layout, Shaped},
+};
+use crate::{
+    error::{Origin, RunError},
+    executor::{Own, Resolved, local_rows, own, resolve_source},
+    http,
+    run::Run,
+};
+
+/// Runs both halves and combines them.
+pub(crate) async fn join(run: &Run<'_>, select: &Select) -> Result<Shaped, RunError> {
+    let Some(join) = &select.join else {
+        return Err(RunError::internal("a join without a second source"));
+    };
+    let main = match resolve_source(run, &select.scan.source)? {
+        Resolved::Local(value) => local_rows(run, &select.scan, value).await?,
+        Resolved::Table(table) => {
+            let own = own(run, &select.scan.conditions).await?;
+            http::scan(run, &select.scan, table, own).await?
+        }
+    };
+    let main = match main {
+        Rows::Table(table) => table,
+        // Nothing to project: an absent main side gives an absent result, an empty one an empty list.
+        Rows::Whole(value) => return Ok(Rows::Whole(value).into()),
+    };
+    let layout = Layout { main_width: main.width() };
+    let mut joined = match resolve_source(run, &join.scan.source)? {
+        Resolved::Local(value) => {
+            let side = local_rows(run, &join.scan, value).await?;
+            local_join(run, &main, &side, &join.keys)?
+        }
+        Resolved::Table(table) => {
+            let own = own(run, &join.scan.conditions).await?;
+            remote_join(run, &main, join, table, &own).await?
+        }
+    };
+    joined.cut(select.limit, select.offset);
+    Ok(Shaped { rows: Rows::Table(joined), layout })
+}
+
+/// For each main row, in order, the matching rows of the other side, in order.
+fn local_join(
+    run: &Run<'_>,
+    main: &Table,
+    side: &Rows,
+    keys: &[JoinKey],
+) -> Result<Table, RunError> {
+    let Rows::Table(side) = side else { return Ok(Table::new(main.width())) };
+    let mut result = Table::new(main.width() + side.width());
+    let rows_max = run.engine.settings().join_rows_max;
+    let Some((first, rest)) = keys.split_first() else {
+        for main_row in main.rows() {
+            for side_row in side.rows() {
+                push(&mut result, main_row, side_row, rows_max)?;
+            }
+        }
+        return Ok(result);
+    };
+    let mut index: HashMap<LooseKey, Vec<usize>> = HashMap::with_capacity(side.len());
+    for (position, row) in side.rows().enumerate() {
+        each_element(&row[first.joined_column], |value| {
+            index.entry(LooseKey::of(value)).or_default().push(position);
+        });
+    }
+    let mut candidates = Vec::new();
+    for main_row in main.rows() {
+        candidates.clear();
+        each_expected(&main_row[first.main_column], |value| {
+            candidates.extend(index.get(&LooseKey::of(value)).into_iter().flatten());
+        });
+        candidates.sort_unstable();
+        candidates.dedup();
+        for position in &candidates {
+            let side_row = side.row(*position);
+            // A hash says "perhaps"; loose equality decides.
+            let is_match = std::iter::once(first)
+                .chain(rest)
+                .all(|key| values_join(&main_row[key.main_column], &side_row[key.joined_column]));
+            if is_match {
+                push(&mut result, main_row, side_row, rows_max)?;
+            }
+        }
+    }
+    Ok(result)
+}
+
+fn push(
+    result: &mut Table,
+    main: &[Value],
+    side: &[Value],
+    rows_max: usize,
+) -> Result<(), RunError> {
+    if result.len() >= rows_max {
+        let message = format!(
+            "the join gives more than maxJoinRows = {rows_max} rows; narrow it with conditions, or raise the setting"
+        );
+        return Err(RunError::new(codes::TOO_MANY_ROWS, Origin::Client, 400, message));
+    }
+    result.push(main.iter().chain(side).cloned());
+    Ok(())
+}
+
+/// Some value of the one side equals some value of the other; a missing joined value never does.
+fn values_join(main: &Value, side: &Value) -> bool {
+    let mut is_match = false;
+    each_expected(main, |expected| {
+        each_element(side, |found| is_match |= loosely_equals(found, expected));
+    });
+    is_match
+}
+
+/// The joined side's values: a list counts as any of its elements, absent as none.
+fn each_element(value: &Value, mut visit: impl FnMut(&Value)) {
+    match value.elements() {
+        Some(elements) => elements.iter().for_each(visit),
+        None if value.is_absent() => {}
+        None => visit(value),
+    }
+}
+
+/// The main side's values: a list counts as any of its elements; absent can still meet null.
+fn each_expected(value: &Value, mut visit: impl FnMut(&Value)) {
+    match value.elements() {
+        Some(elements) => elements.iter().for_each(visit),
+        None => visit(value),
+    }
+}
+
+/// One request per main row, all prepared before the first is sent; equal ones are sent once.
+async fn remote_join(
+    run: &Run<'_>,
+    main: &Table,
+    join: &Join,
+    table: &std::sync::Arc<qlio_plan::catalog::Table>,
+    own: &Own,
+) -> Result<Table, RunError> {
+    let per_row = main.rows().map(|row| {
+        let keys =
+            join.keys.iter().map(|key| (key.joined_name.clone(), row[key.main_column].clone()));
+        own.iter().cloned().chain(keys).collect::<Vec<(Text, Value)>>()
+    });
+    let answers = http::scan_each(run, &join.scan, table, per_row.collect()).await?;
+    let mut result = Table::new(main.width() + join.scan.width());
+    let rows_max = run.engine.settings().join_rows_max;
+    for (main_row, rows) in main.rows().zip(answers) {
+        // A whole value is an empty list or nothing at all: the main row has no partner.
+        let Rows::Table(rows) = rows else { continue };
+        for side_row in rows.rows() {
+            push(&mut result, main_row, side_row, rows_max)?;
+        }
+    }
+    Ok(result)
+}

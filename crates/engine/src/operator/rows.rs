@@ -1,0 +1,69 @@
+//! Rows between operators: one flat list of column values, no names.
+
+use qlio_data::Value;
+
+/// What a scan gives.
+#[derive(Debug, Clone)]
+pub(crate) enum Rows {
+    /// The value as it is: `select *`, or nothing to project (`language.md` 5.9).
+    Whole(Value),
+    /// Rows of `width` values each.
+    Table(Table),
+}
+
+/// Rows of equal width, stored one after the other.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    width: usize,
+    count: usize,
+    values: Vec<Value>,
+}
+
+impl Table {
+    pub(crate) fn new(width: usize) -> Self {
+        Self { width, count: 0, values: Vec::new() }
+    }
+
+    pub(crate) fn with_capacity(width: usize, rows: usize) -> Self {
+        Self { width, count: 0, values: Vec::with_capacity(width.saturating_mul(rows)) }
+    }
+
+    /// Adds a row; it must have the table's width.
+    pub(crate) fn push(&mut self, row: impl IntoIterator<Item = Value>) {
+        self.values.extend(row);
+        self.count += 1;
+        debug_assert_eq!(self.values.len(), self.width * self.count);
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        debug_assert_eq!(self.width, other.width);
+        self.values.extend(other.values);
+        self.count += other.count;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(crate) fn row(&self, index: usize) -> &[Value] {
+        &self.values[index * self.width..(index + 1) * self.width]
+    }
+
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &[Value]> {
+        (0..self.count).map(|index| self.row(index))
+    }
+
+    /// Keeps `limit` rows after the first `offset`.
+    pub(crate) fn cut(&mut self, limit: Option<u64>, offset: Option<u64>) {
+        let skip = usize::try_from(offset.unwrap_or(0)).unwrap_or(usize::MAX).min(self.count);
+        let keep =
+            usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(self.count - skip);
+        self.values.drain(..skip * self.width);
+        self.values.truncate(keep * self.width);
+        self.count = keep;
+    }
+}

@@ -1,0 +1,69 @@
+//! What a run is given and what it answers.
+
+use bytes::Bytes;
+use qlio_data::{Object, Value};
+
+/// Who asks for a run, which decides what it may read and call (`decisions.md` 2–4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// A client of a stored route.
+    Route,
+    /// A client that sent its own script.
+    AdHoc {
+        /// Inline tables may call private addresses: development mode.
+        may_call_private: bool,
+    },
+    /// The operator's own hand: `qlio run`.
+    Operator,
+}
+
+/// The client's request, as far as scripts can see it (`language.md` 5.2).
+#[derive(Debug, Clone, Default)]
+pub struct ClientRequest {
+    /// Variables that the embedding caller passes; they can be sources.
+    pub variables: Object,
+    /// Decoded query parameters.
+    pub query: Object,
+    /// Headers by lower-case name, without those that are never visible (`server.md` 1.7).
+    pub headers: Object,
+    /// The parsed body; absent if there was none.
+    pub body: Value,
+    /// The body as it came.
+    pub raw_body: Bytes,
+    /// The body's media type.
+    pub content_type: Option<String>,
+    /// Route parameters.
+    pub route: Object,
+    /// The client's address.
+    pub remote_address: String,
+    /// Attachments after the first part of a multipart request.
+    pub parts: Vec<Part>,
+}
+
+/// One attachment.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The part's name.
+    pub name: String,
+    /// The file name it was sent with.
+    pub file_name: Option<String>,
+    /// Its media type.
+    pub content_type: Option<String>,
+    /// Its bytes.
+    pub data: Bytes,
+}
+
+/// The answer of a run.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The value of the script; absent prints as `null`.
+    pub value: Value,
+    /// Response headers that the script asked for, in order, names as written.
+    pub headers: Vec<(String, String)>,
+    /// Things the client should know: partial failures, paths that match nothing.
+    pub warnings: Vec<String>,
+    /// Answered and attempted exchanges of statements that lost some of them (`decisions.md` 11).
+    pub partial: Option<(usize, usize)>,
+    /// The chained request id, if there were upstream calls (`connectors.md` 2.5).
+    pub request_id: Option<String>,
+}

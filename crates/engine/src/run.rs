@@ -1,0 +1,101 @@
+//! One run of one plan: what its statements share.
+
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    collections::HashMap,
+    sync::Arc,
+};
+
+use qlio_data::Value;
+use qlio_plan::{Catalog, Plan, SlotId};
+
+use crate::{
+    engine::{self, Engine},
+    request::{Caller, ClientRequest},
+    sandbox::FunctionModule,
+};
+
+/// The state of one run. It lives on the stack of the run's task; statements borrow it.
+pub(crate) struct Run<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) plan: &'a Plan,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) request: &'a ClientRequest,
+    pub(crate) caller: Caller,
+    /// The variables, by slot.
+    pub(crate) slots: RefCell<Vec<Value>>,
+    /// The script modules that variables hold.
+    pub(crate) modules: RefCell<HashMap<SlotId, FunctionModule>>,
+    /// The ids of all upstream calls so far (`connectors.md` 2.5).
+    pub(crate) request_ids: RefCell<String>,
+    /// The id that upstream calls are sent with, made when the first one needs it.
+    pub(crate) sent_request_id: RefCell<Option<String>>,
+    pub(crate) warnings: RefCell<Vec<String>>,
+    partial: Cell<Option<(usize, usize)>>,
+    /// The settings that the script may read.
+    script_config: Value,
+    catalog_hosts: OnceCell<Arc<[String]>>,
+}
+
+/// Most warnings that one run keeps; further ones are counted by nobody, they all say the same.
+const WARNINGS_MAX: usize = 100;
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        engine: &'a Engine,
+        plan: &'a Plan,
+        catalog: &'a Catalog,
+        request: &'a ClientRequest,
+        caller: Caller,
+    ) -> Self {
+        let script_config = match caller {
+            Caller::AdHoc { .. } => engine.settings().adhoc_view(catalog.config()),
+            Caller::Route | Caller::Operator => catalog.config().clone(),
+        };
+        Self {
+            engine,
+            plan,
+            catalog,
+            request,
+            caller,
+            slots: RefCell::new(vec![Value::Absent; plan.symbols.len()]),
+            modules: RefCell::default(),
+            request_ids: RefCell::default(),
+            sent_request_id: RefCell::default(),
+            warnings: RefCell::default(),
+            partial: Cell::new(None),
+            script_config,
+            catalog_hosts: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn script_config(&self) -> &Value {
+        &self.script_config
+    }
+
+    /// The hosts that loaded tables call.
+    pub(crate) fn catalog_hosts(&self) -> Arc<[String]> {
+        Arc::clone(self.catalog_hosts.get_or_init(|| engine::catalog_hosts(self.catalog)))
+    }
+
+    pub(crate) fn set_slot(&self, slot: SlotId, value: Value) {
+        self.slots.borrow_mut()[slot as usize] = value;
+    }
+
+    pub(crate) fn warn(&self, message: impl Into<String>) {
+        let mut warnings = self.warnings.borrow_mut();
+        if warnings.len() < WARNINGS_MAX {
+            warnings.push(message.into());
+        }
+    }
+
+    /// Adds the outcome of a fan-out that lost some of its exchanges.
+    pub(crate) fn add_partial(&self, answered: usize, attempted: usize) {
+        let (before_answered, before_attempted) = self.partial.get().unwrap_or_default();
+        self.partial.set(Some((before_answered + answered, before_attempted + attempted)));
+    }
+
+    pub(crate) fn partial(&self) -> Option<(usize, usize)> {
+        self.partial.get()
+    }
+}

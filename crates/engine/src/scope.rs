@@ -1,0 +1,170 @@
+//! What names mean while a plan runs: the layers of `language.md` 5.2 in the order of
+//! `decisions.md` 1–2.
+//!
+//! Two views of the same layers: [`Run`] as [`Scope`] for tokens of the script, and
+//! [`StatementParams`] for tokens of a table, where the statement's own values come first and the
+//! verb's defaults last.
+
+use qlio_data::{Object, Text, Value, params::Params, scope::Scope};
+use qlio_plan::{
+    SlotId,
+    catalog::{DefaultValue, Verb},
+};
+
+use crate::{request::Caller, run::Run, settings::ClientParams};
+
+impl Scope for Run<'_> {
+    fn slot(&self, slot: SlotId) -> Value {
+        self.slots.borrow()[slot as usize].clone()
+    }
+
+    fn name(&self, name: &str) -> Value {
+        // Slots cover every name known at compile time; this finds names that tokens make up.
+        if let Some(slot) = self.plan.symbols.iter().position(|symbol| *symbol.name == *name) {
+            return self.slots.borrow()[slot].clone();
+        }
+        let found = self.given(name);
+        if !found.is_absent() {
+            return found;
+        }
+        let found = self.client(name);
+        if !found.is_absent() {
+            return found;
+        }
+        self.settings_layer(name, self.script_config())
+    }
+}
+
+impl Run<'_> {
+    /// What the caller gave the script by name: variables, route parameters, body members, attachments.
+    pub(crate) fn given(&self, name: &str) -> Value {
+        let request = self.request;
+        if let Some(value) = request.variables.get(name).or_else(|| request.route.get(name)) {
+            return value.clone();
+        }
+        if name == "req" && !request.parts.is_empty() {
+            return self.parts();
+        }
+        if request.body.is_object() { request.body.member(name) } else { Value::Absent }
+    }
+
+    /// The client's query, headers and address.
+    pub(crate) fn client(&self, name: &str) -> Value {
+        let is_hidden = self.caller == Caller::Route
+            && self.engine.settings().client_params == ClientParams::Declared;
+        if is_hidden {
+            return Value::Absent;
+        }
+        let request = self.request;
+        let found = request.query.get(name).or_else(|| request.headers.get(name));
+        match found {
+            Some(value) => value.clone(),
+            None if name == "remoteAddress" && !request.remote_address.is_empty() => {
+                Value::from(request.remote_address.as_str())
+            }
+            None => Value::Absent,
+        }
+    }
+
+    fn settings_layer(&self, name: &str, config: &Value) -> Value {
+        if name == "config" { config.clone() } else { Value::Absent }
+    }
+
+    /// Attachments as scripts see them: `{req.parts[0]}` is a marker that `with parts` understands.
+    fn parts(&self) -> Value {
+        let part = |(index, part): (usize, &crate::request::Part)| {
+            let object: Object = [
+                ("name", Value::from(part.name.as_str())),
+                ("size", Value::int(part.data.len() as i64)),
+                ("index", Value::int(index as i64)),
+            ]
+            .into_iter()
+            .collect();
+            Value::object(object)
+        };
+        let parts: Value = self.request.parts.iter().enumerate().map(part).collect();
+        let request: Object = [("parts", parts)].into_iter().collect();
+        Value::object(request)
+    }
+}
+
+/// The parameters of one statement on a table (`connectors.md` 2.1).
+pub(crate) struct StatementParams<'a> {
+    pub(crate) run: &'a Run<'a>,
+    pub(crate) verb: &'a Verb,
+    /// The statement's own values.
+    pub(crate) own: &'a [(Text, Value)],
+    /// What hooks have written.
+    pub(crate) overlay: Option<&'a dyn Fn(&str) -> Value>,
+    /// The table was sent by a client, so it sees only the settings that clients may read.
+    pub(crate) is_untrusted: bool,
+}
+
+impl Params for StatementParams<'_> {
+    fn get(&self, name: &str) -> Value {
+        if let Some(overlay) = self.overlay {
+            let written = overlay(name);
+            if !written.is_absent() {
+                return written;
+            }
+        }
+        if let Some((_, value)) =
+            self.own.iter().rev().find(|(own, value)| *own == name && !value.is_absent())
+        {
+            return value.clone();
+        }
+        if let Some(slot) = self.run.plan.symbols.iter().position(|symbol| *symbol.name == *name) {
+            let value = self.run.slots.borrow()[slot].clone();
+            if !value.is_absent() {
+                return value;
+            }
+        }
+        let given = self.run.given(name);
+        if !given.is_absent() {
+            return given;
+        }
+        let config =
+            if self.is_untrusted { self.run.script_config() } else { self.run.catalog.config() };
+        if self.client_fills_only() {
+            if name == "config" {
+                return config.clone();
+            }
+            if self.has_default(name) {
+                return Value::Absent;
+            }
+            return self.run.client(name);
+        }
+        let client = self.run.client(name);
+        if client.is_absent() { self.run.settings_layer(name, config) } else { client }
+    }
+
+    fn default(&self, name: &str) -> Value {
+        match self.verb.defaults.iter().find(|(default, _)| *default == name) {
+            Some((_, DefaultValue::Constant(value))) => value.clone(),
+            Some((_, DefaultValue::Template(template))) => {
+                // A default with a token that does not resolve counts as missing (C-Q4).
+                let filled = template.fill(self.run).unwrap_or_default();
+                match filled.as_str() {
+                    Some(text) if text.contains('{') && text == template.text() => Value::Absent,
+                    _ => filled,
+                }
+            }
+            None => Value::Absent,
+        }
+    }
+}
+
+impl StatementParams<'_> {
+    fn client_fills_only(&self) -> bool {
+        self.run.caller == Caller::Route
+            && self.run.engine.settings().client_params != ClientParams::Any
+    }
+
+    /// The verb has a default for this name or for a member of it.
+    fn has_default(&self, name: &str) -> bool {
+        self.verb.defaults.iter().any(|(default, _)| {
+            let rest = default.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+}
