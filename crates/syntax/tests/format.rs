@@ -86,6 +86,25 @@ fn comments_stay_where_they_are() {
 }
 
 #[test]
+fn comments_inside_keywords_do_not_move_to_the_next_statement() {
+    for text in [
+        "create table t on select get from 'u' expires 5 no /* a */ retry b = 1",
+        "show /* a */ tables b = 1",
+        "show -- a\n tables b = 1",
+        "return 1 via route '/x' with /* a */ optional params using method get",
+    ] {
+        let once = format(text);
+        let before_next = once.find("b = 1").unwrap_or(once.len());
+        let last_word = ["retry", "tables", "get"]
+            .iter()
+            .filter_map(|word| once[..before_next].rfind(word))
+            .max();
+        assert!(once.find(" a").is_some_and(|comment| Some(comment) < last_word), "{once}");
+        assert_eq!(format(&once), once);
+    }
+}
+
+#[test]
 fn a_text_with_errors_is_not_touched() {
     assert_eq!(format_text("a = }").expect_err("broken").len(), 1);
 }

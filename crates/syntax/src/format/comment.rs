@@ -94,7 +94,10 @@ impl Printer<'_> {
     pub(super) fn tail(&mut self, docs: &mut Vec<Doc>, end: u32) {
         let Some(last) = docs.pop() else { return };
         if self.comments.has_next_before(end) {
-            self.separate(docs, Doc::Space, end);
+            // Behind the line end they would get a line of their own when read again.
+            let separator =
+                docs.pop_if(|doc| matches!(doc, Doc::Line | Doc::SoftLine | Doc::Space));
+            self.separate(docs, separator.unwrap_or(Doc::Space), end);
         }
         docs.push(last);
     }
