@@ -7,6 +7,10 @@
 //! The binary `qlio` is a thin shell around this library, so that the front can be tested without a
 //! process.
 
+pub mod cli;
+pub mod config;
 pub mod http;
+pub mod load;
+pub mod mock;
 pub mod pages;
 pub mod routes;

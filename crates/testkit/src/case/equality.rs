@@ -51,9 +51,36 @@ fn same_number(a: &Number, b: &Number) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(".{0,4}", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_equals_itself_and_differs_in_a_list(value in any_json()) {
+            prop_assert_eq!(difference(&value, &value), None);
+            prop_assert!(difference(&value, &json!([value.clone(), 1, 2])).is_some());
+            prop_assert!(difference(&json!([value.clone()]), &json!([value, 1])).is_some());
+        }
+    }
 
     #[test]
     fn numbers_compare_by_value() {

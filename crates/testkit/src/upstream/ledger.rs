@@ -250,9 +250,24 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_target_can_be_taken_apart(target in "[/?&=%+a-f0-9é]{0,40}") {
+            let pairs = request("GET", &target, &[], "").query();
+            prop_assert!(pairs.len() <= target.matches('&').count() + 1);
+        }
+
+        #[test]
+        fn encoded_bytes_are_decoded(text in "\\PC{0,20}") {
+            let coded: Vec<String> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            prop_assert_eq!(decode(&coded.concat()), text);
+        }
+    }
 
     fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Received {
         Received {

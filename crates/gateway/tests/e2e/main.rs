@@ -1,0 +1,47 @@
+//! The executable as a process: what it prints, how it ends, how it is stopped. What it computes is
+//! the business of the case files.
+
+#![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
+
+mod commands;
+mod mock;
+mod serve;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use qlio_testkit::process::{Finished, ServerProcess, run_to_end};
+use tempfile::TempDir;
+
+/// How long anything may take; far more than it does.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_qlio"))
+}
+
+/// A working directory with `tables/`, `routes/` and these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for name in ["tables", "routes"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn run(arguments: &[&str], folder: &Path, stdin: &str) -> Finished {
+    run_to_end(binary(), arguments, folder, stdin, PATIENCE).unwrap()
+}
+
+fn start(arguments: &[&str], folder: &Path) -> ServerProcess {
+    match ServerProcess::start(binary(), arguments, folder, &[], PATIENCE) {
+        Ok(server) => server,
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,117 @@
+//! The server: start, answers, stop.
+
+use std::time::Duration;
+
+use qlio_testkit::client::{Connection, Request, fetch};
+use qlio_testkit::upstream::{Expectation, Fault, Respond, Upstream};
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{PATIENCE, folder, run, start};
+
+const SERVE: [&str; 10] = [
+    "serve",
+    "--tables",
+    "tables",
+    "--routes",
+    "routes",
+    "--host",
+    "127.0.0.1",
+    "--port",
+    "0",
+    "--dev",
+];
+const ROUTE: (&str, &str) = ("routes/r.ql", "return {\"ok\": 1} via route '/r' using method get");
+
+#[test]
+fn it_names_its_address_and_answers() {
+    let folder = folder(&[ROUTE]);
+    let server = start(&SERVE, folder.path());
+    let answer = fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap();
+    assert_eq!((answer.status, answer.json().unwrap()), (200, json!({"ok": 1})));
+    let finished = server.stop(PATIENCE);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+}
+
+#[test]
+fn it_stops_on_interrupt_and_on_terminate() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let folder = folder(&[]);
+        let mut server = start(&SERVE, folder.path());
+        server.signal(signal).unwrap();
+        let finished = server.finish(PATIENCE);
+        assert_eq!(finished.code(), Some(0), "{signal:?}: {}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_request_under_way_is_answered_before_the_stop() {
+    let upstream =
+        Upstream::with([Expectation::get("/t").respond(Respond::json(json!([1])).delay(300))])
+            .unwrap();
+    let table = format!("create table t on select get from '{}/t'", upstream.base());
+    let route = "return select * from t via route '/t' using method get";
+    let folder = folder(&[("tables/t.ql", &table), ("routes/t.ql", route)]);
+    let server = start(&SERVE, folder.path());
+    let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+    connection.send(&Request::get("/t").to_bytes(server.address())).unwrap();
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+    server.signal(Signal::TERM).unwrap();
+    let answer = connection.answer("GET").unwrap();
+    assert_eq!((answer.status, answer.json().unwrap()), (200, json!([1])));
+    assert_eq!(server.stop(PATIENCE).code(), Some(0));
+}
+
+#[test]
+fn a_client_that_goes_takes_its_upstream_calls_with_it() {
+    let upstream =
+        Upstream::with([Expectation::get("/t").respond(Respond::fault(Fault::Never))]).unwrap();
+    let table = format!("create table t on select get from '{}/t'", upstream.base());
+    let route = "return select * from t via route '/t' using method get";
+    let folder = folder(&[("tables/t.ql", &table), ("routes/t.ql", route)]);
+    let server = start(&SERVE, folder.path());
+    let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+    connection.send(&Request::get("/t").to_bytes(server.address())).unwrap();
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+    drop(connection);
+    // The table's own timeout is ten seconds: only the client's going can end the call before.
+    assert!(upstream.wait_until(Duration::from_secs(5), |ledger| ledger.hang_ups() == 1));
+}
+
+#[test]
+fn a_bad_file_does_not_stop_the_start() {
+    let folder = folder(&[ROUTE, ("routes/bad.ql", "retrn 1"), ("tables/bad.ql", "create tabel")]);
+    let server = start(&SERVE, folder.path());
+    assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
+    let told = |text: &str| text.contains("routes/bad.ql") && text.contains("tables/bad.ql");
+    assert!(server.wait_for_stderr(PATIENCE, told), "{}", server.stderr());
+}
+
+#[test]
+fn a_port_that_is_taken_is_an_error_of_usage() {
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let folder = folder(&[]);
+    let finished = run(&["serve", "--host", "127.0.0.1", "--port", &port], folder.path(), "");
+    assert_eq!(finished.code(), Some(2), "{}", finished.stderr);
+    assert!(finished.stderr.contains(&port), "{}", finished.stderr);
+}
+
+#[test]
+fn what_is_no_http_is_refused_and_hurts_nobody() {
+    let folder = folder(&[ROUTE]);
+    let server = start(&SERVE, folder.path());
+    for nonsense in [
+        b"\0\xff\r\n\r\n".as_slice(),
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /r HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n",
+        b"GET /r HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n",
+    ] {
+        let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+        connection.send(nonsense).unwrap();
+        connection.finish().unwrap();
+        let rest = connection.rest().unwrap();
+        assert!(rest.is_empty() || rest.starts_with(b"HTTP/1."), "{rest:?}");
+    }
+    assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
+}
