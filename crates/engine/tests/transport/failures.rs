@@ -172,7 +172,7 @@ async fn silence_times_out_wherever_it_falls() {
     for (index, path) in ["/head", "/half-head", "/body"].into_iter().enumerate() {
         let exchange = Exchange { timeout: HASTY, ..get(&upstream.uri(path)) };
         let error = failure_of(&transport(), exchange).await;
-        assert_eq!(error.kind, ErrorKind::Timeout { ms: 60 }, "{path}");
+        assert_eq!(error.kind, ErrorKind::Timeout { ms: 150 }, "{path}");
         assert_eq!(error.to_string(), "Request timed out");
         // A timed-out exchange leaves no connection behind.
         upstream.until(|log| log.closed == index + 1).await;
@@ -191,8 +191,8 @@ async fn a_connection_that_never_opens_times_out() {
 async fn the_deadline_covers_all_attempts() {
     let upstream = Upstream::start(|_| vec![Step::Hang]).await;
     let exchange = Exchange {
-        timeout: HASTY,
-        deadline: Some(Instant::now() + HASTY + HASTY / 2),
+        timeout: HASTY * 3,
+        deadline: Some(Instant::now() + HASTY * 5),
         retry: Retry::Once,
         ..get(&upstream.uri("/"))
     };
@@ -207,7 +207,7 @@ async fn a_timeout_is_retried_once_if_allowed() {
     let once = Exchange { timeout: HASTY, retry: Retry::Once, ..post(&upstream.uri("/"), b"x") };
     let started = Instant::now();
     let error = failure_of(&transport, once).await;
-    assert_eq!((error.kind, error.attempts), (ErrorKind::Timeout { ms: 60 }, 2));
+    assert_eq!((error.kind, error.attempts), (ErrorKind::Timeout { ms: 150 }, 2));
     assert!(started.elapsed() >= HASTY * 2);
     assert_eq!(upstream.log().requests.len(), 2);
     let never = Exchange { timeout: HASTY, ..get(&upstream.uri("/")) };

@@ -20,7 +20,7 @@ use qlio_engine::transport::{
 const PATIENT: Duration = Duration::from_secs(20);
 
 /// For exchanges that are meant to time out.
-const HASTY: Duration = Duration::from_millis(60);
+const HASTY: Duration = Duration::from_millis(150);
 
 fn transport() -> Transport {
     Transport::new(TransportSettings::default()).expect("default settings are valid")

@@ -137,7 +137,7 @@ async fn the_queue_is_bounded_and_waiting_in_it_times_out() {
     hasty.timeout = HASTY;
     let (waiting, refused) =
         tokio::join!(failure_of(&transport, hasty), failure_of(&transport, get(&uri)));
-    assert_eq!(waiting.kind, ErrorKind::Timeout { ms: 60 });
+    assert_eq!(waiting.kind, ErrorKind::Timeout { ms: 150 });
     assert_eq!(refused.kind, ErrorKind::QueueFull { limit: 1 });
     holder.abort();
     assert!(holder.await.is_err());

@@ -13,7 +13,7 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use qlio_engine::transport::{
-    ErrorKind, ProxyTarget, TlsSettings, Transport, TransportError, TransportSettings,
+    ErrorKind, Exchange, ProxyTarget, TlsSettings, Transport, TransportError, TransportSettings,
 };
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::{
@@ -32,7 +32,7 @@ use tokio_rustls::{
     },
 };
 
-use crate::{body_of, failure_of, get, post, upstream::read_request};
+use crate::{HASTY, body_of, failure_of, get, post, upstream::read_request};
 
 /// A certificate authority, with its certificate in a file.
 struct Authority {
@@ -86,6 +86,8 @@ impl Body for Text {
 struct Server {
     address: SocketAddr,
     connections: watch::Receiver<usize>,
+    /// How many requests to `/hang` have begun, less those that were given up.
+    hanging: watch::Receiver<usize>,
     task: JoinHandle<()>,
 }
 
@@ -125,13 +127,14 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (sender, connections) = watch::channel(0);
+        let (hangs, hanging) = watch::channel(0);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 sender.send_modify(|count| *count += 1);
-                tokio::spawn(serve(stream, acceptor.clone()));
+                tokio::spawn(serve(stream, acceptor.clone(), hangs.clone()));
             }
         });
-        Self { address, connections, task }
+        Self { address, connections, hanging, task }
     }
 
     fn uri(&self, path: &str) -> String {
@@ -143,16 +146,33 @@ impl Server {
     }
 }
 
-async fn serve(stream: TcpStream, acceptor: TlsAcceptor) {
+/// A request that is being kept waiting.
+struct Hanging(watch::Sender<usize>);
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+async fn serve(stream: TcpStream, acceptor: TlsAcceptor, hangs: watch::Sender<usize>) {
     let Ok(stream) = acceptor.accept(stream).await else { return };
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let service = service_fn(|request: Request<Incoming>| async move {
-        let text = format!("{:?} {} {}", request.version(), request.method(), request.uri());
-        let mut response = Response::new(Text(Some(text.into())));
-        if let Some(length) = request.uri().query() {
-            response.headers_mut().insert("content-length", length.parse().expect("a length"));
+    let service = service_fn(|request: Request<Incoming>| {
+        let hangs = hangs.clone();
+        async move {
+            if request.uri().path() == "/hang" {
+                hangs.send_modify(|count| *count += 1);
+                let _hanging = Hanging(hangs);
+                std::future::pending::<()>().await;
+            }
+            let text = format!("{:?} {} {}", request.version(), request.method(), request.uri());
+            let mut response = Response::new(Text(Some(text.into())));
+            if let Some(length) = request.uri().query() {
+                response.headers_mut().insert("content-length", length.parse().expect("a length"));
+            }
+            Ok::<_, std::convert::Infallible>(response)
         }
-        Ok::<_, std::convert::Infallible>(response)
     });
     let io = TokioIo::new(stream);
     // A client that leaves in the middle is part of the tests.
@@ -176,6 +196,26 @@ async fn http2_is_used_if_the_upstream_offers_it_and_shared() {
     }
     let reply = transport.send(post(&uri, b"body")).await.expect("an answer");
     assert!(reply.body.starts_with(b"HTTP/2.0 POST"));
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn dropping_an_exchange_resets_its_stream_and_spares_the_others() {
+    let authority = Authority::new();
+    let server = Server::start(&authority, "localhost", &["h2"], false).await;
+    let transport = Arc::new(authority.transport());
+    let (shared, exchange) = (Arc::clone(&transport), get(&server.uri("/hang")));
+    let task = tokio::spawn(async move { shared.send(exchange).await });
+    let mut hanging = server.hanging.clone();
+    hanging.wait_for(|count| *count == 1).await.expect("the server lives");
+    task.abort();
+    hanging.wait_for(|count| *count == 0).await.expect("the server lives");
+    assert!(transport.send(get(&server.uri("/"))).await.is_ok());
+    let large = Exchange { body: vec![7; 500_000].into(), ..post(&server.uri("/"), b"") };
+    assert!(transport.send(large).await.is_ok());
+    let hasty = Exchange { timeout: HASTY, ..get(&server.uri("/hang")) };
+    assert_eq!(failure_of(&transport, hasty).await.kind, ErrorKind::Timeout { ms: 150 });
+    hanging.wait_for(|count| *count == 0).await.expect("the server lives");
     assert_eq!(server.connections(), 1);
 }
 
