@@ -211,7 +211,10 @@ fn csv_three_fields(bencher: divan::Bencher<'_, '_>) {
 mod protobuf_rows {
     use qlio_data::codec::protobuf::{ProtobufOptions, Schema, decode, encode};
 
-    use super::*;
+    use super::{
+        Bytes, DecodeLimits, Object, Projection, RESULT, Value, black_box, member, three_fields,
+        tree,
+    };
 
     const SCHEMA: &str = r#"
         syntax = "proto2";

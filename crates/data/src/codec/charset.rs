@@ -43,13 +43,14 @@ impl std::error::Error for UnsupportedCharset {}
 ///
 /// `charset` is the parameter of the content type; case, blanks and quotes around it do not matter.
 /// An empty one counts as none.
+#[expect(clippy::needless_pass_by_value, reason = "all decoders take the body they share")]
 pub fn to_utf8(
     bytes: Bytes,
     charset: Option<&str>,
     sniff: Sniff,
 ) -> Result<(Text, bool), UnsupportedCharset> {
     if let Some((encoding, mark)) = Encoding::for_bom(&bytes) {
-        return Ok(decode(bytes.slice(mark..), encoding));
+        return Ok(decode(&bytes.slice(mark..), encoding));
     }
     let charset = charset.map(strip_quotes).filter(|name| !name.is_empty());
     let encoding = match (charset, sniff) {
@@ -57,7 +58,7 @@ pub fn to_utf8(
         (None, Sniff::Xml) => declared(&bytes)?,
         (None, Sniff::None) => UTF_8,
     };
-    Ok(decode(bytes, encoding))
+    Ok(decode(&bytes, encoding))
 }
 
 fn strip_quotes(name: &str) -> &str {
@@ -101,14 +102,14 @@ fn declared_name(start: &[u8]) -> Option<&str> {
     value[1..].split_once(quote).map(|(name, _)| name.trim()).filter(|name| !name.is_empty())
 }
 
-fn decode(bytes: Bytes, encoding: &'static Encoding) -> (Text, bool) {
+fn decode(bytes: &Bytes, encoding: &'static Encoding) -> (Text, bool) {
     if encoding == UTF_8 {
         return match Text::from_utf8(bytes.clone()) {
             Ok(text) => (text, false),
-            Err(_) => (String::from_utf8_lossy(&bytes).into_owned().into(), true),
+            Err(_) => (String::from_utf8_lossy(bytes).into_owned().into(), true),
         };
     }
-    let (text, has_replaced) = encoding.decode_without_bom_handling(&bytes);
+    let (text, has_replaced) = encoding.decode_without_bom_handling(bytes);
     (text.into_owned().into(), has_replaced)
 }
 

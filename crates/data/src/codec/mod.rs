@@ -12,6 +12,7 @@ pub mod form;
 pub mod json;
 pub mod media_type;
 pub mod msgpack;
+pub mod plain_text;
 #[cfg(feature = "protobuf")]
 pub mod protobuf;
 pub mod xml;

@@ -35,7 +35,7 @@ pub(super) fn decimals(nanos: u32) -> String {
 }
 
 /// Reads RFC 3339 text with any offset; at most nine decimals.
-#[cfg_attr(not(feature = "protobuf"), expect(dead_code, reason = "only protobuf writes moments"))]
+#[cfg(any(feature = "protobuf", test))]
 pub(super) fn read(text: &str) -> Option<(i64, u32)> {
     let (date, rest) = text.split_at_checked(10)?;
     let rest = rest.strip_prefix(['T', 't', ' '])?;
@@ -69,12 +69,14 @@ pub(super) fn read(text: &str) -> Option<(i64, u32)> {
 }
 
 /// One to nine digits after a decimal point, as nanoseconds.
+#[cfg(any(feature = "protobuf", test))]
 pub(super) fn read_decimals(digits: &str) -> Option<u32> {
     let is_valid = (1..=9).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
     let value: u32 = is_valid.then(|| digits.parse().ok())??;
     Some(value * 10_u32.pow(9 - digits.len() as u32))
 }
 
+#[cfg(any(feature = "protobuf", test))]
 fn numbers<const N: usize>(text: &str, separator: char, widths: [usize; N]) -> Option<[i64; N]> {
     let mut out = [0; N];
     let mut parts = text.split(separator);
@@ -98,6 +100,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (era * 400 + year + carry, month, day)
 }
 
+#[cfg(any(feature = "protobuf", test))]
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

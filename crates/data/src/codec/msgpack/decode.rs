@@ -14,6 +14,7 @@ use crate::{
 const RESERVED_MAX: usize = 256;
 
 /// Decodes what `projection` keeps of a message.
+#[expect(clippy::needless_pass_by_value, reason = "all decoders take the body they share")]
 pub fn decode(
     bytes: Bytes,
     projection: &Projection,

@@ -65,9 +65,15 @@ fn write(value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), EncodeErr
 
 fn write_number(number: &Number, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let source = match number {
-        Number::Int(value) => return Ok(write_int(*value, out)),
-        Number::Float(value) => return Ok(write_float(*value, out)),
         Number::Source(text) => text,
+        Number::Int(value) => {
+            write_int(*value, out);
+            return Ok(());
+        }
+        Number::Float(value) => {
+            write_float(*value, out);
+            return Ok(());
+        }
     };
     if let Ok(value) = source.parse::<i64>() {
         write_int(value, out);
@@ -88,31 +94,20 @@ fn write_float(value: f64, out: &mut Vec<u8>) {
 }
 
 fn write_int(value: i64, out: &mut Vec<u8>) {
-    match value {
-        -32..=127 => out.push(value as u8),
-        128..=0xff => out.extend_from_slice(&[0xcc, value as u8]),
-        -0x80..=-33 => out.extend_from_slice(&[0xd0, value as u8]),
-        0x100..=0xffff => {
-            out.push(0xcd);
-            out.extend_from_slice(&(value as u16).to_be_bytes());
-        }
-        -0x8000..=-0x81 => {
-            out.push(0xd1);
-            out.extend_from_slice(&(value as i16).to_be_bytes());
-        }
-        0x1_0000..=0xffff_ffff => {
-            out.push(0xce);
-            out.extend_from_slice(&(value as u32).to_be_bytes());
-        }
-        -0x8000_0000..=-0x8001 => {
-            out.push(0xd2);
-            out.extend_from_slice(&(value as i32).to_be_bytes());
-        }
-        _ => {
-            out.push(0xd3);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
-    }
+    let bytes = value.to_be_bytes();
+    // Head byte, and how many of the eight bytes follow; small numbers are their own head.
+    let (head, width) = match value {
+        -32..=127 => (bytes[7], 0),
+        128..=0xff => (0xcc, 1),
+        -0x80..=-33 => (0xd0, 1),
+        0x100..=0xffff => (0xcd, 2),
+        -0x8000..=-0x81 => (0xd1, 2),
+        0x1_0000..=0xffff_ffff => (0xce, 4),
+        -0x8000_0000..=-0x8001 => (0xd2, 4),
+        _ => (0xd3, 8),
+    };
+    out.push(head);
+    out.extend_from_slice(&bytes[8 - width..]);
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {

@@ -28,7 +28,7 @@ pub fn decode(
     options: &ProtobufOptions,
     limits: &DecodeLimits,
 ) -> Result<Value, DecodeError> {
-    let tables = &*message.tables;
+    let (tables, options) = (&*message.tables, *options);
     let written = bytes.len();
     let source = Source { bytes, base: 0 };
     if written > limits.decoded_bytes_max {
@@ -83,7 +83,7 @@ enum Slot {
 
 pub(super) struct Walker<'a> {
     pub(super) tables: &'a Tables,
-    pub(super) options: &'a ProtobufOptions,
+    pub(super) options: ProtobufOptions,
     limits: &'a DecodeLimits,
     plans: Plans,
     /// A stack: the slots of every message that is being read, the innermost last.

@@ -64,15 +64,13 @@ pub(super) fn write_message(
     if depth == 0 {
         return Err(EncodeError::new(format!("value nested deeper than {DEPTH_MAX}")));
     }
-    match tables.messages[message].well_known {
-        Some(kind) => encode_well_known::write(tables, kind, message, value, depth, out),
-        None => match value {
-            Value::Object(object) => write_fields(tables, message, object, depth, out),
-            _ => {
-                let name = &tables.messages[message].full_name;
-                Err(EncodeError::new(format!("an object is needed for message `{name}`")))
-            }
-        },
+    match (tables.messages[message].well_known, value) {
+        (Some(kind), _) => encode_well_known::write(tables, kind, message, value, depth, out),
+        (None, Value::Object(object)) => write_fields(tables, message, object, depth, out),
+        (None, _) => {
+            let name = &tables.messages[message].full_name;
+            Err(EncodeError::new(format!("an object is needed for message `{name}`")))
+        }
     }
 }
 

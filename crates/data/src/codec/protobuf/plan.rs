@@ -42,7 +42,7 @@ impl Plans {
     /// Plans for a message type and a projection; the plan of the message itself comes second.
     pub(super) fn new(
         tables: &Tables,
-        options: &ProtobufOptions,
+        options: ProtobufOptions,
         message: usize,
         projection: &Projection,
     ) -> (Self, PlanId) {
@@ -76,7 +76,7 @@ impl Plans {
 
 struct Planner<'a> {
     tables: &'a Tables,
-    options: &'a ProtobufOptions,
+    options: ProtobufOptions,
     plans: Vec<Plan>,
     /// A projection that comes again for the same message gets the same plan, so that there are
     /// never more plans than messages times projections.

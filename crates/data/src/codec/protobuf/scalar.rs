@@ -65,7 +65,7 @@ pub(super) fn read(
     reader: &mut Reader<'_>,
     kind: Kind,
     tables: &Tables,
-    options: &ProtobufOptions,
+    options: ProtobufOptions,
 ) -> Result<Scalar, DecodeError> {
     let is_low_level = options.mapping == Mapping::LowLevel;
     let plain = |value, is_zero| Ok(Scalar { value, is_zero, written: 0 });

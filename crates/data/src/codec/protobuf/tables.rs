@@ -162,7 +162,7 @@ impl MessageTable {
 }
 
 impl Field {
-    pub(super) fn name(&self, options: &ProtobufOptions) -> &Text {
+    pub(super) fn name(&self, options: ProtobufOptions) -> &Text {
         match (options.names, options.mapping) {
             _ if self.is_extension => &self.json_name,
             (Names::Proto, _) => &self.proto_name,
@@ -172,7 +172,7 @@ impl Field {
     }
 
     /// The shape under a mapping; the low-level one knows no maps, only lists of entries.
-    pub(super) fn shape(&self, options: &ProtobufOptions) -> Shape {
+    pub(super) fn shape(&self, options: ProtobufOptions) -> Shape {
         match (self.shape, options.mapping) {
             (Shape::Map, Mapping::LowLevel) => Shape::Repeated,
             (shape, _) => shape,
@@ -182,7 +182,7 @@ impl Field {
 
 impl Tables {
     /// The value of an unset field; `None` for messages, which are absent when unset.
-    pub(super) fn zero(&self, kind: Kind, options: &ProtobufOptions) -> Option<Value> {
+    pub(super) fn zero(&self, kind: Kind, options: ProtobufOptions) -> Option<Value> {
         Some(match kind {
             Kind::Double
             | Kind::Float

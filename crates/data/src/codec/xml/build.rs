@@ -126,7 +126,7 @@ impl<'a> Builder<'a> {
         name: std::ops::Range<usize>,
         is_empty: bool,
     ) -> Result<(), String> {
-        self.flush_run()?;
+        self.flush_run();
         let parent = self.top();
         parent.has_members = true;
         let (state, place) = (parent.state, parent.place);
@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
 
     /// Closes the innermost element and puts its value into its parent.
     fn end(&mut self) -> Result<(), String> {
-        self.flush_run()?;
+        self.flush_run();
         self.count()?;
         let Some(mut frame) = self.frames.pop() else {
             return Err("end tag without a start tag".to_owned());
@@ -227,17 +227,17 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends a run of character data: trimmed, it joins the text of the innermost element.
-    fn flush_run(&mut self) -> Result<(), String> {
+    fn flush_run(&mut self) {
         let run = std::mem::take(&mut self.run);
         let document = self.document;
         let (text, start) = match &run {
-            Run::Empty => return Ok(()),
+            Run::Empty => return,
             Run::Shared(start, end) => (&document[*start..*end], Some(*start)),
             Run::Owned(text) => (text.as_str(), None),
         };
         let trimmed = trim(text);
         if trimmed.is_empty() {
-            return Ok(());
+            return;
         }
         let trimmed_start = start.map(|start| start + offset_in(text, trimmed));
         let length = trimmed.len();
@@ -261,7 +261,6 @@ impl<'a> Builder<'a> {
             }
             (Run::Owned(joined), _) => joined.push_str(trimmed),
         }
-        Ok(())
     }
 
     fn top(&mut self) -> &mut Frame {

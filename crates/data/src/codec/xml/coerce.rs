@@ -103,16 +103,12 @@ fn is_exact_fraction(digits: &[u8]) -> bool {
 
 fn original(text: Text) -> Value {
     let trimmed = trim(&text);
+    let is_one_of = |words: [&str; 2]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
     match javascript_number(trimmed) {
         Some(value) if value.is_finite() => Value::Number(whole_or_float(value)),
-        Some(_) => Value::String(text),
-        None if ["true", "yes"].iter().any(|word| text.eq_ignore_ascii_case(word)) => {
-            Value::Bool(true)
-        }
-        None if ["false", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) => {
-            Value::Bool(false)
-        }
-        None => Value::String(text),
+        None if is_one_of(["true", "yes"]) => Value::Bool(true),
+        None if is_one_of(["false", "no"]) => Value::Bool(false),
+        _ => Value::String(text),
     }
 }
 

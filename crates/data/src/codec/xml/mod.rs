@@ -70,12 +70,9 @@ pub fn decode_text(
     build::Builder::new(text, Keep::new(projection), options, limits).build(scanner).map_err(failed)
 }
 
-fn failed(fault: Fault) -> DecodeError {
-    DecodeError {
-        format: FORMAT,
-        offset: fault.offset,
-        reason: format!("There are errors in your xml file: {}", fault.reason),
-    }
+fn failed(Fault { offset, reason }: Fault) -> DecodeError {
+    let reason = format!("There are errors in your xml file: {reason}");
+    DecodeError { format: FORMAT, offset, reason }
 }
 
 #[cfg(test)]

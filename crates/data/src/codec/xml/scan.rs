@@ -171,12 +171,9 @@ impl<'t> Scanner<'t> {
         }
         self.at += 1;
         self.skip_blanks();
-        let quote = match bytes.get(self.at) {
-            Some(quote @ (b'"' | b'\'')) => *quote,
-            _ => {
-                let name = self.shown(&name);
-                return Err(self.fault(format!("value of attribute `{name}` is not quoted")));
-            }
+        let Some(&quote @ (b'"' | b'\'')) = bytes.get(self.at) else {
+            let name = self.shown(&name);
+            return Err(self.fault(format!("value of attribute `{name}` is not quoted")));
         };
         let start = self.at + 1;
         let Some(length) = memchr(quote, &bytes[start..]) else {
@@ -457,11 +454,14 @@ const IS_NAME_BYTE: [bool; 256] = {
 /// The productions `NameStartChar` and `NameChar` of XML 1.0 (fifth edition, 2.3).
 fn is_name_character(c: char, is_first: bool) -> bool {
     match c {
-        'a'..='z' | 'A'..='Z' | '_' | ':' => true,
         '0'..='9' | '-' | '.' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}' => {
             !is_first
         }
-        '\u{c0}'..='\u{d6}'
+        'a'..='z'
+        | 'A'..='Z'
+        | '_'
+        | ':'
+        | '\u{c0}'..='\u{d6}'
         | '\u{d8}'..='\u{f6}'
         | '\u{f8}'..='\u{37d}'
         | '\u{37f}'..='\u{1fff}'

@@ -301,12 +301,11 @@ fn document() -> impl Strategy<Value = String> {
     text.prop_recursive(4, 40, 4, move |inner| {
         (proptest::collection::vec((attributes.clone(), "[abcd]", inner), 1..5)).prop_map(
             |children| {
-                children
-                    .into_iter()
-                    .map(|(attributes, name, inner)| {
-                        format!("<{name}{attributes}>{inner}</{name}>")
-                    })
-                    .collect()
+                let mut out = String::new();
+                for (attributes, name, inner) in children {
+                    out.extend(["<", &name, &attributes, ">", &inner, "</", &name, ">"]);
+                }
+                out
             },
         )
     })

@@ -1,10 +1,13 @@
+//! The rules of `connectors.md` 9.4, one by one; [`properties`] compares with another library.
+
+mod properties;
+
 use bytes::Bytes;
-use proptest::prelude::*;
-use prost_reflect::{DescriptorPool, DynamicMessage};
+use prost_reflect::DescriptorPool;
 
 use super::*;
 use crate::{
-    Number, Object, Text, Value,
+    Object, Value,
     codec::{DecodeError, DecodeLimits, json},
     projection::Projection,
 };
@@ -129,16 +132,12 @@ fn berth() -> Message {
 }
 
 fn plain(bytes: &[u8], message: &Message) -> Result<Value, DecodeError> {
-    mapped(bytes, message, &ProtobufOptions::default())
+    mapped(bytes, message, ProtobufOptions::default())
 }
 
-fn mapped(
-    bytes: &[u8],
-    message: &Message,
-    options: &ProtobufOptions,
-) -> Result<Value, DecodeError> {
+fn mapped(bytes: &[u8], message: &Message, options: ProtobufOptions) -> Result<Value, DecodeError> {
     let bytes = Bytes::copy_from_slice(bytes);
-    decode(bytes, &Projection::All, message, options, &DecodeLimits::default())
+    decode(bytes, &Projection::All, message, &options, &DecodeLimits::default())
 }
 
 fn told(bytes: &[u8], message: &Message) -> String {
@@ -150,7 +149,7 @@ fn told(bytes: &[u8], message: &Message) -> String {
 
 fn low_level(bytes: &[u8], message: &Message) -> String {
     let options = ProtobufOptions { mapping: Mapping::LowLevel, ..ProtobufOptions::default() };
-    json::to_string(&mapped(bytes, message, &options).unwrap())
+    json::to_string(&mapped(bytes, message, options).unwrap())
 }
 
 fn written(text: &str, message: &Message) -> Vec<u8> {
@@ -233,14 +232,14 @@ fn low_level_mapping_is_plain() {
 fn names_and_defaults_can_be_chosen() {
     let company = harbor().message("harbor.v1.Company").unwrap();
     let options = ProtobufOptions { defaults: true, ..ProtobufOptions::default() };
-    let value = mapped(b"", &company, &options).unwrap();
+    let value = mapped(b"", &company, options).unwrap();
     assert_eq!(json::to_string(&value), r#"{"name":"","sites":[],"staff":0}"#);
     let options = ProtobufOptions { names: Names::Proto, ..ProtobufOptions::default() };
     let bytes = written(r#"{"berth_id":"a","open":true}"#, &berth());
-    let value = mapped(&bytes, &berth(), &options).unwrap();
+    let value = mapped(&bytes, &berth(), options).unwrap();
     assert_eq!(json::to_string(&value), r#"{"berth_id":"a","is_open":true}"#);
     let options = ProtobufOptions { defaults: true, ..ProtobufOptions::default() };
-    let value = mapped(b"", &berth(), &options).unwrap();
+    let value = mapped(b"", &berth(), options).unwrap();
     let Value::Object(object) = &value else { panic!("{value:?}") };
     assert_eq!(object.get("kind").and_then(Value::as_str), Some("UNKNOWN"));
     assert_eq!(object.get("tonnage").and_then(Value::as_str), Some("0"));
@@ -317,7 +316,7 @@ fn groups_extensions_and_required_fields() {
     assert_eq!(told(halves, &message), r#"{"ack":"a","inner":{"must":5,"may":1}}"#);
     let two_groups = b"\x0a\x01a\x33\x08\x01\x34\x33\x08\x02\x34";
     assert_eq!(told(two_groups, &message), r#"{"ack":"a","single":{"n":[1,2]}}"#);
-    assert_eq!(refused(r#"{}"#, &message), "required field `ack` is missing");
+    assert_eq!(refused("{}", &message), "required field `ack` is missing");
 }
 
 #[test]
@@ -369,8 +368,7 @@ fn limits_hold_at_their_bound() {
     };
     assert!(plain(&nested(100), &company).is_ok());
     assert!(told(&nested(101), &company).contains("nested deeper than 100"));
-    let groups =
-        |depth: usize| [vec![0xfb, 0x07].repeat(depth), vec![0xfc, 0x07].repeat(depth)].concat();
+    let groups = |depth: usize| [[0xfb, 0x07].repeat(depth), [0xfc, 0x07].repeat(depth)].concat();
     assert_eq!(told(&groups(100), &company), "{}");
     assert!(told(&groups(101), &company).contains("nested deeper than 100"));
     let within = |bytes: &'static [u8], decoded_bytes_max, elements_max| {
@@ -469,245 +467,4 @@ fn reference_pool() -> DescriptorPool {
     let mut compiler = protox::Compiler::with_file_resolver(Files);
     compiler.open_file("harbor/berth.proto").unwrap();
     compiler.descriptor_pool()
-}
-
-fn leaf_value(name: &'static str) -> BoxedStrategy<Value> {
-    let number = |text: String| Value::Number(Number::Source(Text::from(text)));
-    match name {
-        "berthId" | "person" | "name" | "note" => "[a-zé]{0,5}".prop_map(Value::string).boxed(),
-        // Amounts: of other floats there may be two shortest texts, and the reference may take the
-        // other one.
-        "maxDraft" => prop_oneof![
-            (-900_000..900_000_i32)
-                .prop_map(|cents| crate::codec::single::widen(cents as f32 / 100.0))
-                .prop_map(|value| Value::Number(Number::Float(value))),
-            Just(Value::from("NaN")),
-            Just(Value::from("-Infinity")),
-        ]
-        .boxed(),
-        "area" => any::<f64>()
-            .prop_filter("finite", |value| value.is_finite())
-            // The reference takes -0 for unset, the wire does not.
-            .prop_map(|value| Value::Number(Number::Float(value + 0.0)))
-            .boxed(),
-        "tonnage" | "sf64" | "crew" => {
-            any::<i64>().prop_map(|value| Value::string(value.to_string())).boxed()
-        }
-        "f64" | "number" => any::<u64>().prop_map(move |value| number(value.to_string())).boxed(),
-        "kind" => prop_oneof![Just(Value::from("QUAY")), (-3..12_i64).prop_map(Value::int)].boxed(),
-        "pilots" | "sf32" | "s32" | "staff" => {
-            any::<i32>().prop_map(|value| Value::int(i64::from(value))).boxed()
-        }
-        "u32" | "f32" => any::<u32>().prop_map(|value| Value::int(i64::from(value))).boxed(),
-        "open" => any::<bool>().prop_map(Value::Bool).boxed(),
-        "seal" => proptest::collection::vec(any::<u8>(), 0..5)
-            .prop_map(|bytes| Value::string(scalar::to_base64(&bytes)))
-            .boxed(),
-        "built" => Just(Value::from("2012-06-22T00:51:16.538Z")).boxed(),
-        "stay" => Just(Value::from("-3.000000001s")).boxed(),
-        "mask" => Just(Value::from("aB,c")).boxed(),
-        _ => Just(Value::object(Object::new())).boxed(),
-    }
-}
-
-fn company() -> BoxedStrategy<Value> {
-    let flat = (
-        proptest::option::of(leaf_value("name")),
-        proptest::option::of(leaf_value("staff")),
-        proptest::collection::vec("[a-z]{0,3}".prop_map(Value::string), 0..3),
-    )
-        .prop_map(|(name, staff, sites)| {
-            Object::from_iter([
-                ("name", name.unwrap_or_default()),
-                ("staff", staff.unwrap_or_default()),
-                ("sites", Value::array(sites)),
-            ])
-        });
-    flat.clone()
-        .prop_flat_map(move |outer| {
-            proptest::option::of(flat.clone()).prop_map(move |parent| {
-                let mut outer = outer.clone();
-                outer.insert("parent", parent.map(Value::object).unwrap_or_default());
-                Value::object(outer)
-            })
-        })
-        .boxed()
-}
-
-fn json_value() -> BoxedStrategy<Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::Bool),
-        (-1000..1000_i32).prop_map(|n| Value::Number(Number::Float(f64::from(n) / 8.0))),
-        "[a-z]{0,4}".prop_map(Value::string),
-    ];
-    leaf.prop_recursive(3, 12, 3, |inner| {
-        prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::array),
-            proptest::collection::vec(("[a-z]{1,2}", inner), 0..3)
-                .prop_map(|members| Value::object(members.into_iter().collect())),
-        ]
-    })
-    .boxed()
-}
-
-fn berth_value() -> impl Strategy<Value = Value> {
-    const LEAVES: [&str; 19] = [
-        "berthId", "maxDraft", "tonnage", "kind", "pilots", "seal", "open", "area", "u32", "f32",
-        "f64", "sf32", "sf64", "s32", "built", "stay", "crew", "mask", "empty",
-    ];
-    let leaves = proptest::sample::subsequence(LEAVES.to_vec(), 0..8).prop_flat_map(|names| {
-        let members: Vec<_> =
-            names.into_iter().map(|name| leaf_value(name).prop_map(move |v| (name, v))).collect();
-        members
-    });
-    let owner = proptest::option::of(prop_oneof![
-        leaf_value("person").prop_map(|value| ("person", value)),
-        leaf_value("number").prop_map(|value| ("number", value)),
-        company().prop_map(|value| ("company", value)),
-    ]);
-    let lists = (
-        proptest::collection::vec(leaf_value("s32"), 0..4),
-        proptest::collection::vec(leaf_value("sf64"), 0..4),
-        proptest::collection::vec(leaf_value("kind"), 0..3),
-        proptest::collection::vec((-9..9_i32, leaf_value("kind")), 0..3),
-        proptest::collection::vec(("[ab]", company()), 0..3),
-    );
-    let special =
-        (proptest::option::of(json_value()), proptest::collection::vec(json_value(), 0..3));
-    (leaves, owner, lists, special, proptest::option::of(company())).prop_map(
-        |(leaves, owner, (depths, offsets, all_kinds, kinds, neighbours), special, operator)| {
-            let mut object: Object = leaves.into_iter().chain(owner).collect();
-            let (anything, values) = special;
-            object.insert("depths", Value::array(depths));
-            object.insert("offsets", Value::array(offsets));
-            object.insert("allKinds", Value::array(all_kinds));
-            let kinds = kinds.into_iter().map(|(key, kind)| (key.to_string(), kind)).collect();
-            object.insert("kinds", Value::object(kinds));
-            let neighbours = neighbours.into_iter().map(|(key, company)| {
-                (key, Value::object(Object::from_iter([("operator", company)])))
-            });
-            object.insert("neighbours", Value::object(neighbours.collect()));
-            object.insert("anything", anything.unwrap_or_default());
-            object.insert("values", Value::array(values));
-            object.insert("operator", operator.unwrap_or_default());
-            Value::object(object)
-        },
-    )
-}
-
-/// What a projection keeps of a value that was built whole.
-fn prune(value: &Value, projection: &Projection) -> Value {
-    match value {
-        Value::Object(object) => {
-            let kept = object.iter().filter_map(|(name, member)| {
-                let inner = projection.member(name.as_bytes())?;
-                Some((name.clone(), prune(member, inner)))
-            });
-            Value::object(kept.collect())
-        }
-        Value::Array(elements) => {
-            elements.iter().map(|element| prune(element, projection.element())).collect()
-        }
-        scalar => scalar.clone(),
-    }
-}
-
-fn reference_json(bytes: &[u8], pool: &DescriptorPool, options: ProtobufOptions) -> Value {
-    let descriptor = pool.get_message_by_name("harbor.v1.Berth").unwrap();
-    let message = DynamicMessage::decode(descriptor, bytes).unwrap();
-    let mut out = serde_json::Serializer::new(Vec::new());
-    let settings = prost_reflect::SerializeOptions::new()
-        .stringify_64_bit_integers(true)
-        .use_proto_field_name(options.names == Names::Proto)
-        .skip_default_fields(!options.defaults);
-    message.serialize_with_options(&mut out, &settings).unwrap();
-    json::parse_str(std::str::from_utf8(&out.into_inner()).unwrap()).unwrap()
-}
-
-thread_local! {
-    static SHARED: (Schema, DescriptorPool) = (harbor(), reference_pool());
-}
-
-proptest! {
-    #[test]
-    fn the_walk_reads_what_the_reference_reads(
-        first in berth_value(), second in berth_value(), is_proto in any::<bool>(),
-    ) {
-        let (schema, pool) = SHARED.with(Clone::clone);
-        let message = schema.message("harbor.v1.Berth").unwrap();
-        let options = ProtobufOptions {
-            names: if is_proto { Names::Proto } else { Names::Json },
-            ..ProtobufOptions::default()
-        };
-        // Two messages one after the other are one, merged.
-        let bytes = [encode(&first, &message).unwrap(), encode(&second, &message).unwrap()].concat();
-        let own = mapped(&bytes, &message, &options).unwrap();
-        let reference = reference_json(&bytes, &pool, options);
-        prop_assert!(own == reference, "{} {}", json::to_string(&own), json::to_string(&reference));
-    }
-
-    #[test]
-    fn decode_after_encode_is_identity(value in berth_value()) {
-        let (schema, _) = SHARED.with(Clone::clone);
-        let message = schema.message("harbor.v1.Berth").unwrap();
-        let once = plain(&encode(&value, &message).unwrap(), &message).unwrap();
-        let twice = plain(&encode(&once, &message).unwrap(), &message).unwrap();
-        prop_assert_eq!(json::to_string(&twice), json::to_string(&once));
-    }
-
-    #[test]
-    fn pruning_while_decoding_is_pruning_afterwards(
-        value in berth_value(),
-        paths in proptest::collection::vec(proptest::collection::vec(
-            "depths|operator|parent|name|neighbours|a|company|person|kinds|3|tonnage|0", 1..4), 0..5),
-    ) {
-        let (schema, _) = SHARED.with(Clone::clone);
-        let message = schema.message("harbor.v1.Berth").unwrap();
-        let mut projection = Projection::none();
-        for path in &paths {
-            projection.add_members(path);
-        }
-        let bytes = encode(&value, &message).unwrap();
-        let whole = plain(&bytes, &message).unwrap();
-        let options = ProtobufOptions::default();
-        let pruned =
-            decode(bytes.into(), &projection, &message, &options, &DecodeLimits::default()).unwrap();
-        // Types with a JSON form of their own are kept whole, so what is kept is pruned once more.
-        prop_assert_eq!(
-            json::to_string(&prune(&pruned, &projection)), json::to_string(&prune(&whole, &projection))
-        );
-        prop_assert!(json::to_string(&pruned).len() <= json::to_string(&whole).len());
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-        let (schema, _) = SHARED.with(Clone::clone);
-        let message = schema.message("harbor.v1.Berth").unwrap();
-        let _ = plain(&bytes, &message);
-        let options = ProtobufOptions {
-            mapping: Mapping::LowLevel, defaults: true, ..ProtobufOptions::default()
-        };
-        let _ = mapped(&bytes, &message, &options);
-    }
-
-    #[test]
-    fn damaged_messages_never_panic(
-        value in berth_value(), at in any::<proptest::sample::Index>(), byte in any::<u8>(),
-    ) {
-        let (schema, _) = SHARED.with(Clone::clone);
-        let message = schema.message("harbor.v1.Berth").unwrap();
-        let mut bytes = encode(&value, &message).unwrap();
-        if !bytes.is_empty() {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        let _ = plain(&bytes, &message);
-    }
-
-    #[test]
-    fn arbitrary_values_are_refused_without_panic(value in json_value()) {
-        let (schema, _) = SHARED.with(Clone::clone);
-        let _ = encode(&value, &schema.message("harbor.v1.Berth").unwrap());
-    }
 }
