@@ -129,33 +129,47 @@ impl Walker<'_> {
         let mut required = Required::default();
         while !reader.is_done() {
             let (number, wire_type) = reader.tag()?;
-            let Some(at) = table.by_number(number) else {
+            let Some(lookup) = table.by_number(number) else {
                 reader.skip(number, wire_type)?;
                 continue;
             };
-            let field = &table.fields[at];
-            if let Some(position) = field.required {
+            if let Some(position) = lookup.required {
                 required.mark(position);
             }
-            if let Some(oneof) = field.oneof {
-                for other in table.oneofs[oneof].iter().filter(|other| **other != at) {
-                    if let Some(slot) = self.plans.slot(plan, *other) {
-                        self.slots[base + slot] = Slot::Empty;
-                    }
-                }
+            if lookup.is_in_oneof {
+                self.clear_oneof(table, plan, base, lookup.at);
             }
-            match self.plans.slot(plan, at) {
-                Some(slot) if !field.is_extension || self.options.mapping == Mapping::Proto3 => {
-                    self.field(&mut reader, field, wire_type, (plan, at), base + slot, depth)?;
-                }
-                _ => reader.skip(number, wire_type)?,
+            let Some(slot) = self.plans.slot(plan, lookup.at) else {
+                reader.skip(number, wire_type)?;
+                continue;
+            };
+            let field = &table.fields[lookup.at];
+            if field.is_extension && self.options.mapping == Mapping::LowLevel {
+                reader.skip(number, wire_type)?;
+            } else {
+                let plan = (plan, lookup.at);
+                self.field(&mut reader, field, wire_type, plan, base + slot, depth)?;
             }
         }
-        if let Some(missing) = table.required.iter().enumerate().find(|(n, _)| !required.has(*n)) {
-            let name = &table.fields[*missing.1].proto_name;
+        let missing = table
+            .required
+            .iter()
+            .find(|at| table.fields[**at].required.is_some_and(|position| !required.has(position)));
+        if let Some(at) = missing {
+            let name = &table.fields[*at].proto_name;
             return Err(reader.fault(&format!("required field `{name}` is missing")));
         }
         self.finish(part, table, plan, base, depth)
+    }
+
+    /// Forgets the other members of the oneof that a field is in.
+    fn clear_oneof(&mut self, table: &MessageTable, plan: PlanId, base: usize, at: usize) {
+        let Some(oneof) = table.fields[at].oneof else { return };
+        for other in table.oneofs[oneof].iter().filter(|other| **other != at) {
+            if let Some(slot) = self.plans.slot(plan, *other) {
+                self.slots[base + slot] = Slot::Empty;
+            }
+        }
     }
 
     /// Reads one occurrence of a field that is kept.
@@ -435,11 +449,11 @@ impl Slot {
 #[derive(Default)]
 struct Required {
     first: u64,
-    more: Vec<usize>,
+    more: Vec<u16>,
 }
 
 impl Required {
-    fn mark(&mut self, position: usize) {
+    fn mark(&mut self, position: u16) {
         if position < 64 {
             self.first |= 1 << position;
         } else if !self.more.contains(&position) {
@@ -447,7 +461,7 @@ impl Required {
         }
     }
 
-    fn has(&self, position: usize) -> bool {
+    fn has(&self, position: u16) -> bool {
         if position < 64 {
             self.first & (1 << position) != 0
         } else {

@@ -58,6 +58,7 @@ impl Plans {
     }
 
     /// The slot of a field; `None` if it is not kept.
+    #[inline]
     pub(super) fn slot(&self, plan: PlanId, field: usize) -> Option<usize> {
         if plan == ALL { Some(field) } else { self.plans[plan].slots[field] }
     }

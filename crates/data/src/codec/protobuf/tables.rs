@@ -35,12 +35,27 @@ pub(super) struct MessageTable {
     pub(super) full_name: Text,
     /// In order of their numbers.
     pub(super) fields: Vec<Field>,
-    /// By number: index of the field plus one, or 0.
-    dense: Vec<u16>,
+    /// By number, for the numbers below [`DENSE_MAX`].
+    dense: Vec<Lookup>,
     by_name: HashMap<Text, usize>,
     pub(super) oneofs: Vec<Vec<usize>>,
     pub(super) required: Vec<usize>,
     pub(super) well_known: Option<WellKnown>,
+}
+
+/// What the walk asks of every field it meets, kept or not, close together in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lookup {
+    /// Index of the field.
+    pub(super) at: usize,
+    /// Position among the required fields.
+    pub(super) required: Option<u16>,
+    pub(super) is_in_oneof: bool,
+    is_known: bool,
+}
+
+impl Lookup {
+    const NONE: Self = Self { at: 0, required: None, is_in_oneof: false, is_known: false };
 }
 
 /// A field, an extension, or the key or value of a map entry.
@@ -60,7 +75,7 @@ pub(super) struct Field {
     pub(super) is_implicit: bool,
     pub(super) oneof: Option<usize>,
     /// Position among the required fields.
-    pub(super) required: Option<usize>,
+    pub(super) required: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,20 +133,21 @@ impl MessageTable {
     ) -> Self {
         fields.sort_by_key(|field| field.number);
         let highest = fields.iter().map(|field| field.number as usize).filter(|n| *n < DENSE_MAX);
-        let mut dense = vec![0; highest.max().map_or(0, |highest| highest + 1)];
+        let mut dense = vec![Lookup::NONE; highest.max().map_or(0, |highest| highest + 1)];
         let mut by_name = HashMap::new();
         let mut oneofs = vec![Vec::new(); oneof_count];
         let mut required = Vec::new();
         for (at, field) in fields.iter_mut().enumerate() {
-            if let Some(slot) = dense.get_mut(field.number as usize) {
-                *slot = u16::try_from(at + 1).unwrap_or(0);
-            }
             if let Some(oneof) = field.oneof {
                 oneofs[oneof].push(at);
             }
             if is_required(field.number) {
-                field.required = Some(required.len());
+                // A message with more required fields than that cannot be declared in practice.
+                field.required = u16::try_from(required.len()).ok();
                 required.push(at);
+            }
+            if let Some(slot) = dense.get_mut(field.number as usize) {
+                *slot = field.lookup(at);
             }
             by_name.insert(field.json_name.clone(), at);
         }
@@ -147,12 +163,17 @@ impl MessageTable {
     }
 
     /// The field with a number.
-    pub(super) fn by_number(&self, number: u32) -> Option<usize> {
+    #[inline]
+    pub(super) fn by_number(&self, number: u32) -> Option<Lookup> {
         match self.dense.get(number as usize) {
-            Some(0) => None,
-            Some(at) => Some(usize::from(*at) - 1),
-            None => self.fields.binary_search_by_key(&number, |field| field.number).ok(),
+            Some(lookup) => lookup.is_known.then_some(*lookup),
+            None => self.search(number),
         }
+    }
+
+    fn search(&self, number: u32) -> Option<Lookup> {
+        let at = self.fields.binary_search_by_key(&number, |field| field.number).ok()?;
+        Some(self.fields[at].lookup(at))
     }
 
     /// The field with a JSON or declared name.
@@ -162,6 +183,11 @@ impl MessageTable {
 }
 
 impl Field {
+    fn lookup(&self, at: usize) -> Lookup {
+        let (required, is_in_oneof) = (self.required, self.oneof.is_some());
+        Lookup { at, required, is_in_oneof, is_known: true }
+    }
+
     pub(super) fn name(&self, options: ProtobufOptions) -> &Text {
         match (options.names, options.mapping) {
             _ if self.is_extension => &self.json_name,

@@ -59,10 +59,14 @@ impl<'a> Reader<'a> {
     #[inline]
     pub(super) fn varint(&mut self) -> Result<u64, DecodeError> {
         // Tags, lengths and small numbers have one byte.
-        match self.data.get(self.at) {
-            Some(byte) if *byte < 0x80 => {
+        match self.data.get(self.at..) {
+            Some([byte, ..]) if *byte < 0x80 => {
                 self.at += 1;
                 Ok(u64::from(*byte))
+            }
+            Some([low, high, ..]) if *high < 0x80 => {
+                self.at += 2;
+                Ok(u64::from(low & 0x7f) | u64::from(*high) << 7)
             }
             _ => self.long_varint(),
         }
@@ -108,6 +112,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The range of a length-delimited field.
+    #[inline]
     pub(super) fn delimited(&mut self) -> Result<(usize, usize), DecodeError> {
         let start = self.at;
         let length = self.varint()?;
@@ -130,6 +135,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes the content of a field.
+    #[inline]
     pub(super) fn skip(&mut self, number: u32, wire_type: WireType) -> Result<(), DecodeError> {
         match wire_type {
             WireType::Varint => self.varint().map(drop),
