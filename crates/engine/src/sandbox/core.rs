@@ -1,0 +1,428 @@
+//! The sandbox of one thread: the interpreter, its realms, and the way in.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use qlio_data::{Object, Value};
+use rquickjs::{Ctx, Runtime, Value as JsValue};
+
+use super::{
+    convert::{self, Bounds},
+    error::{Activity, Fault, ScriptError, ScriptErrorKind, explain},
+    instance::{Entry, HostState, Instance, Kernel},
+    limits::{Meter, SandboxLimits},
+    log::{LogBuffer, LogLine},
+    realm::{Realm, WeakRealm},
+};
+
+/// Runs scripts on one thread. Cheap to clone; the interpreter is made when the first script runs.
+///
+/// A script that runs over its time or memory fails its call; its realm is then built anew for the
+/// next one. Nothing a script does ends the process.
+#[derive(Clone)]
+pub struct Sandbox {
+    state: Rc<State>,
+}
+
+struct State {
+    limits: SandboxLimits,
+    meter: Meter,
+    host: Rc<HostState>,
+    machine: RefCell<Option<Machine>>,
+    /// Sessions dropped since the interpreter was last entered, with their realm.
+    closed: RefCell<Vec<(u64, u64)>>,
+    /// What hooks had written in sessions whose realm had to be built anew.
+    rescued: RefCell<HashMap<u64, Object>>,
+    /// Bytes that live sessions hold inside the interpreter.
+    held: Cell<usize>,
+    next_session: Cell<u64>,
+}
+
+/// Fields are dropped in order: the contexts before their runtime.
+struct Machine {
+    instances: HashMap<u64, Slot>,
+    /// Heap in use by loaded modules.
+    floor: usize,
+    uses: u64,
+    runtime: Runtime,
+}
+
+struct Slot {
+    instance: Rc<Instance>,
+    realm: WeakRealm,
+    last_use: u64,
+}
+
+/// What one entry into the interpreter works with.
+pub(super) struct Entered<'a, 'js> {
+    pub(super) ctx: &'a Ctx<'js>,
+    pub(super) instance: &'a Instance,
+    pub(super) kernel: Kernel<'js>,
+    pub(super) limits: &'a SandboxLimits,
+    meter: &'a Meter,
+}
+
+impl<'js> Entered<'_, 'js> {
+    pub(super) fn to_js(&self, value: &Value) -> Result<JsValue<'js>, Fault> {
+        convert::to_js(self.ctx, value, self.limits.depth)
+    }
+
+    pub(super) fn object_to_js(&self, object: &Object) -> Result<JsValue<'js>, Fault> {
+        self.to_js(&Value::object(object.clone()))
+    }
+
+    pub(super) fn to_value(&self, value: &JsValue<'js>) -> Result<Value, Fault> {
+        convert::from_js(self.ctx, value, &Bounds::of(self.limits))
+    }
+
+    /// Gives the next part of a long call its own time.
+    pub(super) fn rearm(&self) {
+        self.meter.arm(Duration::from_millis(self.limits.time_ms));
+    }
+
+    /// Runs promise jobs and timers until the call has an outcome. `deadline_ms` is how far the
+    /// script's timers may reach; nobody waits for them.
+    pub(super) fn drive(
+        &self,
+        first: JsValue<'js>,
+        deadline_ms: u64,
+        silence: &str,
+    ) -> Result<JsValue<'js>, Fault> {
+        if !first.is_symbol() {
+            return Ok(first);
+        }
+        loop {
+            self.run_jobs()?;
+            let answer: JsValue<'js> = self.kernel.call("poll", ())?;
+            if !answer.is_symbol() {
+                return Ok(answer);
+            }
+            #[expect(clippy::cast_precision_loss, reason = "milliseconds of a deadline")]
+            let has_more: bool = self.kernel.call("tick", (deadline_ms as f64,))?;
+            if !has_more {
+                return Err(Fault::Own(ScriptErrorKind::Unanswered, silence.to_owned()));
+            }
+        }
+    }
+
+    /// Runs promise jobs until none is left.
+    pub(super) fn run_jobs(&self) -> Result<(), Fault> {
+        while self.ctx.execute_pending_job() {
+            if self.meter.is_over() {
+                return Err(Fault::Own(ScriptErrorKind::Time, String::new()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sandbox {
+    /// A sandbox for this thread.
+    pub fn new(limits: SandboxLimits) -> Self {
+        let host = Rc::new(HostState {
+            log: RefCell::new(LogBuffer::new(&limits)),
+            scope: RefCell::new(None),
+            depth_max: limits.depth,
+        });
+        Self {
+            state: Rc::new(State {
+                limits,
+                meter: Meter::new(),
+                host,
+                machine: RefCell::new(None),
+                closed: RefCell::default(),
+                rescued: RefCell::default(),
+                held: Cell::new(0),
+                next_session: Cell::new(1),
+            }),
+        }
+    }
+
+    /// The limits it was made with.
+    pub fn limits(&self) -> &SandboxLimits {
+        &self.state.limits
+    }
+
+    /// The lines that scripts have logged since this was last asked.
+    pub fn take_log(&self) -> Vec<LogLine> {
+        self.state.host.log.borrow_mut().take()
+    }
+
+    /// Runs `work` in the realm's context under the limits. `weight` is about how many bytes the
+    /// call's arguments take.
+    pub(super) fn enter<R>(
+        &self,
+        realm: &Realm,
+        activity: Activity<'_>,
+        weight: usize,
+        work: impl FnOnce(&Entered<'_, '_>) -> Result<R, Fault>,
+    ) -> Result<R, ScriptError> {
+        let state = &*self.state;
+        let millis =
+            if activity.is_load { state.limits.load_time_ms } else { state.limits.time_ms };
+        let instance = self.instance(realm, activity)?;
+        self.set_memory(weight);
+        let (result, is_idle) = instance.context().with(|ctx| {
+            state.meter.arm(Duration::from_millis(millis));
+            let result = Self::work(&ctx, state, &instance, work);
+            // Jobs that nobody waits for run now or never.
+            let rest = match &result {
+                Ok(_) => run_rest(&ctx, &state.meter),
+                Err(_) => true,
+            };
+            let result = result.map_err(|fault| explain(&ctx, fault, activity, &state.meter));
+            let is_limit = result.as_ref().err().is_some_and(ScriptError::is_limit);
+            (result, rest && !is_limit)
+        });
+        state.host.scope.borrow_mut().take();
+        if !is_idle {
+            drop(instance);
+            self.rebuild(realm.id());
+        } else if result.is_err() {
+            // What a failed call left in the queue must not run in the next one.
+            drop(instance);
+            if self.has_jobs() {
+                self.rebuild(realm.id());
+            }
+        }
+        result
+    }
+
+    fn work<R>(
+        ctx: &Ctx<'_>,
+        state: &State,
+        instance: &Instance,
+        work: impl FnOnce(&Entered<'_, '_>) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        let kernel = instance.kernel(ctx)?;
+        let entered = Entered { ctx, instance, kernel, limits: &state.limits, meter: &state.meter };
+        work(&entered)
+    }
+
+    fn has_jobs(&self) -> bool {
+        let machine = self.state.machine.borrow();
+        machine.as_ref().is_some_and(|machine| machine.runtime.is_job_pending())
+    }
+
+    /// The realm's instance on this thread, made if there is none.
+    fn instance(&self, realm: &Realm, activity: Activity<'_>) -> Result<Rc<Instance>, ScriptError> {
+        let state = &*self.state;
+        let failed =
+            || ScriptError::new(ScriptErrorKind::Memory, activity.name, "no memory for a realm");
+        let mut machine = state.machine.borrow_mut();
+        let machine = match &mut *machine {
+            Some(machine) => machine,
+            empty => empty.insert(Machine::new(state).ok_or_else(failed)?),
+        };
+        machine.close_sessions(state);
+        machine.uses += 1;
+        if let Some(slot) = machine.instances.get_mut(&realm.id()) {
+            slot.last_use = machine.uses;
+            return Ok(Rc::clone(&slot.instance));
+        }
+        machine.make_room(state.limits.realms);
+        machine.runtime.set_memory_limit(0);
+        let instance = Instance::new(&machine.runtime, realm, &state.host).map_err(|_| failed())?;
+        let instance = Rc::new(instance);
+        machine.instances.insert(
+            realm.id(),
+            Slot {
+                instance: Rc::clone(&instance),
+                realm: realm.downgrade(),
+                last_use: machine.uses,
+            },
+        );
+        machine.measure();
+        Ok(instance)
+    }
+
+    fn set_memory(&self, weight: usize) {
+        let state = &*self.state;
+        if let Some(machine) = &*state.machine.borrow() {
+            let limit = machine
+                .floor
+                .saturating_add(state.held.get())
+                .saturating_add(weight)
+                .saturating_add(state.limits.memory_bytes);
+            machine.runtime.set_memory_limit(limit);
+        }
+    }
+
+    /// Counts the heap of modules that were just loaded as taken for good.
+    pub(super) fn measure(&self) {
+        if let Some(machine) = &mut *self.state.machine.borrow_mut() {
+            machine.measure();
+        }
+    }
+
+    /// Drops a realm's instance, or all if jobs of it are still queued; what hooks wrote is kept.
+    fn rebuild(&self, realm: u64) {
+        let state = &*self.state;
+        let Some(mut machine) = state.machine.borrow_mut().take() else { return };
+        machine.runtime.set_memory_limit(0);
+        let has_jobs = machine.runtime.is_job_pending();
+        let dropped: Vec<u64> =
+            machine.instances.keys().copied().filter(|id| has_jobs || *id == realm).collect();
+        for id in dropped {
+            if let Some(slot) = machine.instances.remove(&id) {
+                self.rescue(&slot.instance);
+            }
+        }
+        if has_jobs {
+            drop(machine);
+        } else {
+            machine.runtime.run_gc();
+            machine.measure();
+            *state.machine.borrow_mut() = Some(machine);
+        }
+    }
+
+    /// Saves what hooks wrote into the sessions of an instance.
+    fn rescue(&self, instance: &Rc<Instance>) {
+        let state = &*self.state;
+        instance.context().with(|ctx| {
+            state.meter.arm(Duration::from_millis(state.limits.time_ms));
+            let saved = Self::work(&ctx, state, instance, |entered| {
+                let ids: Vec<f64> = entered.kernel.call("sessionIds", ())?;
+                let mut saved = Vec::new();
+                for id in ids {
+                    let overlay: JsValue<'_> = entered.kernel.call("overlayOf", (id,))?;
+                    if let Value::Object(overlay) = entered.to_value(&overlay)? {
+                        #[expect(clippy::cast_sign_loss, reason = "ids count up from 1")]
+                        saved.push((id as u64, Arc::unwrap_or_clone(overlay)));
+                    }
+                }
+                Ok(saved)
+            });
+            if let Ok(saved) = saved {
+                state.rescued.borrow_mut().extend(saved);
+            }
+            if ctx.has_exception() {
+                ctx.catch();
+            }
+        });
+    }
+
+    // ---- for sessions
+
+    pub(super) fn next_session(&self) -> u64 {
+        let id = self.state.next_session.get();
+        self.state.next_session.set(id + 1);
+        id
+    }
+
+    pub(super) fn take_rescued(&self, session: u64) -> Option<Object> {
+        self.state.rescued.borrow_mut().remove(&session)
+    }
+
+    pub(super) fn hold(&self, bytes: usize) {
+        self.state.held.set(self.state.held.get().saturating_add(bytes));
+    }
+
+    pub(super) fn close_session(&self, realm: u64, session: u64, bytes: usize) {
+        self.state.held.set(self.state.held.get().saturating_sub(bytes));
+        self.state.rescued.borrow_mut().remove(&session);
+        self.state.closed.borrow_mut().push((realm, session));
+    }
+
+    pub(super) fn set_scope(&self, scope: Option<&Arc<Object>>) {
+        *self.state.host.scope.borrow_mut() = scope.cloned();
+    }
+
+    /// Whether an entry is loaded into its realm on this thread.
+    pub(super) fn is_loaded(&self, realm: &Realm, entry: &Entry) -> bool {
+        let machine = self.state.machine.borrow();
+        let slot = machine.as_ref().and_then(|machine| machine.instances.get(&realm.id()));
+        slot.is_some_and(|slot| slot.instance.is_loaded(entry))
+    }
+
+    /// Loads an entry into a realm and looks at its exports.
+    pub(super) fn load<R>(
+        &self,
+        realm: &Realm,
+        entry: &Entry,
+        name: &str,
+        look: impl for<'a, 'js> FnOnce(&Entered<'a, 'js>, JsValue<'js>) -> Result<R, Fault>,
+    ) -> Result<R, ScriptError> {
+        let activity = Activity { subject: "Module", name, is_load: true };
+        let result = self.enter(realm, activity, 0, |entered| {
+            let exports = entered.instance.load(entered.ctx, entry)?;
+            look(entered, exports)
+        });
+        self.measure();
+        result
+    }
+}
+
+/// Runs left-over jobs; false if they do not come to an end in time.
+fn run_rest(ctx: &Ctx<'_>, meter: &Meter) -> bool {
+    while ctx.execute_pending_job() {
+        if meter.is_over() {
+            return false;
+        }
+    }
+    true
+}
+
+impl Machine {
+    fn new(state: &State) -> Option<Self> {
+        let runtime = Runtime::new().ok()?;
+        runtime.set_max_stack_size(state.limits.stack_bytes);
+        let meter = state.meter.clone();
+        runtime.set_interrupt_handler(Some(Box::new(move || meter.is_over())));
+        // `new Promise` and async functions turn the interruption into a rejection and go on. The
+        // interpreter asks at every so many steps, so in a loop it may hit the same harmless place
+        // for ever; a few steps more each time make it hit another one.
+        let meter = state.meter.clone();
+        let shift = AtomicU32::new(0);
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |ctx: Ctx<'_>, _promise, _reason, is_handled| {
+                if is_handled || !meter.is_expired() {
+                    return;
+                }
+                let steps = shift.fetch_add(1, Ordering::Relaxed) % 97 + 1;
+                if ctx.eval::<(), _>(format!("for (let i = 0; i < {steps}; i++) {{}}")).is_err() {
+                    ctx.catch();
+                }
+            },
+        )));
+        Some(Self { instances: HashMap::new(), floor: 0, uses: 0, runtime })
+    }
+
+    fn measure(&mut self) {
+        self.floor = usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0);
+    }
+
+    fn close_sessions(&self, state: &State) {
+        let closed = std::mem::take(&mut *state.closed.borrow_mut());
+        for (realm, session) in closed {
+            let Some(slot) = self.instances.get(&realm) else { continue };
+            slot.instance.context().with(|ctx| {
+                #[expect(clippy::cast_precision_loss, reason = "ids count up from 1")]
+                let id = session as f64;
+                let kernel = slot.instance.kernel(&ctx);
+                if kernel.and_then(|kernel| kernel.call::<_, ()>("closeSession", (id,))).is_err() {
+                    ctx.catch();
+                }
+            });
+        }
+    }
+
+    /// Drops instances of realms that nobody holds, and the least recently used above the limit.
+    fn make_room(&mut self, realms_max: usize) {
+        self.instances.retain(|_, slot| !slot.realm.is_dead());
+        while self.instances.len() >= realms_max.max(1) {
+            let oldest = self.instances.iter().min_by_key(|(_, slot)| slot.last_use);
+            let Some(id) = oldest.map(|(id, _)| *id) else { return };
+            self.instances.remove(&id);
+        }
+    }
+}

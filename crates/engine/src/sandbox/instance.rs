@@ -1,0 +1,230 @@
+//! A realm as one thread runs it: a context, the kernel script in it, and the host's services.
+
+use std::{cell::RefCell, collections::HashSet, rc::Rc, sync::Arc};
+
+use qlio_data::{Object, Value};
+use rquickjs::{
+    Context, Ctx, Exception, FromJs, Function, IntoJs, Object as JsObject, Persistent, Runtime,
+    String as JsString, TypedArray, Value as JsValue, context::EvalOptions, function::IntoArgs,
+};
+
+use super::{bundled, coding, convert, log::LogBuffer, realm::Realm};
+
+/// Number of characters before the author's first character in a compiled module.
+pub(super) const WRAPPER_CHARS: u32 =
+    "(function (exports, require, module, __filename, __dirname) {".len() as u32;
+
+/// Files of templates are compiled under this prefix.
+pub(super) const TEMPLATE_FILE_PREFIX: &str = "template:";
+
+const KERNEL: &str = include_str!("kernel.js");
+
+/// What host functions of all realms of a sandbox share.
+pub(super) struct HostState {
+    pub(super) log: RefCell<LogBuffer>,
+    /// The script variables that the running function may read through `this`.
+    pub(super) scope: RefCell<Option<Arc<Object>>>,
+    pub(super) depth_max: usize,
+}
+
+/// One realm on one thread.
+pub(super) struct Instance {
+    context: Context,
+    kernel: Persistent<JsObject<'static>>,
+    /// Exports by entry; see [`Entry`].
+    entries: RefCell<std::collections::HashMap<Entry, Persistent<JsValue<'static>>>>,
+    templates: RefCell<HashSet<u64>>,
+}
+
+/// What can be loaded into a realm: a file of its own, or a module that comes with the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Entry {
+    File(String),
+    Bundled(String),
+}
+
+impl Instance {
+    /// Makes the context and runs the kernel in it.
+    pub(super) fn new(
+        runtime: &Runtime,
+        realm: &Realm,
+        host: &Rc<HostState>,
+    ) -> rquickjs::Result<Self> {
+        let context = Context::full(runtime)?;
+        let kernel = context.with(|ctx| {
+            let services = services(&ctx, realm, host)?;
+            let start: Function<'_> = eval(&ctx, KERNEL, "qlio:kernel")?;
+            let kernel: JsObject<'_> = start.call((services,))?;
+            Ok::<_, rquickjs::Error>(Persistent::save(&ctx, kernel))
+        })?;
+        Ok(Self { context, kernel, entries: RefCell::default(), templates: RefCell::default() })
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(super) fn exports<'js>(&self, ctx: &Ctx<'js>, entry: &Entry) -> Option<JsValue<'js>> {
+        let saved = self.entries.borrow().get(entry).cloned()?;
+        saved.restore(ctx).ok()
+    }
+
+    pub(super) fn is_loaded(&self, entry: &Entry) -> bool {
+        self.entries.borrow().contains_key(entry)
+    }
+
+    /// Loads an entry unless it is loaded, and gives its exports.
+    pub(super) fn load<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        entry: &Entry,
+    ) -> rquickjs::Result<JsValue<'js>> {
+        if let Some(exports) = self.exports(ctx, entry) {
+            return Ok(exports);
+        }
+        let (name, is_file) = match entry {
+            Entry::File(path) => (path, true),
+            Entry::Bundled(name) => (name, false),
+        };
+        let exports: JsValue<'js> = self.kernel(ctx)?.call("load", (name.as_str(), is_file))?;
+        self.entries.borrow_mut().insert(entry.clone(), Persistent::save(ctx, exports.clone()));
+        Ok(exports)
+    }
+
+    /// Compiles a template unless it is compiled.
+    pub(super) fn load_template<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        id: u64,
+        text: &str,
+        file: &str,
+    ) -> rquickjs::Result<()> {
+        if self.templates.borrow().contains(&id) {
+            return Ok(());
+        }
+        let file = format!("{TEMPLATE_FILE_PREFIX}{file}");
+        #[expect(clippy::cast_precision_loss, reason = "ids count templates")]
+        self.kernel(ctx)?.call::<_, ()>("loadTemplate", (id as f64, text, file))?;
+        self.templates.borrow_mut().insert(id);
+        Ok(())
+    }
+
+    pub(super) fn kernel<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Kernel<'js>> {
+        Ok(Kernel { object: self.kernel.clone().restore(ctx)? })
+    }
+}
+
+/// The kernel's functions.
+pub(super) struct Kernel<'js> {
+    object: JsObject<'js>,
+}
+
+impl<'js> Kernel<'js> {
+    pub(super) fn call<A: IntoArgs<'js>, R: FromJs<'js>>(
+        &self,
+        name: &str,
+        args: A,
+    ) -> rquickjs::Result<R> {
+        let function: Function<'js> = self.object.get(name)?;
+        function.call(args)
+    }
+}
+
+/// Evaluates a script of the sandbox or a wrapped module, in sloppy mode.
+fn eval<'js, V: FromJs<'js>>(ctx: &Ctx<'js>, text: &str, file: &str) -> rquickjs::Result<V> {
+    let mut options = EvalOptions::default();
+    options.strict = false;
+    options.filename = Some(file.to_owned());
+    ctx.eval_with_options(text, options)
+}
+
+fn throw(ctx: &Ctx<'_>, message: &str) -> rquickjs::Error {
+    Exception::throw_message(ctx, message)
+}
+
+fn bytes_value<'js>(ctx: &Ctx<'js>, bytes: &[u8]) -> rquickjs::Result<JsValue<'js>> {
+    Ok(TypedArray::<u8>::new_copy(ctx.clone(), bytes)?.into_value())
+}
+
+/// Makes a `Uint8Array` of `bytes`.
+pub(super) fn byte_array<'js>(ctx: &Ctx<'js>, bytes: &[u8]) -> rquickjs::Result<JsValue<'js>> {
+    bytes_value(ctx, bytes)
+}
+
+/// The host's services for the kernel of `realm`.
+fn services<'js>(
+    ctx: &Ctx<'js>,
+    realm: &Realm,
+    host: &Rc<HostState>,
+) -> rquickjs::Result<JsObject<'js>> {
+    let services = JsObject::new(ctx.clone())?;
+    let add = |name: &str, function: rquickjs::Result<Function<'js>>| services.set(name, function?);
+    add("compile", Function::new(ctx.clone(), compile))?;
+    add("bundled", Function::new(ctx.clone(), |name: String| bundled::source(&name)))?;
+    let files = realm.clone();
+    add(
+        "resolve",
+        Function::new(ctx.clone(), move |directory: String, name: String| {
+            files.resolve(&directory, &name)
+        }),
+    )?;
+    let files = realm.clone();
+    add(
+        "readText",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
+            let bytes = files.read(&path).map_err(|reason| throw(&ctx, &reason))?;
+            let text = String::from_utf8_lossy(&bytes);
+            Ok::<_, rquickjs::Error>(text.trim_start_matches('\u{feff}').to_owned())
+        }),
+    )?;
+    let files = realm.clone();
+    add(
+        "readBytes",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
+            let path = super::realm::normalise("/", &path);
+            let bytes = path.as_deref().and_then(|path| files.read(path).ok());
+            bytes.map(|bytes| bytes_value(&ctx, &bytes)).transpose()
+        }),
+    )?;
+    let state = Rc::clone(host);
+    add(
+        "log",
+        Function::new(ctx.clone(), move |severity: String, message: String| {
+            state.log.borrow_mut().push(&severity, message);
+        }),
+    )?;
+    let state = Rc::clone(host);
+    add(
+        "scope",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, name: String| {
+            let value = state.scope.borrow().as_ref().and_then(|scope| scope.get(&name).cloned());
+            let value = value.unwrap_or(Value::Absent);
+            convert::to_js(&ctx, &value, state.depth_max).map_err(|fault| match fault {
+                super::error::Fault::Js(error) => error,
+                super::error::Fault::Own(_, message) => throw(&ctx, &message),
+            })
+        }),
+    )?;
+    coding::add_services(ctx, &services, host)?;
+    Ok(services)
+}
+
+/// Compiles a function body with the given parameters; positions are those of `source`.
+fn compile<'js>(
+    ctx: Ctx<'js>,
+    source: JsString<'js>,
+    file: String,
+    parameters: String,
+) -> rquickjs::Result<JsValue<'js>> {
+    let mut text = convert::string_text(&ctx, &source)?;
+    if text.contains('\0') {
+        return Err(throw(&ctx, "the script contains a NUL character"));
+    }
+    // A first line `#!…` is no JavaScript inside a function; it becomes a comment.
+    if text.starts_with("#!") {
+        text.replace_range(..2, "//");
+    }
+    let function: Function<'js> =
+        eval(&ctx, &format!("(function ({parameters}) {{{text}\n}})"), &file)?;
+    function.into_js(&ctx)
+}

@@ -1,0 +1,501 @@
+// The part of the sandbox that lives inside the realm: the module loader, timers, and the calling
+// conventions of hooks, auth modules, transformers, row functions and templates.
+// Evaluates to a function of the host's services; returns what the host calls.
+(function (host) {
+'use strict';
+
+// Taken before any script runs, so that scripts which change the built-ins break only themselves.
+const { defineProperty, create, keys, getPrototypeOf } = Object;
+const PENDING = Symbol('pending');
+const TIMERS_MAX = 10000;
+
+function hidden(name, value) {
+    defineProperty(globalThis, name, { value, writable: true, configurable: true });
+}
+
+// A global whose module is compiled when it is first used.
+function lazily(name, make) {
+    defineProperty(globalThis, name, {
+        configurable: true,
+        get() { const value = make(); hidden(name, value); return value; },
+        set(value) { hidden(name, value); },
+    });
+}
+
+// ---- code from text is the host's business alone
+function refuse() { throw new EvalError('code can not be made from text here'); }
+for (const sample of [function () {}, async function () {}, function* () {}, async function* () {}]) {
+    const prototype = getPrototypeOf(sample);
+    const constructor = function Function() { refuse(); };
+    constructor.prototype = prototype;
+    defineProperty(prototype, 'constructor', { value: constructor, configurable: true });
+    if (sample instanceof Object && prototype === Function.prototype) { hidden('Function', constructor); }
+}
+hidden('eval', refuse);
+
+// ---- loops of the interpreter itself are not interrupted, so they get only what ends soon
+const LENGTH_MAX = 1 << 22;
+const { apply, ownKeys } = Reflect;
+function tooLong() { throw new RangeError('an array is longer than ' + LENGTH_MAX + ' elements'); }
+for (const name of ownKeys(Array.prototype)) {
+    const method = Array.prototype[name];
+    if (typeof method !== 'function' || name === 'constructor' || name === 'push' || name === 'pop'
+        || name === 'at' || name === 'keys' || name === 'values' || name === 'entries'
+        || name === 'concat' || typeof name === 'symbol') { continue; }
+    const bounded = { [name]() {
+        if (this !== null && this !== undefined && this.length > LENGTH_MAX) { tooLong(); }
+        return apply(method, this, arguments);
+    } }[name];
+    defineProperty(bounded, 'length', { value: method.length, configurable: true });
+    defineProperty(Array.prototype, name, { value: bounded, writable: true, configurable: true });
+}
+const { concat } = Array.prototype;
+defineProperty(Array.prototype, 'concat', { writable: true, configurable: true, value: function () {
+    for (let i = -1; i < arguments.length; i += 1) {
+        const part = i < 0 ? this : arguments[i];
+        if (Array.isArray(part) && part.length > LENGTH_MAX) { tooLong(); }
+    }
+    return apply(concat, this, arguments);
+} });
+
+// ---- timers run on a clock of their own: nobody waits, they only come in order
+let clock = 0;
+let timerSequence = 0;
+let timers = [];
+function setTimer(callback, delay, rest, every) {
+    if (typeof callback !== 'function') { throw new TypeError('a timer needs a function'); }
+    if (timers.length >= TIMERS_MAX) { throw new RangeError('too many timers'); }
+    delay = Math.max(1, Math.trunc(Number(delay)) || 1);
+    return insertTimer({ id: ++timerSequence, due: clock + delay, callback, rest, every: every ? delay : 0 });
+}
+function insertTimer(timer) {
+    let low = 0;
+    let high = timers.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (timers[middle].due > timer.due) { low = middle + 1; } else { high = middle; }
+    }
+    // Latest first, so that the next one is taken from the end; of equal ones the older comes out first.
+    timers.splice(low, 0, timer);
+    return timer.id;
+}
+function clearTimer(id) { timers = timers.filter((timer) => timer.id !== id); }
+hidden('setTimeout', (callback, delay, ...rest) => setTimer(callback, delay, rest, false));
+hidden('setInterval', (callback, delay, ...rest) => setTimer(callback, delay, rest, true));
+hidden('setImmediate', (callback, ...rest) => setTimer(callback, 0, rest, false));
+hidden('clearTimeout', clearTimer);
+hidden('clearInterval', clearTimer);
+hidden('clearImmediate', clearTimer);
+if (typeof queueMicrotask !== 'function') { hidden('queueMicrotask', (job) => { Promise.resolve().then(job); }); }
+
+// Runs the next timer. Without one, or with one beyond the deadline, nothing more can happen.
+function tick(deadline) {
+    const timer = timers.pop();
+    if (!timer || timer.due > deadline) { return false; }
+    clock = timer.due;
+    if (timer.every) { timer.due = clock + timer.every; insertTimer(timer); }
+    try {
+        timer.callback.apply(undefined, timer.rest);
+    } catch (error) {
+        fail(error);
+    }
+    return true;
+}
+
+// ---- modules
+const modules = new Map();
+const bundled = new Map();
+let loads = 0;
+
+function directoryOf(path) {
+    const at = path.lastIndexOf('/');
+    return at <= 0 ? '/' : path.slice(0, at);
+}
+
+function requireFrom(directory) {
+    return function require(name) {
+        name = String(name);
+        if (/^\.{0,2}\//.test(name) || name === '.' || name === '..') {
+            const path = host.resolve(directory, name);
+            if (path === undefined) { throw new Error('can not find module `' + name + '`'); }
+            return loadFile(path).exports;
+        }
+        return requireBundled(name);
+    };
+}
+
+function requireBundled(name) {
+    const known = bundled.get(name);
+    if (known) { return known.exports; }
+    const source = host.bundled(name);
+    if (source === undefined) { throw new Error('module `' + name + '` is not available in the sandbox'); }
+    const module = { id: name, exports: {} };
+    bundled.set(name, module);
+    const body = host.compile(source, 'qlio:' + name, 'exports, require, module, host, kernel');
+    body.call(module.exports, module.exports, requireBundled, module, host, inner);
+    return module.exports;
+}
+
+function loadFile(path) {
+    const known = modules.get(path);
+    if (known) { return known; }
+    const module = { id: path, filename: path, exports: {}, loaded: false, children: [], paths: [] };
+    modules.set(path, module);
+    const require = requireFrom(directoryOf(path));
+    module.require = require;
+    loads += 1;
+    try {
+        const text = host.readText(path);
+        if (path.endsWith('.json')) {
+            module.exports = JSON.parse(text);
+        } else {
+            const body = host.compile(text, path, 'exports, require, module, __filename, __dirname');
+            body.call(module.exports, module.exports, require, module, path, directoryOf(path));
+        }
+        module.loaded = true;
+    } catch (error) {
+        modules.delete(path);
+        throw error;
+    } finally {
+        loads -= 1;
+    }
+    return module;
+}
+
+function load(name, isFile) {
+    begin();
+    const exports = isFile ? loadFile(name).exports : requireBundled(name);
+    timers = [];
+    return exports;
+}
+
+// ---- globals
+lazily('Buffer', () => requireBundled('buffer').Buffer);
+lazily('TextEncoder', () => requireBundled('qlio-text').TextEncoder);
+lazily('TextDecoder', () => requireBundled('qlio-text').TextDecoder);
+hidden('global', globalThis);
+hidden('process', {
+    version: 'v0.8.28', versions: {}, env: {}, argv: [], platform: 'linux', pid: 1,
+    cwd() { return '/'; },
+    nextTick(job, ...rest) { Promise.resolve().then(() => job.apply(undefined, rest)); },
+});
+function logged(severity) {
+    return function () { host.log(severity, requireBundled('util').format.apply(null, arguments)); };
+}
+hidden('console', {
+    log: logged('info'), info: logged('info'), debug: logged('info'), trace: logged('info'),
+    dir: logged('info'), warn: logged('warn'), error: logged('error'),
+    assert(condition) { if (!condition) { host.log('error', 'Assertion failed'); } },
+    time() {}, timeEnd() {},
+});
+
+// What a hook gets as `log`.
+function log(severity, message) {
+    const level = severity === 'error' || severity === 'warn' ? severity : 'info';
+    let text = message;
+    if (text instanceof Error) { text = text.message; }
+    if (text === undefined || text === null || text === '') { text = '(no message)'; }
+    host.log(level, typeof text === 'string' ? text : requireBundled('util').format(text));
+}
+
+// ---- the outcome of the current call
+let outcome = { state: 0, value: undefined };
+let finish = null;
+function begin(then) {
+    outcome = { state: 0, value: undefined };
+    finish = then || null;
+    timers = [];
+    clock = 0;
+}
+function succeed(value) { if (outcome.state === 0) { outcome.state = 1; outcome.value = value; } }
+function fail(error) { if (outcome.state === 0) { outcome.state = 2; outcome.value = error; } }
+
+// The value of the call, its error thrown, or PENDING.
+function poll() {
+    if (outcome.state === 0) { return PENDING; }
+    timers = [];
+    if (outcome.state === 2) { throw outcome.value; }
+    return finish ? finish(outcome.value) : outcome.value;
+}
+
+function isThenable(value) {
+    return value !== null && (typeof value === 'object' || typeof value === 'function')
+        && typeof value.then === 'function';
+}
+
+// Waits for a promise; anything else is an answer at once.
+function settle(value) {
+    if (isThenable(value)) { value.then(succeed, fail); } else { succeed(value); }
+    return poll();
+}
+
+// ---- executions of statements
+const sessions = new Map();
+function openSession(id, lower, statement, overlay) {
+    const params = create(lower);
+    if (overlay) { for (const name of keys(overlay)) { params[name] = overlay[name]; } }
+    sessions.set(id, { params, statement });
+}
+function hasSession(id) { return sessions.has(id); }
+function closeSession(id) { sessions.delete(id); }
+function overlayOf(id) { const session = sessions.get(id); return session ? session.params : undefined; }
+function sessionIds() { return Array.from(sessions.keys()); }
+
+function mutableUri(text) {
+    const MutableURI = requireBundled('ql.io-mutable-uri');
+    return new MutableURI(text);
+}
+
+function formatted(uri) {
+    if (typeof uri === 'string' || uri instanceof String) { return mutableUri(String(uri)).format(); }
+    if (uri !== null && typeof uri === 'object' && typeof uri.format === 'function') {
+        return String(uri.format());
+    }
+    throw new TypeError('patch uri must return a URI or a list of URIs');
+}
+
+function payloadOf(result) {
+    if (!result) { return undefined; }
+    if (typeof result === 'string') { return { content: result }; }
+    const type = result.type;
+    return {
+        content: contentOf(result.content),
+        type: type === undefined || type === null ? undefined : String(type),
+        value: 'value' in result ? { is: result.value } : undefined,
+    };
+}
+// Text stays, bytes are handed over as base64 in a wrapper, anything else as its text.
+function contentOf(content) {
+    if (content === undefined || content === null) { return undefined; }
+    if (content instanceof Uint8Array) { return { base64: toBase64.call(content) }; }
+    if (typeof content === 'object' && !(content instanceof String)) { return JSON.stringify(content); }
+    return String(content);
+}
+const toBase64 = Uint8Array.prototype.toBase64;
+
+function bufferOf(bytes) { return requireBundled('buffer').Buffer.fromHost(bytes); }
+
+const noFinish = (value) => value;
+const hooks = {
+    'patch uri': {
+        before(args, a) { args.uri = mutableUri(a.uri); },
+        after(result) {
+            if (!result) { return []; }
+            if (!Array.isArray(result)) { return [formatted(result)]; }
+            const out = [];
+            for (const item of result) { if (item) { out.push(formatted(item)); } }
+            return out;
+        },
+    },
+    'patch headers': {
+        before: withUri,
+        after(result, args) { return result || args.headers; },
+    },
+    'body template': {
+        before: withUri,
+        after(result, args) { return { payload: payloadOf(result), headers: args.headers }; },
+    },
+    'patch body': {
+        before: withUri,
+        after(result, args) { return { payload: payloadOf(result), headers: args.headers }; },
+    },
+    'compute key': { before() {}, after(result) { return result ? String(result) : undefined; } },
+    'parse response': { before: withBytes, after: payloadOf },
+    'patch mediaType': { before() {}, after(result) { return result ? String(result) : undefined; } },
+    'patch status': {
+        before: withUri,
+        after(result) { return result ? Number(result) : undefined; },
+    },
+    'patch response': { before: withUri, after: noFinish },
+};
+function withUri(args, a) { args.uri = mutableUri(a.uri); }
+function withBytes(args, a, bytes) {
+    withUri(args, a);
+    const buffer = bufferOf(bytes);
+    args.bytes = buffer;
+    args.length = buffer.length;
+    args.body = [buffer];
+}
+
+function callHook(id, exports, name, given, bytes, isAsync) {
+    const session = sessions.get(id);
+    const hook = exports[name];
+    if (typeof hook !== 'function') { throw new TypeError('`' + name + '` is not a function'); }
+    const kind = hooks[name];
+    const args = given;
+    kind.before(args, given, bytes);
+    args.statement = session.statement;
+    args.params = session.params;
+    args.log = log;
+    begin((result) => kind.after(result, args));
+    return answer(hook.call(session.statement, args), name, isAsync);
+}
+
+function answer(result, name, isAsync) {
+    if (isThenable(result)) {
+        if (!isAsync) { throw new Error('hook ' + name + ' returned a promise, but hooks.async is off'); }
+        return settle(result);
+    }
+    succeed(result);
+    return poll();
+}
+
+// Validates all names in one crossing: the index of the first that is refused, or -1.
+function validate(id, exports, names, values, from, to) {
+    const session = sessions.get(id);
+    const hook = exports['validate param'];
+    const args = { statement: session.statement, params: session.params, log };
+    begin();
+    for (let i = from; i < to; i += 1) {
+        const accepted = hook(args, names[i], values[i]);
+        if (isThenable(accepted)) { throw new Error('hook validate param can not return a promise'); }
+        if (!accepted) { return i; }
+    }
+    return -1;
+}
+
+function callAuth(id, exports, config) {
+    const session = sessions.get(id);
+    const auth = typeof exports === 'function' ? exports : exports.auth;
+    if (typeof auth !== 'function') { throw new TypeError('the auth module exports no function `auth`'); }
+    begin();
+    const result = auth.call(exports, session.params, config, (error) => {
+        if (error === undefined || error === null || error === false) { succeed(true); } else { fail(error); }
+    });
+    // An auth function may also be asynchronous; its rejection is a denial.
+    if (isThenable(result)) { result.then(undefined, fail); }
+    return poll();
+}
+
+function callTransformer(exports, text, headers) {
+    begin();
+    if (typeof exports.toJson !== 'function') { throw new TypeError('the transformer exports no function `toJson`'); }
+    const result = exports.toJson(text, succeed, fail, headers);
+    if (isThenable(result)) { result.then(undefined, fail); }
+    return poll();
+}
+
+// ---- functions of scripts (UDFs)
+let scopeCache = create(null);
+const scopeProxy = new Proxy({}, {
+    get(target, name, receiver) {
+        if (typeof name === 'symbol') { return Reflect.get(target, name, receiver); }
+        if (name in scopeCache) { return scopeCache[name]; }
+        const value = host.scope(name);
+        if (value === undefined) { return Reflect.get(target, name, receiver); }
+        scopeCache[name] = value;
+        return value;
+    },
+    has(target, name) { return typeof name === 'string' && host.scope(name) !== undefined || Reflect.has(target, name); },
+});
+
+function findFunction(exports, name) {
+    let owner = exports;
+    let found = exports;
+    if (name !== '') {
+        for (const part of name.split('.')) {
+            owner = found;
+            if (owner === null || owner === undefined) { return null; }
+            found = owner[part];
+        }
+    }
+    return typeof found === 'function' ? found : null;
+}
+
+function callFunction(exports, name, args) {
+    const target = findFunction(exports, name);
+    if (!target) { return null; }
+    begin((value) => [value]);
+    scopeCache = create(null);
+    return settle(target.apply({ __proto__: scopeProxy }, args));
+}
+
+let run = null;
+function startRows(exports, name, rows, sources, isColumn) {
+    const target = findFunction(exports, name);
+    if (!target) { return false; }
+    begin();
+    scopeCache = create(null);
+    run = { target, rows, sources, isColumn, out: new Array(rows.length), open: rows.length };
+    run.list = rows;
+    for (let i = 0; i < rows.length; i += 1) { run.out[i] = undefined; }
+    if (rows.length === 0) { succeed(run.out); }
+    return true;
+}
+// `select *`: one call for the whole value.
+function wholeRow(whole) { run.list = whole; }
+
+function callRows(from, to) {
+    const { target, rows, list, sources, isColumn, out } = run;
+    const current = run;
+    const ours = outcome;
+    for (let i = from; i < to && outcome.state === 0; i += 1) {
+        let isAnswered = false;
+        const next = (error, row) => {
+            if (outcome !== ours) { return; }
+            if (error) { fail(error); return; }
+            if (isAnswered) { fail(new Error('next was called more than once')); return; }
+            isAnswered = true;
+            out[i] = row;
+            current.open -= 1;
+            if (current.open === 0) { succeed(out); }
+        };
+        const args = new Array(sources.length);
+        for (let a = 0; a < sources.length; a += 1) {
+            args[a] = sources[a].column ? sources[a].column[i] : sources[a].value;
+        }
+        const result = target.apply({ __proto__: scopeProxy, rows: list, row: rows[i], index: i, next }, args);
+        if (isThenable(result)) {
+            result.then((value) => { if (isColumn && !isAnswered) { next(null, value); } }, fail);
+        } else if (isColumn && !isAnswered && result !== undefined) {
+            next(null, result);
+        }
+    }
+    return poll();
+}
+
+// A column function that returned nothing and never called `next` has no value.
+function settleColumns() {
+    if (run.isColumn) { succeed(run.out); }
+    return poll();
+}
+
+// ---- templates
+const templates = new Map();
+function loadTemplate(id, text, file) {
+    const ejs = requireBundled('qlio-ejs');
+    const body = host.compile(ejs.generate(text), file, 'locals, filters, escape');
+    templates.set(id, (locals) => body(locals, ejs.filters, ejs.escape));
+}
+function renderTemplate(id, session) {
+    const render = templates.get(id);
+    if (!render) { return null; }
+    const { params, statement } = sessions.get(session);
+    begin();
+    const before = new Set(keys(globalThis));
+    try {
+        return render({ statement, params });
+    } finally {
+        // Templates assign undeclared loop variables; they must not meet the next rendering.
+        for (const name of keys(globalThis)) { if (!before.has(name)) { delete globalThis[name]; } }
+    }
+}
+
+function isHook(name) { return name === 'validate param' || hooks.hasOwnProperty(name); }
+function describeExports(exports) {
+    const found = { hooks: [], others: [], accept: undefined };
+    if (exports === null || typeof exports !== 'object' && typeof exports !== 'function') { return found; }
+    for (const name of keys(exports)) {
+        (isHook(name) && typeof exports[name] === 'function' ? found.hooks : found.others).push(name);
+    }
+    if (typeof exports.accept === 'string') { found.accept = exports.accept; }
+    return found;
+}
+
+const inner = { get isLoading() { return loads > 0; } };
+return {
+    load, tick, poll, openSession, hasSession, bufferOf, closeSession, overlayOf, sessionIds, callHook, validate, callAuth,
+    callTransformer, callFunction, startRows, wholeRow, callRows, settleColumns, loadTemplate,
+    renderTemplate, describeExports,
+};
+})

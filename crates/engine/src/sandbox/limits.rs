@@ -1,0 +1,102 @@
+//! The bounds of scripts, and the meter that the interpreter asks while it runs.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// What one call of a script may use. Every value is per call unless it says otherwise
+/// (`connectors.md` 3.9).
+#[derive(Debug, Clone)]
+pub struct SandboxLimits {
+    /// Running time of one call of a hook, function or template, in milliseconds (250).
+    pub time_ms: u64,
+    /// Running time of loading a module with everything it requires, in milliseconds (2000).
+    pub load_time_ms: u64,
+    /// What a call may allocate beside its arguments and the loaded modules, in bytes (32 MiB).
+    pub memory_bytes: usize,
+    /// Depth of the interpreter's stack in bytes (256 KiB).
+    pub stack_bytes: usize,
+    /// Length of one script file in bytes (4 MiB).
+    pub source_bytes: usize,
+    /// Length of the text of an ejs template in bytes (1 MiB).
+    pub template_bytes: usize,
+    /// Nesting of values that go in or come out (512).
+    pub depth: usize,
+    /// Members and elements of a value that comes out (2 million).
+    pub result_elements: usize,
+    /// Lines that one call may log; further ones are dropped with a note (1000).
+    pub log_lines: usize,
+    /// Characters kept of one logged line (8192).
+    pub log_line_chars: usize,
+    /// Realms that stay instantiated on one thread; the least recently used go first (256).
+    pub realms: usize,
+    /// Whether hooks may return promises (`hooks.async`; false).
+    pub hooks_async: bool,
+}
+
+impl Default for SandboxLimits {
+    fn default() -> Self {
+        Self {
+            time_ms: 250,
+            load_time_ms: 2_000,
+            memory_bytes: 32 << 20,
+            stack_bytes: 256 << 10,
+            source_bytes: 4 << 20,
+            template_bytes: 1 << 20,
+            depth: 512,
+            result_elements: 2_000_000,
+            log_lines: 1_000,
+            log_line_chars: 8_192,
+            realms: 256,
+            hooks_async: false,
+        }
+    }
+}
+
+/// Tells the interpreter when to stop. Shared with its interrupt handler.
+#[derive(Debug, Clone)]
+pub(super) struct Meter(Arc<MeterState>);
+
+#[derive(Debug)]
+struct MeterState {
+    start: Instant,
+    /// Microseconds after `start`; `u64::MAX` while nothing runs.
+    deadline: AtomicU64,
+    is_expired: AtomicBool,
+}
+
+impl Meter {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(MeterState {
+            start: Instant::now(),
+            deadline: AtomicU64::new(u64::MAX),
+            is_expired: AtomicBool::new(false),
+        }))
+    }
+
+    /// Starts a call that may run for `time`.
+    pub(super) fn arm(&self, time: Duration) {
+        let end = self.0.start.elapsed().saturating_add(time).as_micros();
+        self.0.deadline.store(u64::try_from(end).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.is_expired.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the call is over its time; remembers it.
+    pub(super) fn is_over(&self) -> bool {
+        let now = u64::try_from(self.0.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let is_over = now >= self.0.deadline.load(Ordering::Relaxed);
+        if is_over {
+            self.0.is_expired.store(true, Ordering::Relaxed);
+        }
+        is_over
+    }
+
+    /// Whether a check found the call over its time.
+    pub(super) fn is_expired(&self) -> bool {
+        self.0.is_expired.load(Ordering::Relaxed)
+    }
+}

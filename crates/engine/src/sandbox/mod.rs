@@ -1,0 +1,45 @@
+//! JavaScript of operators: patches, auth modules, transformers, UDFs and ejs templates.
+//!
+//! Plain values go in and come out; this module knows nothing of plans, tables or requests. One
+//! [`Sandbox`] per thread holds an interpreter, which is made lazily; a [`Realm`] is the set of
+//! script files of one table (or one UDF module) and is shared between threads. Each realm has a
+//! context of its own on each thread, so tables can't see each other's globals.
+//!
+//! Promised: every call ends within its time, heap and stack limits or fails with an error that
+//! names what ran (`connectors.md` 3.9); a realm that ran over a limit is built anew; errors carry
+//! the author's file, line and column; no script reaches the network, processes, the environment
+//! or files outside its root.
+//!
+//! Deliberately not here: which hook runs when, and what becomes of the results; that is the
+//! connector's business. Operators are trusted: the limits guard against mistakes.
+//!
+//! Read on in [`core`] (the way in), then [`session`] for hooks and `function` for UDFs.
+
+mod bundled;
+mod coding;
+mod convert;
+mod core;
+mod error;
+mod function;
+mod hooks;
+mod instance;
+mod limits;
+mod log;
+mod realm;
+mod session;
+#[cfg(test)]
+mod tests;
+mod transformer;
+
+pub use self::{
+    bundled::is_bundled,
+    core::Sandbox,
+    error::{ScriptError, ScriptErrorKind},
+    function::{FunctionModule, RowArgument, RowCall, Rows},
+    hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},
+    limits::SandboxLimits,
+    log::{LogLine, Severity},
+    realm::Realm,
+    session::{AuthModule, EjsTemplate, HookSession, Patch},
+    transformer::Transformer,
+};

@@ -1,0 +1,148 @@
+// A URI that hooks can change (connectors.md 3.4), in the normal form of 2.3: scheme and host in
+// lower case, path at least `/`, query decoded and encoded anew with names grouped.
+'use strict';
+
+function encode(text) { return encodeURIComponent(String(text).toWellFormed()); }
+
+// `+` is a space; bytes that are no UTF-8 become U+FFFD.
+function decode(text) {
+    text = text.replace(/\+/g, ' ');
+    try {
+        return decodeURIComponent(text);
+    } catch (error) {
+        const bytes = [];
+        const raw = host.encode(text.toWellFormed(), 'utf8');
+        for (let i = 0; i < raw.length; i += 1) {
+            const digits = raw[i] === 37 && i + 2 < raw.length ? String.fromCharCode(raw[i + 1], raw[i + 2]) : '';
+            if (/^[0-9a-f]{2}$/i.test(digits)) {
+                bytes.push(parseInt(digits, 16));
+                i += 2;
+            } else {
+                bytes.push(raw[i]);
+            }
+        }
+        return host.decode(Uint8Array.from(bytes).toBase64(), 'utf8');
+    }
+}
+
+function encodePath(path) {
+    return path.toWellFormed().replace(/[\s"'<>{}|^`\\]|[^\x00-\x7f]+/gu, (part) => part === "'" ? '%27' : encodeURIComponent(part));
+}
+
+function MutableURI(text) {
+    if (!(this instanceof MutableURI)) { return new MutableURI(text); }
+    if (text === undefined || text === null || text === '') { throw new Error('a URI must not be empty'); }
+    text = String(text).trim();
+    const parts = /^(?:([a-z][a-z0-9+.\-]*):)?(?:\/\/([^\/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is.exec(text);
+    const [, scheme, authority, path, query, fragment] = parts;
+    hide(this, '_scheme', scheme === undefined ? undefined : scheme.toLowerCase());
+    if (authority !== undefined) {
+        const at = authority.lastIndexOf('@') + 1;
+        hide(this, '_authority', authority.slice(0, at) + authority.slice(at).toLowerCase());
+    }
+    hide(this, '_path', path === '' && authority !== undefined ? '/' : encodePath(path));
+    hide(this, '_hash', fragment);
+    hide(this, '_params', parseQuery(query || ''));
+}
+
+function hide(object, name, value) {
+    Object.defineProperty(object, name, { value, writable: true, configurable: true });
+}
+
+function parseQuery(query) {
+    const params = {};
+    for (const pair of query.split('&')) {
+        if (pair === '') { continue; }
+        const at = pair.indexOf('=');
+        add(params, decode(at < 0 ? pair : pair.slice(0, at)), at < 0 ? '' : decode(pair.slice(at + 1)));
+    }
+    return params;
+}
+
+function own(params, name) { return Object.prototype.hasOwnProperty.call(params, name); }
+
+function set(params, name, value) {
+    Object.defineProperty(params, name, { value, enumerable: true, writable: true, configurable: true });
+}
+
+function add(params, name, value) {
+    if (!own(params, name)) {
+        set(params, name, value);
+    } else if (Array.isArray(params[name])) {
+        params[name].push(value);
+    } else {
+        set(params, name, [params[name], value]);
+    }
+}
+
+function check(name, value, hasValue) {
+    if (name === undefined || name === null || name === '') { throw new Error('a parameter needs a name'); }
+    if (hasValue && (value === undefined || value === null)) {
+        throw new Error('the parameter `' + name + '` needs a value');
+    }
+}
+
+function textOf(value) {
+    switch (typeof value) {
+    case 'string': return encode(value);
+    case 'number': case 'boolean': case 'bigint': return encode(String(value));
+    default: return value instanceof String ? encode(String(value)) : '';
+    }
+}
+
+Object.assign(MutableURI.prototype, {
+    addParam(name, value) {
+        check(name, value, true);
+        for (const item of Array.isArray(value) ? value : [value]) { add(this._params, String(name), item); }
+        return this;
+    },
+    setParam(name, value) {
+        check(name, value, true);
+        set(this._params, String(name), Array.isArray(value) ? value.slice() : value);
+        return this;
+    },
+    removeParam(name, value) {
+        check(name);
+        if (!own(this._params, name)) { return this; }
+        const held = this._params[name];
+        if (value === undefined || value === null) {
+            delete this._params[name];
+        } else if (Array.isArray(held)) {
+            const rest = held.filter((item) => String(item) !== String(value));
+            if (rest.length === 0) { delete this._params[name]; } else { this._params[name] = rest.length === 1 ? rest[0] : rest; }
+        } else if (String(held) === String(value)) {
+            delete this._params[name];
+        }
+        return this;
+    },
+    getParam(name) { return own(this._params, name) ? this._params[name] : undefined; },
+    params() { return this._params; },
+    removeEmptyParams() {
+        for (const name of Object.keys(this._params)) {
+            const held = this._params[name];
+            if (Array.isArray(held)) {
+                const rest = held.filter((item) => item !== '');
+                if (rest.length === 0) { delete this._params[name]; } else if (rest.length < held.length) { this._params[name] = rest; }
+            } else if (held === '') {
+                delete this._params[name];
+            }
+        }
+        return this;
+    },
+    format() {
+        const pairs = [];
+        for (const name of Object.keys(this._params)) {
+            const value = this._params[name];
+            for (const item of Array.isArray(value) ? value : [value]) { pairs.push(encode(name) + '=' + textOf(item)); }
+        }
+        return (this._scheme === undefined ? '' : this._scheme + ':')
+            + (this._authority === undefined ? '' : '//' + this._authority)
+            + this._path
+            + (pairs.length ? '?' + pairs.join('&') : '')
+            + (this._hash === undefined ? '' : '#' + this._hash);
+    },
+    toString() { return this.format(); },
+    toJSON() { return this.format(); },
+});
+MutableURI.MutableURI = MutableURI;
+module.exports = MutableURI;
