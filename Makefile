@@ -1,0 +1,80 @@
+# The one interface to remember. `make help` lists what there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Checks for the toolchain, and installs what is missing where a package manager can.
+with := scripts/with-toolchain
+
+##@ Start here
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Check for Rust and a C compiler, install what is missing
+	@$(with) --needs rustfmt --needs clippy cargo --version
+
+.PHONY: run
+run: ## Serve the example app with its sample APIs (PORT=3000, LATENCY_MS=50)
+	@$(with) scripts/run-example
+
+.PHONY: test
+test: ## Run everything that a change must pass: format, lints, all tests, examples
+	@$(with) --needs rustfmt --needs clippy scripts/test
+
+##@ Parts
+
+.PHONY: build
+build: ## Build the optimised executable, target/release/qlio
+	@$(with) cargo build --release --locked --package qlio-gateway --bin qlio
+
+.PHONY: fmt
+fmt: ## Format Rust and the example scripts
+	@$(with) --needs rustfmt cargo fmt --all
+	@$(with) cargo run --quiet --package qlio-gateway -- fmt examples
+
+.PHONY: lint
+lint: ## Clippy on all targets, warnings are errors
+	@$(with) --needs clippy cargo clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: spec
+spec: ## Run the case files of spec/ only (CASE=join: those with join in their name)
+	@$(with) cargo test --locked --package qlio-gateway --test spec -- $(CASE)
+
+.PHONY: e2e
+e2e: ## Run the tests against the real executable only
+	@$(with) cargo test --locked --package qlio-gateway --test e2e
+
+.PHONY: bench
+bench: ## Compare with nginx (needs nginx and wrk; takes minutes)
+	@test -x bench/run || { echo "make bench: there is no bench/run" >&2; exit 2; }
+	@$(with) bench/run
+
+.PHONY: deny
+deny: ## Check licences, advisories, sources and versions of all dependencies
+	@command -v cargo-deny >/dev/null || { \
+	  echo "make deny: cargo-deny is missing; install it with: cargo install --locked cargo-deny" >&2; exit 2; }
+	@$(with) cargo deny --all-features check
+
+.PHONY: docs
+docs: ## Build the API documentation, target/doc/qlio_syntax/index.html; warnings are errors
+	@RUSTDOCFLAGS="-D warnings" $(with) cargo doc --workspace --no-deps --locked
+
+##@ Gates
+
+.PHONY: check
+check: test docs ## What a change must pass before it is merged
+
+.PHONY: ci
+ci: ## What the build server runs
+	@.ci/run
+
+.PHONY: clean
+clean: ## Remove what was built
+	@$(with) cargo clean
