@@ -1,0 +1,97 @@
+"""One measured window: wrk against one contender, with CPU and memory accounted for.
+
+wrk is a closed loop: each of its connections sends the next request when it has the last answer.
+Its percentiles therefore say how long requests took at full load, not how a given rate would feel.
+"""
+
+import json
+import os
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from . import tools
+from .processes import cpu_seconds, machine_busy_seconds, peak_memory, reset_peak_memory
+
+SCRIPT = Path(__file__).resolve().parent / "load.lua"
+GRACE_SECONDS = 20
+
+
+class LoadFailed(Exception):
+    """wrk did not give a result."""
+
+
+@dataclass
+class Window:
+    """What one window showed. Times in the unit their name says."""
+
+    requests: int
+    failed: int
+    seconds: float
+    requests_per_second: float
+    p50_ms: float
+    p99_ms: float
+    max_ms: float
+    received_bytes: int
+    cpu_us_per_request: float
+    upstream_cpu_us_per_request: float
+    peak_bytes: int
+    # CPU spent by programs outside this run, as a share of all cores.
+    foreign_cpu: float
+    load_average: float
+
+    def as_dict(self):
+        return asdict(self)
+
+
+def run_wrk(url, path, connections, seconds):
+    """Run wrk; return its own figures and the CPU seconds that it took."""
+    command = [tools.program("wrk"), "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "--latency"]
+    command += ["-s", str(SCRIPT), url, "--", path]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    before = os.times()
+    try:
+        output, _ = process.communicate(timeout=seconds + GRACE_SECONDS)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    after = os.times()
+    # wrk is the only child reaped meanwhile, so what our reaped children took is what it took.
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    marked = [line for line in output.splitlines() if line.startswith("result ")]
+    if process.returncode != 0 or not marked:
+        raise LoadFailed(f"wrk ended with status {process.returncode}:\n{output[-1000:]}")
+    return json.loads(marked[0].removeprefix("result ")), spent
+
+
+def measure(contender, scenario, upstream_pid, connections, seconds, warm_up):
+    """Warm up, then measure one window."""
+    run_wrk(contender.url, scenario.path, connections, warm_up)
+    reset_peak_memory(contender.pid)
+    own = cpu_seconds(contender.pid)
+    upstream = cpu_seconds(upstream_pid)
+    busy = machine_busy_seconds()
+    result, load_cpu = run_wrk(contender.url, scenario.path, connections, seconds)
+    own = cpu_seconds(contender.pid) - own
+    upstream = cpu_seconds(upstream_pid) - upstream
+    busy = machine_busy_seconds() - busy
+    elapsed = result["duration_us"] / 1e6
+    requests = result["requests"]
+    served = max(requests, 1)
+    foreign = (busy - own - upstream - load_cpu) / (elapsed * os.cpu_count())
+    return Window(
+        requests=requests,
+        failed=result["failed"],
+        seconds=elapsed,
+        requests_per_second=requests / elapsed,
+        p50_ms=result["p50_us"] / 1e3,
+        p99_ms=result["p99_us"] / 1e3,
+        max_ms=result["max_us"] / 1e3,
+        received_bytes=result["bytes"],
+        cpu_us_per_request=own * 1e6 / served,
+        upstream_cpu_us_per_request=upstream * 1e6 / served,
+        peak_bytes=peak_memory(contender.pid),
+        foreign_cpu=max(foreign, 0.0),
+        load_average=os.getloadavg()[0],
+    )

@@ -1,0 +1,109 @@
+"""What a run needs on the machine, and how to get it.
+
+nginx and wrk are required; everything else is needed by one contender only, which is left out
+with a notice when it cannot be had.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NGINX_MODULES = Path("/usr/lib/nginx/modules")
+LUA_MODULES = ("ndk_http_module.so", "ngx_http_lua_module.so")
+NODE_SERVICE = Path(__file__).resolve().parent.parent / "node"
+
+
+class MissingTool(Exception):
+    """Something that the run cannot do without."""
+
+
+def lua_cpath():
+    """The folder that holds cjson for Lua 5.1, or None."""
+    found = sorted(Path("/usr/lib").glob("*/lua/5.1/cjson.so"))
+    return found[0].parent if found else None
+
+
+def has_lua():
+    return lua_cpath() is not None and all((NGINX_MODULES / module).exists() for module in LUA_MODULES)
+
+
+def has_program(name):
+    return lambda: shutil.which(name, path=search_path()) is not None
+
+
+def search_path():
+    # nginx lives in sbin, which ordinary users often do not search.
+    return os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+
+
+def program(name):
+    found = shutil.which(name, path=search_path())
+    if found is None:
+        raise MissingTool(f"{name} is not installed")
+    return found
+
+
+# What to look for, the Debian packages that bring it.
+SYSTEM_TOOLS = {
+    "nginx": (has_program("nginx"), ["nginx"]),
+    "wrk": (has_program("wrk"), ["wrk"]),
+    "lua": (has_lua, ["nginx", "libnginx-mod-http-lua", "lua-cjson"]),
+    "node": (has_program("node"), ["nodejs"]),
+    "npm": (has_program("npm"), ["npm"]),
+}
+
+
+def install(names):
+    """Install what is missing with apt-get when we may; return the names that are still missing."""
+    missing = [name for name in names if not SYSTEM_TOOLS[name][0]()]
+    packages = sorted({package for name in missing for package in SYSTEM_TOOLS[name][1]})
+    if packages and os.geteuid() == 0 and shutil.which("apt-get"):
+        print(f"installing {' '.join(packages)}", file=sys.stderr)
+        env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *packages]):
+            subprocess.run(["apt-get", *command], check=False, stdout=sys.stderr, env=env)
+    return [name for name in missing if not SYSTEM_TOOLS[name][0]()]
+
+
+def advice(name):
+    return f"{name} is missing; install it with: apt-get install {' '.join(SYSTEM_TOOLS[name][1])}"
+
+
+def require(names):
+    """Make sure of tools that the run cannot do without."""
+    missing = install(names)
+    if missing:
+        raise MissingTool("\n".join(advice(name) for name in missing))
+
+
+def lua_obstacle():
+    """Why nginx with Lua cannot take part, or None."""
+    return advice("lua") if install(["lua"]) else None
+
+
+def node_obstacle():
+    """Why the Node service cannot take part, or None; installs its packages on demand."""
+    missing = install(["node", "npm"])
+    if missing:
+        return "; ".join(advice(name) for name in missing)
+    installed, wanted = NODE_SERVICE / "node_modules" / ".package-lock.json", NODE_SERVICE / "package-lock.json"
+    if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
+        return None
+    print("installing the packages of bench/node", file=sys.stderr)
+    command = [program("npm"), "ci", "--no-fund", "--no-audit", "--loglevel=error"]
+    done = subprocess.run(command, cwd=NODE_SERVICE, check=False, stdout=sys.stderr)
+    return None if done.returncode == 0 else "npm ci in bench/node failed (network?)"
+
+
+def build_qlio(root):
+    """Build the release binary and return its path."""
+    print("building qlio (release)", file=sys.stderr)
+    command = ["cargo", "build", "--release", "--quiet", "-p", "qlio-gateway"]
+    if shutil.which("cargo") is None:
+        raise MissingTool("cargo is missing; install Rust, or name a built binary with --qlio")
+    if subprocess.run(command, cwd=root, check=False).returncode != 0:
+        raise MissingTool("qlio does not build")
+    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
+    return root / target / "release" / "qlio"
