@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import tools
+
 # Foreign work above this share of the machine, or a spread above this, makes figures indicative only.
 QUIET_FOREIGN_CPU = 0.05
 QUIET_SPREAD = 0.15
@@ -78,7 +80,13 @@ class Results:
         return sum(window.failed for windows in self.windows.values() for window in windows)
 
 
-def environment(workers):
+def environment(workers, binary):
+    """The machine and the versions, so that a figure can be placed later."""
+    versions = {"nginx": tools.version(["nginx", "-v"]), "wrk": tools.version(["wrk", "-v"])}
+    if tools.SYSTEM_TOOLS["node"][0]():
+        versions["node"] = tools.version(["node", "--version"])
+    if binary:
+        versions["qlio"] = tools.version([binary, "--version"])
     cpu = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     memory = Path("/proc/meminfo").read_text().split("\n", 1)[0].split()[1]
     return {
@@ -87,6 +95,7 @@ def environment(workers):
         "workers_per_contender": workers,
         "memory_mb": int(memory) // 1024,
         "system": f"{platform.system()} {platform.release()}",
+        "versions": versions,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
@@ -184,7 +193,7 @@ def noise_lines(figures):
     return text
 
 
-def as_json(results, settings, workers, left_out):
+def as_json(results, settings, environment, left_out):
     """Everything measured, raw windows included."""
     series = []
     for (scenario, contender), windows in results.windows.items():
@@ -216,7 +225,7 @@ def as_json(results, settings, workers, left_out):
         for budget, value in budgets(results)
     ]
     document = {
-        "environment": environment(workers),
+        "environment": environment,
         "settings": settings,
         "left_out": left_out,
         "noise": noise(results),

@@ -12,6 +12,8 @@ from pathlib import Path
 
 NGINX_MODULES = Path("/usr/lib/nginx/modules")
 LUA_MODULES = ("ndk_http_module.so", "ngx_http_lua_module.so")
+# The oldest Node that undici still supports.
+NODE_MAJOR = 20
 NODE_SERVICE = Path(__file__).resolve().parent.parent / "node"
 
 
@@ -43,6 +45,13 @@ def program(name):
     if found is None:
         raise MissingTool(f"{name} is not installed")
     return found
+
+
+def version(command):
+    """What a program prints about its version; nginx and wrk print it as if it were an error."""
+    command = [program(command[0]), *command[1:]]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=10)
+    return done.stdout.strip().split("\n", 1)[0]
 
 
 # What to look for, the Debian packages that bring it.
@@ -88,6 +97,9 @@ def node_obstacle():
     missing = install(["node", "npm"])
     if missing:
         return "; ".join(advice(name) for name in missing)
+    found = version(["node", "--version"])
+    if int(found.removeprefix("v").partition(".")[0]) < NODE_MAJOR:
+        return f"node {found} is too old; version {NODE_MAJOR} or newer is needed"
     installed, wanted = NODE_SERVICE / "node_modules" / ".package-lock.json", NODE_SERVICE / "package-lock.json"
     if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
         return None
