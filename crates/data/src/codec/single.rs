@@ -10,13 +10,14 @@ pub(super) fn widen(value: f32) -> f64 {
 
     let exact = f64::from(value);
     for scale in QUICK_SCALES {
-        let scaled = (exact * scale).round();
-        if scaled.abs() > QUICK_MAX {
+        let scaled = exact * scale;
+        if scaled.is_nan() || scaled.abs() > QUICK_MAX {
             break;
         }
-        let candidate = scaled / scale;
-        #[expect(clippy::float_cmp, reason = "asks for the very same float")]
-        if candidate as f32 == value {
+        // Rounds by way of an integer, which needs no call into the mathematics library.
+        let candidate = f64::from((scaled + 0.5_f64.copysign(scaled)) as i32) / scale;
+        // By bits: zero loses its sign on this way.
+        if (candidate as f32).to_bits() == value.to_bits() {
             return candidate;
         }
     }

@@ -25,12 +25,12 @@ mod wire;
 
 use std::sync::Arc;
 
+use self::tables::Tables;
 pub use self::{
     decode::decode,
     encode::{EncodeError, encode},
     schema::{Method, Schema, SchemaError},
 };
-use self::tables::Tables;
 
 const FORMAT: &str = "Protocol Buffers";
 /// Nesting that is read and written at most (`connectors.md` 9.3).

@@ -69,9 +69,9 @@ fn safe_number(text: &Text) -> Option<Number> {
         let has_canonical_start = digits[0] != b'0' || bytes == b"0";
         return if has_canonical_start { text.parse().ok().map(Number::Int) } else { None };
     }
-    if is_exact_fraction(digits) {
-        // Not more than 15 digits, no zeros to lose: it prints as it stands.
-        return Some(Number::Source(text.clone()));
+    if is_short_decimal(digits) {
+        // A float keeps this many digits, so only the way they are written can be lost.
+        return is_canonical_decimal(digits).then(|| Number::Source(text.clone()));
     }
     if !bytes.iter().all(|byte| byte.is_ascii_digit() || b"+-.e".contains(byte)) {
         return None;
@@ -81,11 +81,15 @@ fn safe_number(text: &Text) -> Option<Number> {
     (number.to_shortest() == text.as_str()).then_some(number)
 }
 
+/// Whether this has no more than 15 digits, a decimal point and nothing else.
+fn is_short_decimal(digits: &[u8]) -> bool {
+    digits.len() <= EXACT_DIGITS + 1
+        && memchr::memchr(b'.', digits).is_some()
+        && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
 /// Whether this is `12.34` in the one form that a float of this value prints as.
-fn is_exact_fraction(digits: &[u8]) -> bool {
-    if digits.len() > EXACT_DIGITS + 1 {
-        return false;
-    }
+fn is_canonical_decimal(digits: &[u8]) -> bool {
     let Some(point) = memchr::memchr(b'.', digits) else {
         return false;
     };
