@@ -2,4 +2,4 @@
 
    `1|` asks for at most one product per call, in the order of the ids and never twice for the same;
    so these rows come in another order than those of `shop.details`. */
-create table shop.reviews on select get from "{config.shop.api}/reviews/{#1|product}"
+create table shop.reviews on select get from "{config.shop.api}/reviews/{1|product}"
