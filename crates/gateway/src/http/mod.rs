@@ -7,7 +7,10 @@
 //! Small pure modules around one server. Statuses are decided in `failure` and written in `respond`
 //! and nowhere else.
 
+pub mod app;
 pub mod body;
+pub mod busy;
+pub mod compile_error;
 pub mod compress;
 pub mod failure;
 pub mod incident;

@@ -45,6 +45,11 @@ const RESERVED_HEADERS: [HeaderName; 10] = [
     header::UPGRADE,
 ];
 
+/// Something for the log that came up while a request was answered; travels as an extension of the
+/// response, and the server reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note(pub String);
+
 /// The form in which a client wants its answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rendition<'q> {

@@ -42,15 +42,13 @@ pub(super) fn allow_listed(markup: &str) -> String {
         rest = &rest[at..];
         let end =
             rest[1..].find(['<', '>']).map(|at| at + 1).filter(|at| rest[*at..].starts_with('>'));
-        match end.and_then(|end| Some((end, tag(&rest[1..end], &mut open)?))) {
-            Some((end, tag)) => {
-                out.push_str(&tag);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                out.push_str("&lt;");
-                rest = &rest[1..];
-            }
+        let allowed = end.and_then(|end| Some((end, tag(&rest[1..end], &mut open)?)));
+        if let Some((end, tag)) = allowed {
+            out.push_str(&tag);
+            rest = &rest[end + 1..];
+        } else {
+            out.push_str("&lt;");
+            rest = &rest[1..];
         }
     }
     push_text(&mut out, rest);

@@ -17,7 +17,13 @@ use std::{
     time::Duration,
 };
 
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{
+    StatusCode,
+    body::Incoming,
+    header::{self, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, sync::watch};
 
@@ -29,7 +35,7 @@ use super::{
 use crate::http::{
     failure::Failure,
     incident::IncidentId,
-    respond::{self, Rendition, Response},
+    respond::{self, Note, Rendition, Response},
 };
 
 /// How long a client that has connected but sent nothing is waited for while shutting down: its
@@ -83,7 +89,12 @@ impl<A: App> Shared<A> {
         };
         let line = format!("{} {}", request.message.method(), request.message.uri().path());
         match unwound(self.app.answer(request)).await {
-            Ok(response) => response,
+            Ok(mut response) => {
+                if let Some(Note(message)) = response.extensions_mut().remove() {
+                    (self.events)(Event::Noted { message });
+                }
+                response
+            }
             Err(panic) => {
                 let incident = IncidentId::new();
                 let message = panic_message(&*panic).to_owned();
@@ -114,8 +125,14 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
         let in_flight = activity.begin();
         let shared = Rc::clone(&shared);
         async move {
-            let response = shared.answer(Request { message, peer, local }).await;
+            let mut response = shared.answer(Request { message, peer, local }).await;
             drop(in_flight);
+            // The phase may have changed while the answer was made, before the loop below saw it.
+            let is_ending = *shared.phase.borrow() != Phase::Serving;
+            if is_ending && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+            }
             Ok::<_, Infallible>(response)
         }
     });

@@ -127,6 +127,11 @@ pub enum Event {
         /// The request line.
         request: String,
     },
+    /// Something that came up while a request was answered, such as a fault of ours.
+    Noted {
+        /// What came up.
+        message: String,
+    },
     /// A connection ended with an error: malformed request, reset, or gone in the middle.
     ConnectionFailed {
         /// The client.
@@ -154,6 +159,7 @@ impl fmt::Display for Event {
             Self::Panicked { incident, message, request } => {
                 write!(f, "incident {incident}: `{request}` panicked: {message}")
             }
+            Self::Noted { message } => f.write_str(message),
             Self::ConnectionFailed { peer, message } => {
                 write!(f, "connection of {peer} failed: {message}")
             }

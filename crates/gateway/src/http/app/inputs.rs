@@ -1,0 +1,105 @@
+//! What scripts see of a client's message.
+
+use hyper::{HeaderMap, header};
+use qlio_data::{Object, Text, Value};
+
+use crate::http::multipart;
+
+/// Headers that concern the connection or us; scripts never see them (`server.md` 1.7).
+const HIDDEN_HEADERS: [&str; 13] = [
+    "connection",
+    "host",
+    "referer",
+    "content-length",
+    "accept",
+    "accept-charset",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailers",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The headers by lower-case name. A repeated header is one list; bytes that are not UTF-8 are
+/// replaced.
+pub(super) fn visible_headers(headers: &HeaderMap) -> Object {
+    let mut visible = Object::with_capacity(headers.keys_len());
+    for name in headers.keys().filter(|name| !HIDDEN_HEADERS.contains(&name.as_str())) {
+        let separator = if name == header::COOKIE { "; " } else { ", " };
+        let values: Vec<_> = headers
+            .get_all(name)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()))
+            .collect();
+        visible.insert(name.as_str(), Value::from(values.join(separator)));
+    }
+    visible
+}
+
+/// A declared token without value stops the search in the client's layers and then counts as
+/// nothing (`server.md` 1.7, `language.md` 5.2): it becomes absent, and what the client sent under
+/// that name is hidden.
+pub(super) fn hide_unset_tokens(scope: &mut Object, query: &mut Object, headers: &mut Object) {
+    let unset: Vec<Text> = scope
+        .iter()
+        .filter(|(_, value)| matches!(value, Value::Null))
+        .map(|(token, _)| token.clone())
+        .collect();
+    for token in unset {
+        query.remove(&token);
+        headers.remove(&token);
+        scope.insert(token, Value::Absent);
+    }
+}
+
+/// An attachment as the engine takes it.
+pub(super) fn engine_part(part: multipart::Part) -> qlio_engine::Part {
+    qlio_engine::Part {
+        name: part.name,
+        file_name: part.file_name,
+        content_type: part.content_type,
+        data: part.data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+    use qlio_data::codec::json;
+
+    use super::*;
+
+    #[test]
+    fn what_has_the_name_of_an_unset_token_is_hidden() {
+        let object = |names: &[&str]| -> Object {
+            names.iter().map(|name| (*name, Value::from("client"))).collect()
+        };
+        let mut scope: Object =
+            [("kind", Value::Null), ("id", Value::from("7"))].into_iter().collect();
+        let (mut query, mut headers) = (object(&["kind", "id"]), object(&["kind", "x"]));
+        hide_unset_tokens(&mut scope, &mut query, &mut headers);
+        assert!(scope.get("kind").is_some_and(Value::is_absent));
+        assert_eq!(scope.get("id").and_then(Value::as_str), Some("7"));
+        assert!(query.get("kind").is_none() && query.get("id").is_some());
+        assert!(headers.get("kind").is_none() && headers.get("x").is_some());
+    }
+
+    #[test]
+    fn hidden_headers_are_left_out_and_repeated_ones_joined() {
+        let mut headers = HeaderMap::new();
+        for name in HIDDEN_HEADERS {
+            headers.insert(name, HeaderValue::from_static("x"));
+        }
+        for (name, value) in [("x-shelf", "top"), ("accept-encoding", "gzip"), ("x-shelf", "two")] {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        headers.append("cookie", HeaderValue::from_static("a=1"));
+        headers.append("cookie", HeaderValue::from_static("b=2"));
+        headers.insert("x-latin", HeaderValue::from_bytes(b"caf\xe9").expect("opaque bytes"));
+        let visible = Value::object(visible_headers(&headers));
+        let expected = r#"{"x-shelf":"top, two","accept-encoding":"gzip","cookie":"a=1; b=2","x-latin":"caf�"}"#;
+        assert_eq!(visible, json::parse_str(expected).expect("valid JSON"));
+    }
+}

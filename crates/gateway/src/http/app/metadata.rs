@@ -1,0 +1,99 @@
+//! `/tables`, `/table`, `/api` (and `/routes`), `/route`: what the catalog holds, as JSON or pages.
+//!
+//! Names are looked up directly and decoded once; nothing is executed and nothing is cached
+//! (`server.md` 2.4, Q14, Q17). Errors are always JSON.
+
+use hyper::header;
+use qlio_data::{Object, Value};
+use qlio_plan::catalog::describe;
+
+use super::Exchange;
+use crate::{
+    http::{
+        failure::Failure,
+        negotiate, query,
+        respond::{self, Rendition, Response},
+    },
+    pages,
+    routes::Method,
+};
+
+/// The endpoints that every server has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Endpoint {
+    /// `/q`.
+    Script,
+    /// The others.
+    Metadata(Metadata),
+}
+
+/// What the catalog tells about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Metadata {
+    /// `/tables`.
+    Tables,
+    /// `/table?name=`.
+    Table,
+    /// `/api` and `/routes`.
+    Routes,
+    /// `/route?path=&method=`.
+    Route,
+}
+
+impl Endpoint {
+    /// The endpoint at a path; one trailing slash is tolerated.
+    pub(super) fn at(path: &str) -> Option<Self> {
+        match path.strip_suffix('/').unwrap_or(path) {
+            "/q" => Some(Self::Script),
+            "/tables" => Some(Self::Metadata(Metadata::Tables)),
+            "/table" => Some(Self::Metadata(Metadata::Table)),
+            "/api" | "/routes" => Some(Self::Metadata(Metadata::Routes)),
+            "/route" => Some(Self::Metadata(Metadata::Route)),
+            _ => None,
+        }
+    }
+
+    /// The methods it answers.
+    pub(super) fn methods(self) -> &'static [Method] {
+        match self {
+            Self::Script => &Method::ALL,
+            Self::Metadata(_) => &[Method::Get],
+        }
+    }
+}
+
+/// Answers a metadata endpoint.
+pub(super) fn answer(
+    exchange: &Exchange<'_>,
+    asked: Metadata,
+    query: &Object,
+    rendition: Rendition<'_>,
+) -> Result<Response, Failure> {
+    let catalog = &exchange.loaded.catalog;
+    let parameter = |name: &str| query::text(query, name).filter(|text| !text.is_empty());
+    let (value, page): (Value, fn(&Value) -> String) = match asked {
+        Metadata::Tables => (describe::show_tables(catalog, std::iter::empty()), pages::tables),
+        Metadata::Routes => (describe::show_routes(catalog), pages::routes),
+        Metadata::Table => {
+            let name = parameter("name").ok_or(Failure::MissingTableName)?;
+            let table = catalog
+                .table(name)
+                .ok_or_else(|| Failure::NoSuchTable { name: name.to_owned() })?;
+            (describe::describe_table(catalog, table), pages::table)
+        }
+        Metadata::Route => {
+            let (path, method) =
+                parameter("path").zip(parameter("method")).ok_or(Failure::MissingRouteName)?;
+            let unknown =
+                || Failure::NoSuchRoute { path: path.to_owned(), method: method.to_owned() };
+            let route = describe::describe_route(catalog, path, method).ok_or_else(unknown)?;
+            (route, pages::route)
+        }
+    };
+    let accept = exchange.header(header::ACCEPT);
+    Ok(if negotiate::wants_json(accept, query::text(query, "format")) {
+        respond::value(&value, &[], rendition)
+    } else {
+        respond::page(page(&value))
+    })
+}

@@ -1,0 +1,282 @@
+//! The endpoints: routes, `/q`, and the metadata about tables and routes.
+//!
+//! In: a request of the server. Out: its response. One [`HttpApp`] lives on each worker and owns
+//! that worker's engine; what all workers share is in [`Shared`]. The catalog in it is an immutable
+//! snapshot that is replaced as a whole; a request keeps the snapshot it began with.
+//!
+//! Order of the endpoints (`server.md` 1.4): user routes come before the metadata endpoints and may
+//! shadow them. This module decides *what* is answered; statuses and bytes are made in `respond`.
+
+mod inputs;
+mod metadata;
+mod plans;
+mod redact;
+mod script;
+
+use std::{net::IpAddr, sync::Arc};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use hyper::{Method as HttpMethod, body::Body, header, http::request::Parts};
+use qlio_data::{Object, Value, codec::xml::XmlOptions};
+use qlio_engine::{Caller, ClientRequest, Engine};
+
+use super::{
+    body::{self, BodyLimits, ParsedBody},
+    busy::LoadWatch,
+    failure::Failure,
+    jsonp::Callback,
+    negotiate, query,
+    respond::Note,
+    respond::{self, Rendition, Response},
+    server::{App, Request},
+};
+use crate::{
+    load::Loaded,
+    routes::{Lookup, Method, PathMatch},
+};
+use metadata::Endpoint;
+use plans::PlanCache;
+
+/// What all workers share.
+pub struct Shared {
+    /// The catalog and its routes; replaced as a whole when files are loaded anew.
+    pub loaded: ArcSwap<Loaded>,
+    /// What the endpoints allow.
+    pub settings: AppSettings,
+    /// Texts that must not appear in errors (`decisions.md` 5).
+    pub secrets: Vec<String>,
+}
+
+/// What the endpoints do and what they allow.
+#[derive(Debug, Clone)]
+pub struct AppSettings {
+    /// `/q` exists (`decisions.md` 3).
+    pub allows_adhoc: bool,
+    /// Scripts of clients may call private addresses: development mode (`decisions.md` 4).
+    pub may_call_private: bool,
+    /// Most bytes of a request body (setting `maxRequestLength`).
+    pub request_bytes_max: usize,
+    /// Name of the header that carries request ids.
+    pub request_id_header: String,
+}
+
+/// The endpoints of one worker.
+pub struct HttpApp {
+    shared: Arc<Shared>,
+    engine: Engine,
+    plans: PlanCache,
+    load: LoadWatch,
+    body_limits: BodyLimits,
+    xml: XmlOptions,
+}
+
+/// A request whose head has been read.
+struct Exchange<'r> {
+    head: &'r Parts,
+    peer: IpAddr,
+    loaded: Arc<Loaded>,
+}
+
+impl Exchange<'_> {
+    fn path(&self) -> &str {
+        self.head.uri.path()
+    }
+
+    fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.head.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The raw path and query, as errors quote it.
+    fn target(&self) -> String {
+        self.head.uri.path_and_query().map_or_else(|| self.path().to_owned(), ToString::to_string)
+    }
+
+    fn reads_body(&self) -> bool {
+        self.head.method != HttpMethod::GET && self.head.method != HttpMethod::HEAD
+    }
+}
+
+impl App for HttpApp {
+    async fn answer(&self, request: Request) -> Response {
+        let (head, body) = request.message.into_parts();
+        self.respond(&head, body, request.peer.ip().to_canonical()).await
+    }
+}
+
+impl HttpApp {
+    /// The endpoints over this engine.
+    pub fn new(shared: Arc<Shared>, engine: Engine) -> Self {
+        let body_limits = BodyLimits {
+            request_bytes_max: shared.settings.request_bytes_max,
+            ..BodyLimits::default()
+        };
+        let xml = XmlOptions { coerce: engine.settings().xml_coerce, ..XmlOptions::default() };
+        let (plans, load) = (PlanCache::default(), LoadWatch::default());
+        Self { shared, engine, plans, load, body_limits, xml }
+    }
+
+    /// Answers one request.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the run and everything it started.
+    pub async fn respond<B>(&self, head: &Parts, body: B, peer: IpAddr) -> Response
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::fmt::Display,
+    {
+        let exchange = Exchange { head, peer, loaded: self.shared.loaded.load_full() };
+        let (coding, note) = self.coding(&exchange);
+        let mut rendition = Rendition { callback: None, coding };
+        let query = query::parse(head.uri.query());
+        let name = query.as_ref().ok().and_then(|query| query::text(query, "callback"));
+        let name = name.map(str::to_owned);
+        let outcome = match name.as_deref().map(Callback::parse).transpose() {
+            Ok(callback) => {
+                rendition.callback = callback;
+                let query =
+                    query.map_err(|error| Failure::MalformedQuery { reason: error.to_string() });
+                self.dispatch(&exchange, query, body, rendition).await
+            }
+            Err(_) => Err(Failure::InvalidCallback),
+        };
+        let mut response = outcome.unwrap_or_else(|failure| respond::failure(&failure, rendition));
+        if let Some(note) = note {
+            response.extensions_mut().insert(Note(note));
+        }
+        response
+    }
+
+    /// The coding of the answer: none for `HEAD`, nor while the machine is busy, which is noted when
+    /// it begins.
+    fn coding(&self, exchange: &Exchange<'_>) -> (Option<negotiate::Coding>, Option<String>) {
+        let wanted = negotiate::coding(exchange.header(header::ACCEPT_ENCODING));
+        if wanted.is_none() || exchange.head.method == HttpMethod::HEAD {
+            return (None, None);
+        }
+        let (is_busy, note) = self.load.check();
+        (wanted.filter(|_| !is_busy), note)
+    }
+
+    async fn dispatch<B>(
+        &self,
+        exchange: &Exchange<'_>,
+        query: Result<Object, Failure>,
+        body: B,
+        rendition: Rendition<'_>,
+    ) -> Result<Response, Failure>
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::fmt::Display,
+    {
+        let method = &exchange.head.method;
+        let loaded = Arc::clone(&exchange.loaded);
+        if method == HttpMethod::OPTIONS {
+            let methods = self.methods(exchange, &loaded.matcher.methods(exchange.path()));
+            return Ok(respond::options(&allow(&methods)));
+        }
+        let mut allowed = match loaded.matcher.find(method, exchange.path()) {
+            Lookup::Found(found) => {
+                return self.route(exchange, &found, query?, body, rendition).await;
+            }
+            Lookup::MethodNotAllowed { allow } => allow,
+            Lookup::Unknown => Vec::new(),
+        };
+        let endpoint = self.endpoint(exchange.path());
+        if let Some(endpoint) = endpoint
+            && Method::of_request(method).is_some_and(|method| endpoint.methods().contains(&method))
+        {
+            return match endpoint {
+                Endpoint::Script => self.script(exchange, query?, body, rendition).await,
+                Endpoint::Metadata(asked) => metadata::answer(exchange, asked, &query?, rendition),
+            };
+        }
+        allowed = self.methods(exchange, &allowed);
+        let (method, target) = (method.to_string(), exchange.target());
+        Err(if allowed.is_empty() {
+            Failure::NotFound { method, target }
+        } else {
+            Failure::MethodNotAllowed { method, target, allow: allow(&allowed) }
+        })
+    }
+
+    /// The built-in endpoint at a path, if it is switched on.
+    fn endpoint(&self, path: &str) -> Option<Endpoint> {
+        Endpoint::at(path)
+            .filter(|endpoint| *endpoint != Endpoint::Script || self.shared.settings.allows_adhoc)
+    }
+
+    /// The methods of the routes and of the built-in endpoint at the path.
+    fn methods(&self, exchange: &Exchange<'_>, routes: &[Method]) -> Vec<Method> {
+        let built_in = self.endpoint(exchange.path()).map(Endpoint::methods).unwrap_or_default();
+        Method::ALL
+            .into_iter()
+            .filter(|method| routes.contains(method) || built_in.contains(method))
+            .collect()
+    }
+
+    async fn route<B>(
+        &self,
+        exchange: &Exchange<'_>,
+        found: &PathMatch<'_, '_, usize>,
+        query: Object,
+        body: B,
+        rendition: Rendition<'_>,
+    ) -> Result<Response, Failure>
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::fmt::Display,
+    {
+        let chosen = found
+            .choose(&query)
+            .map_err(|_| Failure::MalformedPath)?
+            .ok_or(Failure::NoMatchingRoute)?;
+        let route = &exchange.loaded.catalog.routes()[*chosen.id];
+        let parsed = self.body(exchange, body).await?;
+        // Outside the query, `callback` may well be data: it wraps the answer only if it is a name.
+        let mentioned =
+            [chosen.scope.get("callback").cloned(), Some(parsed.value.member("callback"))];
+        let mentioned = mentioned.into_iter().flatten().find(|value| !value.is_nothing());
+        let callback = mentioned.as_ref().and_then(Value::as_str);
+        let callback = callback.and_then(|name| Callback::parse(name).ok());
+        let rendition = Rendition { callback: rendition.callback.or(callback), ..rendition };
+        let (mut query, mut scope) = (query, chosen.scope);
+        let mut headers = inputs::visible_headers(&exchange.head.headers);
+        inputs::hide_unset_tokens(&mut scope, &mut query, &mut headers);
+        let request = ClientRequest {
+            query,
+            headers,
+            body: parsed.value,
+            raw_body: parsed.raw,
+            content_type: parsed.content_type,
+            route: scope,
+            remote_address: exchange.peer.to_string(),
+            parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
+            ..ClientRequest::default()
+        };
+        Ok(self.run(exchange, &route.plan, &request, Caller::Route, rendition).await)
+    }
+
+    /// The body of a request; none for the methods that have none.
+    async fn body<B>(&self, exchange: &Exchange<'_>, body: B) -> Result<ParsedBody, Failure>
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::fmt::Display,
+    {
+        if !exchange.reads_body() {
+            return Ok(ParsedBody::empty());
+        }
+        let coding = exchange.header(header::CONTENT_ENCODING);
+        let raw = body::read(body, coding, &self.body_limits).await?;
+        let content_type = exchange.header(header::CONTENT_TYPE);
+        Ok(body::parse(content_type, raw, &self.xml)?)
+    }
+}
+
+/// Methods as `Allow` lists them.
+fn allow(methods: &[Method]) -> String {
+    methods.iter().map(|method| method.upper_name()).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests;

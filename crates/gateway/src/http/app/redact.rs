@@ -1,0 +1,70 @@
+//! Keeping secrets out of error bodies (`decisions.md` 5).
+
+use qlio_data::{Object, Text, Value};
+
+/// What stands in the place of a secret.
+const REDACTED: &str = "[redacted]";
+/// Structures nested deeper than this are replaced as a whole.
+const DEPTH_MAX: usize = 100;
+
+/// The value with every occurrence of a secret replaced, in names and texts.
+pub(super) fn redact(value: Value, secrets: &[String]) -> Value {
+    if secrets.is_empty() { value } else { redacted(&value, secrets, 0) }
+}
+
+fn redacted(value: &Value, secrets: &[String], depth: usize) -> Value {
+    if depth > DEPTH_MAX {
+        return Value::from(REDACTED);
+    }
+    match &*value.open() {
+        Value::String(text) => Value::String(replaced(text, secrets)),
+        Value::Number(number) if secrets.contains(&number.to_shortest()) => Value::from(REDACTED),
+        Value::Array(elements) => {
+            elements.iter().map(|element| redacted(element, secrets, depth + 1)).collect()
+        }
+        Value::Object(object) => {
+            let members: Object = object
+                .iter()
+                .map(|(name, value)| (replaced(name, secrets), redacted(value, secrets, depth + 1)))
+                .collect();
+            Value::object(members)
+        }
+        other => other.clone(),
+    }
+}
+
+fn replaced(text: &Text, secrets: &[String]) -> Text {
+    let is_leaking = |secret: &&String| !secret.is_empty() && text.contains(secret.as_str());
+    if !secrets.iter().any(|secret| is_leaking(&secret)) {
+        return text.clone();
+    }
+    let mut clean = text.to_string();
+    for secret in secrets.iter().filter(is_leaking) {
+        clean = clean.replace(secret.as_str(), REDACTED);
+    }
+    clean.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use qlio_data::codec::json::parse_str;
+
+    use super::*;
+
+    #[test]
+    fn secrets_vanish_wherever_they_stand() {
+        let body = parse_str(
+            r#"{"message":"key s3cret refused","s3cret":[1,"x-s3cret-y",12345],"n":{"a":"ok"}}"#,
+        );
+        let secrets = ["s3cret".to_owned(), "12345".to_owned(), String::new()];
+        let expected = r#"{"message":"key [redacted] refused","[redacted]":[1,"x-[redacted]-y","[redacted]"],"n":{"a":"ok"}}"#;
+        assert_eq!(redact(body.expect("valid"), &secrets), parse_str(expected).expect("valid"));
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_not_searched_but_replaced() {
+        let deep = format!("{}\"s3cret\"{}", "[".repeat(200), "]".repeat(200));
+        let clean = redact(parse_str(&deep).expect("valid"), &["s3cret".to_owned()]);
+        assert!(!qlio_data::codec::json::to_string(&clean).contains("s3cret"));
+    }
+}
