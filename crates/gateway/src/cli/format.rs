@@ -1,0 +1,106 @@
+//! `qlio fmt`: scripts printed the canonical way.
+
+use std::{
+    ffi::OsStr,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use qlio_syntax::format::format_text;
+use walkdir::WalkDir;
+
+use super::{Exit, report};
+
+#[derive(Debug, Args)]
+pub(super) struct FormatArgs {
+    /// Files, and folders that are searched for `.ql` files; `-` reads standard input and prints.
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Change nothing; fail if a file is not formatted.
+    #[arg(long)]
+    check: bool,
+}
+
+pub(super) fn format(args: &FormatArgs) -> Exit {
+    if args.paths == [Path::new("-")] {
+        return format_stdin();
+    }
+    let mut exit = Exit::Success;
+    for path in &args.paths {
+        for entry in WalkDir::new(path).follow_links(true).sort_by_file_name() {
+            match entry {
+                Ok(entry) if entry.file_type().is_file() && is_script(entry.path(), entry.depth()) => {
+                    if !format_file(entry.path(), args.check) {
+                        exit = Exit::Failed;
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    report::error(&error.to_string());
+                    exit = Exit::Failed;
+                }
+            }
+        }
+    }
+    exit
+}
+
+/// A file that was named outright is formatted whatever its ending.
+fn is_script(path: &Path, depth: usize) -> bool {
+    depth == 0 || path.extension() == Some(OsStr::new("ql"))
+}
+
+/// Formats one file; answers whether all is well.
+fn format_file(path: &Path, is_check: bool) -> bool {
+    let shown = path.display().to_string();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            report::error(&format!("cannot read `{shown}`: {error}"));
+            return false;
+        }
+    };
+    let formatted = match format_text(&text) {
+        Ok(formatted) => formatted,
+        Err(problems) => {
+            report::diagnostics(&problems, &shown, &text);
+            return false;
+        }
+    };
+    if formatted == text {
+        return true;
+    }
+    if is_check {
+        report::error(&format!("`{shown}` is not formatted"));
+        return false;
+    }
+    match std::fs::write(path, formatted) {
+        Ok(()) => {
+            report::note(&format!("formatted {shown}"));
+            true
+        }
+        Err(error) => {
+            report::error(&format!("cannot write `{shown}`: {error}"));
+            false
+        }
+    }
+}
+
+fn format_stdin() -> Exit {
+    let mut text = String::new();
+    if let Err(error) = std::io::stdin().read_to_string(&mut text) {
+        report::error(&format!("cannot read standard input: {error}"));
+        return Exit::Usage;
+    }
+    match format_text(&text) {
+        Ok(formatted) => {
+            report::raw(&formatted);
+            Exit::Success
+        }
+        Err(problems) => {
+            report::diagnostics(&problems, "stdin", &text);
+            Exit::Failed
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Printing: values to stdout, problems to stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use qlio_plan::catalog::FileDiagnostics;
+use qlio_syntax::diagnostic::{Diagnostic, Severity};
+
+use crate::config::ConfigProblem;
+
+/// Prints one line of data. A closed pipe is the reader's choice and no error.
+pub(super) fn data(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes());
+    let _ = stdout.write_all(b"\n");
+    let _ = stdout.flush();
+}
+
+/// Prints text as it is.
+pub(super) fn raw(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes());
+    let _ = stdout.flush();
+}
+
+/// Prints a message for people.
+pub(super) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Prints an error for people.
+pub(super) fn error(text: &str) {
+    note(&format!("error: {text}"));
+}
+
+/// Prints the problems of one text with their source lines.
+pub(super) fn diagnostics(problems: &[Diagnostic], file: &str, text: &str) {
+    let rendered = qlio_syntax::render::render(problems, file, text, has_colour());
+    let _ = io::stderr().lock().write_all(rendered.as_bytes());
+}
+
+/// Prints the problems of a catalog; answers the numbers of errors and warnings.
+pub(super) fn catalog(files: &[FileDiagnostics]) -> (usize, usize) {
+    let mut counts = (0, 0);
+    for file in files {
+        diagnostics(&file.diagnostics, &file.file, &file.text);
+        for problem in &file.diagnostics {
+            match problem.severity {
+                Severity::Error => counts.0 += 1,
+                Severity::Warning => counts.1 += 1,
+            }
+        }
+    }
+    counts
+}
+
+/// Prints the problems of the settings.
+pub(super) fn config(problems: &[ConfigProblem]) {
+    for problem in problems {
+        error(&problem.to_string());
+    }
+}
+
+/// Colour only for people: stderr is a terminal and nobody asked for none.
+fn has_colour() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

@@ -1,0 +1,159 @@
+//! `qlio serve`: routes and ad-hoc scripts over HTTP.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use arc_swap::ArcSwap;
+use clap::Args;
+use qlio_engine::{Engine, EngineOptions};
+
+use super::{CatalogArgs, Exit, report};
+use crate::{
+    config,
+    http::{
+        app::{AppSettings, HttpApp, Shared},
+        server::{Event, EventSink, Server, ServerConfig, ServerLimits},
+    },
+    load::{self, CatalogFolders},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    #[command(flatten)]
+    catalog: CatalogArgs,
+    /// Address to listen on.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: String,
+    /// Port to listen on; 0 picks a free one. The first line on stdout names the address.
+    #[arg(long, short = 'p', default_value_t = 3000)]
+    port: u16,
+    /// Worker threads; default one per core.
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+    /// Development mode, on loopback only: scripts of clients may call private addresses.
+    #[arg(long)]
+    dev: bool,
+    /// Refuse to start when a file or setting has an error.
+    #[arg(long)]
+    strict: bool,
+    /// Answer `/q` also when the server can be reached from outside.
+    #[arg(long, conflicts_with = "disable_q")]
+    enable_q: bool,
+    /// Do not answer `/q`.
+    #[arg(long = "disableQ", visible_alias = "disable-q", id = "disable_q")]
+    disable_q: bool,
+}
+
+pub(super) fn serve(args: &ServeArgs) -> Exit {
+    match start(args) {
+        Ok(server) => wait(server),
+        Err(reason) => {
+            report::error(&reason);
+            Exit::Usage
+        }
+    }
+}
+
+fn start(args: &ServeArgs) -> Result<Server, String> {
+    let addresses = addresses(&args.host, args.port)?;
+    let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
+    if args.dev && !is_loopback {
+        return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned());
+    }
+    let (config, problems) = config::read(args.catalog.config.as_deref());
+    report::config(&problems);
+    let folders = CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
+    let loaded = load::load(&folders, &config);
+    let (errors, _) = report::catalog(&loaded.problems);
+    if args.strict && errors + problems.len() > 0 {
+        return Err(format!("{} errors; not started because of `--strict`", errors + problems.len()));
+    }
+    let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
+    let shared = Arc::new(Shared {
+        loaded: ArcSwap::from_pointee(loaded),
+        settings: AppSettings {
+            allows_adhoc: !args.disable_q && (is_loopback || args.enable_q),
+            may_call_private: args.dev,
+            request_bytes_max: config.request_bytes_max,
+            request_id_header: config.settings.request_id_header.clone(),
+        },
+        secrets: config.secrets.clone(),
+    });
+    let module_roots = [Some(PathBuf::from(".")), args.catalog.routes.clone()].into_iter().flatten().collect();
+    let engine = EngineOptions { settings: config.settings, transport: config.transport, module_roots };
+    let workers = args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+    let server_config = ServerConfig { addresses, workers, limits: ServerLimits::default() };
+    let events: EventSink = Arc::new(|event: Event| report::note(&event.to_string()));
+    let server = Server::start(&server_config, events, move |_| {
+        let engine = Engine::new(engine.clone())?;
+        Ok(HttpApp::new(Arc::clone(&shared), engine))
+    })
+    .map_err(|error| format!("cannot start: {error}"))?;
+    for address in server.addresses() {
+        report::data(&format!("http://{address}"));
+    }
+    report::note(&format!("serving {routes} routes over {tables} tables with {workers} workers"));
+    Ok(server)
+}
+
+/// Serves until a signal asks to stop, then lets requests in flight finish.
+fn wait(server: Server) -> Exit {
+    let stopper = server.stopper();
+    let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        if let Ok(runtime) = runtime {
+            runtime.block_on(stop_signal());
+            stopper.drain();
+            // A second signal does not wait for anybody.
+            runtime.block_on(stop_signal());
+            stopper.stop();
+        }
+    });
+    if let Err(error) = watcher {
+        report::error(&format!("cannot watch for signals: {error}"));
+        return Exit::Usage;
+    }
+    match server.join() {
+        Ok(0) => Exit::Success,
+        Ok(aborted) => {
+            report::note(&format!("{aborted} connections were cut off"));
+            Exit::Success
+        }
+        Err(error) => {
+            report::error(&error.to_string());
+            Exit::Failed
+        }
+    }
+}
+
+/// Waits for SIGINT or SIGTERM.
+pub(super) async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        (Ok(mut interrupt), Ok(mut terminate)) => {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        // Without handlers the process ends at the first signal, which is what was asked for.
+        _ => std::future::pending().await,
+    }
+}
+
+fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
+    let found: io::Result<Vec<_>> = (host, port).to_socket_addrs().map(Iterator::collect);
+    match found {
+        // One family is enough for a name such as localhost, and a free port must be one port.
+        Ok(found) if !found.is_empty() => Ok(found.into_iter().take(1).collect()),
+        Ok(_) => Err(format!("`{host}` has no address")),
+        Err(error) => Err(format!("cannot resolve `{host}`: {error}")),
+    }
+}

@@ -1,0 +1,234 @@
+//! The settings file: one JSON object, with values from the environment filled in.
+//!
+//! In: a path. Out: the object that scripts read as `{config.…}`, the settings of engine and
+//! transport made from it, the values that must never be shown, and every problem found. This is the
+//! only module that reads the environment.
+
+use std::{fmt, path::Path, path::PathBuf};
+
+use qlio_data::{Object, Value, codec::json};
+use qlio_engine::{
+    Settings,
+    transport::{BackoffScope, ProxyTarget, TransportSettings},
+};
+
+/// Settings read and understood.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// The whole object, as scripts see it.
+    pub values: Value,
+    /// How scripts run.
+    pub settings: Settings,
+    /// How upstreams are called.
+    pub transport: TransportSettings,
+    /// Most bytes of a client's request body (`maxRequestLength`, default 10,000,000).
+    pub request_bytes_max: usize,
+    /// Texts that must not appear in errors and logs.
+    pub secrets: Vec<String>,
+}
+
+/// One thing that is wrong with the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigProblem {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for ConfigProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file.display(), self.message)
+    }
+}
+
+const REQUEST_BYTES_MAX: usize = 10_000_000;
+
+/// Nested objects and arrays that are searched for environment references.
+const DEPTH_MAX: usize = 32;
+
+/// Reads a settings file; without one the defaults hold. Problems leave the defaults in place.
+pub fn read(file: Option<&Path>) -> (Config, Vec<ConfigProblem>) {
+    let Some(file) = file else { return understand(Value::object(Object::new()), Path::new("")) };
+    let problem = |message: String| {
+        let (config, _) = understand(Value::object(Object::new()), file);
+        (config, vec![ConfigProblem { file: file.to_owned(), message }])
+    };
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => return problem(format!("cannot read the settings: {error}")),
+    };
+    let value = match json::parse_str(&text) {
+        Ok(value) => value.into_tree(),
+        Err(error) => {
+            let position = qlio_syntax::source::LineIndex::new(&text).position(&text, error.offset as u32);
+            return problem(format!("{position}: invalid JSON: {}", error.reason));
+        }
+    };
+    if !value.is_object() {
+        return problem("the settings must be one JSON object".to_owned());
+    }
+    understand(value, file)
+}
+
+/// Makes settings of a configuration object.
+pub fn understand(value: Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
+    let mut filler = EnvironmentFiller { secrets: Vec::new(), problems: Vec::new() };
+    let values = filler.fill(&value, 0);
+    for path in texts(&values.member("secrets")) {
+        let found = path.split('.').fold(values.clone(), |value, step| value.member(step));
+        if let Some(text) = found.scalar_text() {
+            filler.secrets.push(text.to_string());
+        }
+    }
+    let (settings, mut messages) = Settings::from_config(&values);
+    messages.append(&mut filler.problems);
+    let transport = transport(&values, &mut messages);
+    let request_bytes_max = match values.member("maxRequestLength") {
+        Value::Absent | Value::Null => REQUEST_BYTES_MAX,
+        value => whole(&value).unwrap_or_else(|| {
+            messages.push("setting `maxRequestLength` must be a whole number".to_owned());
+            REQUEST_BYTES_MAX
+        }),
+    };
+    filler.secrets.retain(|secret| secret.len() >= SECRET_BYTES_MIN);
+    let problems = messages.into_iter().map(|message| ConfigProblem { file: file.to_owned(), message });
+    let problems = problems.collect();
+    (Config { values, settings, transport, request_bytes_max, secrets: filler.secrets }, problems)
+}
+
+/// Shorter texts are not searched for in messages: they would hide half of every message.
+const SECRET_BYTES_MIN: usize = 4;
+
+struct EnvironmentFiller {
+    secrets: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl EnvironmentFiller {
+    /// Replaces `"${NAME}"` by the variable of that name; its value counts as a secret.
+    fn fill(&mut self, value: &Value, depth: usize) -> Value {
+        if depth > DEPTH_MAX {
+            return value.clone();
+        }
+        match &*value.open() {
+            Value::String(text) => match text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+                None => value.clone(),
+                Some(name) => match std::env::var(name) {
+                    Ok(found) => {
+                        self.secrets.push(found.clone());
+                        Value::from(found)
+                    }
+                    Err(_) => {
+                        self.problems.push(format!("environment variable `{name}` is not set"));
+                        Value::Absent
+                    }
+                },
+            },
+            Value::Array(elements) => elements.iter().map(|element| self.fill(element, depth + 1)).collect(),
+            Value::Object(object) => {
+                let members = object.iter().map(|(name, value)| (name.clone(), self.fill(value, depth + 1)));
+                Value::object(members.collect())
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+fn transport(values: &Value, messages: &mut Vec<String>) -> TransportSettings {
+    let mut transport = TransportSettings::default();
+    let tls = values.member("tls");
+    let path = |name: &str| tls.member(name).as_str().map(PathBuf::from);
+    transport.tls.ca_file = path("caFile");
+    transport.tls.client_cert = path("clientCert");
+    transport.tls.client_key = path("clientKey");
+    transport.tls.insecure_hosts = texts(&tls.member("insecureHosts"));
+    let egress = values.member("egress");
+    transport.egress.allow = texts(&egress.member("allow"));
+    transport.egress.deny = texts(&egress.member("deny"));
+    match values.member("backoff").member("scope").as_str() {
+        None | Some("uri") => {}
+        Some("origin") => transport.backoff.scope = BackoffScope::Origin,
+        Some(other) => messages.push(format!("setting `backoff.scope` must be `uri` or `origin`, not `{other}`")),
+    }
+    if let Value::Object(proxies) = &*values.member("proxy").open() {
+        for (key, entry) in proxies.iter() {
+            match proxy(entry) {
+                Ok(target) => transport.proxies.push((key.to_string(), target)),
+                Err(reason) => messages.push(format!("setting `proxy.{key}` {reason}")),
+            }
+        }
+    }
+    transport
+}
+
+/// `{}` means direct, `{host, port}` a proxy.
+fn proxy(entry: &Value) -> Result<Option<ProxyTarget>, &'static str> {
+    let host = match entry.member("host") {
+        Value::Absent | Value::Null => return Ok(None),
+        host => host.as_str().map(str::to_owned).ok_or("needs text as `host`")?,
+    };
+    let port = match entry.member("port") {
+        Value::Absent | Value::Null => 80,
+        port => whole(&port).and_then(|port| u16::try_from(port).ok()).ok_or("needs a port number as `port`")?,
+    };
+    Ok(Some(ProxyTarget { host, port }))
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let elements = value.elements();
+    let texts = elements.iter().flat_map(|elements| elements.iter());
+    texts.filter_map(|element| element.as_str().map(str::to_owned)).collect()
+}
+
+fn whole(value: &Value) -> Option<usize> {
+    let number = match value {
+        Value::Number(number) => number.as_i64()?,
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    usize::try_from(number).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> (Config, Vec<ConfigProblem>) {
+        understand(json::parse_str(text).unwrap(), Path::new("config.json"))
+    }
+
+    #[test]
+    fn both_spellings_of_a_limit_are_understood() {
+        assert_eq!(config(r#"{"maxRequests": 7}"#).0.settings.nested_requests_max, 7);
+        assert_eq!(config(r#"{"maxNestedRequests": "8"}"#).0.settings.nested_requests_max, 8);
+        assert_eq!(config(r#"{"maxResponseSize": 9}"#).0.settings.response_bytes_max, 9);
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_reported_and_the_default_holds() {
+        let (config, problems) = config(r#"{"maxNestedRequests": "many", "backoff": {"scope": "all"}}"#);
+        assert_eq!(config.settings.nested_requests_max, 50);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+    }
+
+    #[test]
+    fn a_missing_environment_variable_is_a_problem() {
+        let (_, problems) = config(r#"{"key": "${QLIO_NO_SUCH_VARIABLE}"}"#);
+        assert_eq!(problems[0].message, "environment variable `QLIO_NO_SUCH_VARIABLE` is not set");
+    }
+
+    #[test]
+    fn marked_values_are_secrets() {
+        let (config, _) = config(r#"{"a": {"key": "s3cret"}, "secrets": ["a.key"]}"#);
+        assert_eq!(config.secrets, ["s3cret"]);
+    }
+
+    #[test]
+    fn proxies_are_read_in_order() {
+        let (config, problems) = config(r#"{"proxy": {"*": {"host": "px", "port": "3128"}, "intra.test": {}}}"#);
+        assert_eq!(problems, []);
+        let star = ProxyTarget { host: "px".to_owned(), port: 3128 };
+        assert_eq!(config.transport.proxies, [("*".to_owned(), Some(star)), ("intra.test".to_owned(), None)]);
+    }
+}

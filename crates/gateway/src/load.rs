@@ -1,0 +1,265 @@
+//! Reading catalog files into a catalog. The only module that reads tables, routes and what lies
+//! beside them (`connectors.md` 1.1–1.6, `server.md` 1.1).
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use qlio_plan::{
+    Catalog,
+    catalog::{CatalogBuilder, FileDiagnostics, Resources, Route},
+};
+use qlio_syntax::{
+    diagnostic::{Diagnostic, codes},
+    source::Span,
+};
+use walkdir::WalkDir;
+
+use crate::{
+    config::Config,
+    routes::{Matcher, Method, RouteFault, RouteSpec},
+};
+
+/// Largest script, template or module file, in bytes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Folders nested deeper than this are not searched.
+const FOLDER_DEPTH_MAX: usize = 64;
+
+/// Where the files of a catalog lie.
+#[derive(Debug, Clone, Default)]
+pub struct CatalogFolders {
+    /// Table files.
+    pub tables: Option<PathBuf>,
+    /// Route files.
+    pub routes: Option<PathBuf>,
+}
+
+/// A loaded catalog: what serves requests, and what was wrong with its files.
+pub struct Loaded {
+    /// Tables and routes.
+    pub catalog: Catalog,
+    /// The routes by path; ids are positions in [`Catalog::routes`].
+    pub matcher: Matcher<usize>,
+    /// Everything found, by file.
+    pub problems: Vec<FileDiagnostics>,
+}
+
+/// Loads all tables, then all routes. A bad file never keeps the rest from loading.
+pub fn load(folders: &CatalogFolders, config: &Config) -> Loaded {
+    let tables_root = folders.tables.clone().unwrap_or_default();
+    let resources = FilesBeside::new(&tables_root);
+    let mut builder = CatalogBuilder::new(config.values.clone(), &resources);
+    if let Some(tables) = &folders.tables {
+        each_script(tables, &mut builder, |builder, file, text| builder.add_table_file(file, text));
+    }
+    if let Some(routes) = &folders.routes {
+        each_script(routes, &mut builder, |builder, file, text| builder.add_route_file(file, text));
+    }
+    finish(builder)
+}
+
+fn finish(builder: CatalogBuilder<'_>) -> Loaded {
+    let (catalog, mut problems) = builder.finish();
+    let specs = catalog.routes().iter().enumerate().filter_map(|(id, route)| {
+        let spec = route.plan.route.as_ref()?;
+        Some(RouteSpec {
+            id,
+            path: spec.path.clone(),
+            // The grammar knows no other methods.
+            method: Method::from_name(&spec.method)?,
+            has_optional_params: spec.has_optional_params,
+            defaults: spec.defaults.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+        })
+    });
+    let (matcher, faults) = Matcher::compile(specs);
+    for fault in &faults {
+        let route = &catalog.routes()[fault.index];
+        problems.push(FileDiagnostics {
+            file: Arc::clone(&route.file),
+            text: Arc::clone(&route.plan.text),
+            diagnostics: vec![route_fault(route, fault)],
+        });
+    }
+    Loaded { catalog, matcher, problems }
+}
+
+/// A fault of a route template as a diagnostic at its place in the file.
+fn route_fault(route: &Route, fault: &RouteFault) -> Diagnostic {
+    let quoted = route.plan.route.as_ref().map(|spec| spec.path_span).unwrap_or_default();
+    // The template begins behind the opening quote.
+    let start = (quoted.start + 1 + fault.offset as u32).min(quoted.end);
+    let span = Span::new(start, quoted.end.saturating_sub(1).max(start));
+    if !fault.is_fatal {
+        return Diagnostic::warning(codes::BAD_ROUTE_TEMPLATE, span, fault.message.clone());
+    }
+    if fault.message == "Route already defined" {
+        return Diagnostic::error(codes::DUPLICATE_ROUTE, span, fault.message.clone());
+    }
+    Diagnostic::error(codes::BAD_ROUTE_TEMPLATE, span, fault.message.clone())
+}
+
+/// Loads loose files and folders, each file as what it is: with a `return` a route, else tables.
+pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
+    let root = paths.first().map(|path| if path.is_dir() { path.clone() } else { parent(path) }).unwrap_or_default();
+    let resources = FilesBeside::new(&root);
+    let mut builder = CatalogBuilder::new(config.values.clone(), &resources);
+    let mut scripts = Vec::new();
+    for path in paths {
+        each_script(path, &mut builder, |_, file, text| scripts.push((file.to_owned(), text.to_owned())));
+    }
+    let is_route = |text: &str| qlio_syntax::parse(text).script.result.is_some();
+    let (routes, tables): (Vec<_>, Vec<_>) = scripts.into_iter().partition(|(_, text)| is_route(text));
+    for (file, text) in tables {
+        builder.add_table_file(&file, &text);
+    }
+    for (file, text) in routes {
+        builder.add_route_file(&file, &text);
+    }
+    finish(builder)
+}
+
+/// Visits every `.ql` file below a folder, or the file itself, names in byte order. Links are
+/// followed; what cannot be read is reported and skipped.
+fn each_script<'a>(
+    path: &Path,
+    builder: &mut CatalogBuilder<'a>,
+    mut visit: impl FnMut(&mut CatalogBuilder<'a>, &str, &str),
+) {
+    let walk = WalkDir::new(path).follow_links(true).max_depth(FOLDER_DEPTH_MAX).sort_by(|a, b| a.file_name().cmp(b.file_name()));
+    for entry in walk {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                let file = error.path().unwrap_or(path).display().to_string();
+                let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+                builder.add_problem(&file, unreadable(&reason));
+                continue;
+            }
+        };
+        let is_script = entry.path().extension() == Some(OsStr::new("ql"));
+        if !entry.file_type().is_file() || !is_script {
+            continue;
+        }
+        let file = entry.path().display().to_string();
+        match read_text(entry.path()) {
+            Ok(text) => visit(builder, &file, &text),
+            Err(reason) => builder.add_problem(&file, unreadable(&reason)),
+        }
+    }
+}
+
+fn unreadable(reason: &str) -> Diagnostic {
+    Diagnostic::error(codes::UNREADABLE_FILE, Span::default(), format!("cannot read: {reason}"))
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let bytes = read_bytes(path)?;
+    String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > FILE_BYTES_MAX {
+        return Err(format!("it has {size} bytes, more than the limit of {FILE_BYTES_MAX}"));
+    }
+    fs::read(path).map_err(|error| error.to_string())
+}
+
+/// Files beside tables, never outside of their root.
+pub struct FilesBeside {
+    root: Option<PathBuf>,
+}
+
+impl FilesBeside {
+    /// Files below `root`.
+    pub fn new(root: &Path) -> Self {
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        Self { root: root.canonicalize().ok() }
+    }
+
+    fn find(&self, table_file: &str, name: &str) -> Result<PathBuf, String> {
+        let path = parent(Path::new(table_file)).join(name);
+        let path = path.canonicalize().map_err(|error| error.to_string())?;
+        match &self.root {
+            Some(root) if path.starts_with(root) => Ok(path),
+            _ => Err("it lies outside of the tables' folder".to_owned()),
+        }
+    }
+}
+
+fn parent(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+impl Resources for FilesBeside {
+    fn template(&self, table_file: &str, name: &str) -> Result<String, String> {
+        read_text(&self.find(table_file, name)?)
+    }
+
+    fn module(&self, table_file: &str, name: &str) -> Result<(PathBuf, String), String> {
+        let path = match self.find(table_file, name) {
+            Ok(path) => path,
+            // CommonJS lets the ending away.
+            Err(reason) => self.find(table_file, &format!("{name}.js")).map_err(|_| reason)?,
+        };
+        let text = read_text(&path)?;
+        Ok((path, text))
+    }
+
+    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, String> {
+        read_bytes(&self.find(table_file, name)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_outside_of_the_root_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let tables = folder.path().join("tables");
+        fs::create_dir(&tables).unwrap();
+        fs::write(folder.path().join("secret.txt"), "x").unwrap();
+        fs::write(tables.join("body.mu"), "hi").unwrap();
+        let files = FilesBeside::new(&tables);
+        let table = tables.join("t.ql").display().to_string();
+        assert_eq!(files.template(&table, "body.mu").as_deref(), Ok("hi"));
+        assert!(files.template(&table, "../secret.txt").unwrap_err().contains("outside"));
+        assert!(files.template(&table, "none.mu").is_err());
+    }
+
+    #[test]
+    fn only_script_files_are_loaded_in_byte_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b.ql", "a.ql", "c.ql.bak", "d.js"] {
+            let table = name.split('.').next().unwrap();
+            let text = format!("create table {table} on select get from 'http://h.test/'");
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let folders = CatalogFolders { tables: Some(folder.path().to_owned()), routes: None };
+        let Loaded { catalog, problems, .. } = load(&folders, &Config::default());
+        assert!(problems.is_empty(), "{problems:?}");
+        let names: Vec<_> = catalog.tables().iter().map(|table| table.name.to_string()).collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_bad_file_and_a_missing_folder_are_reported_and_the_rest_loads() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.ql"), "create tabel a").unwrap();
+        fs::write(folder.path().join("b.ql"), "create table b on select get from 'http://h.test/'").unwrap();
+        let routes = Some(folder.path().join("nowhere"));
+        let folders = CatalogFolders { tables: Some(folder.path().to_owned()), routes };
+        let Loaded { catalog, problems, .. } = load(&folders, &Config::default());
+        assert!(catalog.table("b").is_some());
+        assert_eq!(problems.len(), 2, "{problems:?}");
+    }
+}
