@@ -12,6 +12,7 @@
 //! and on its task. Dropping a run drops everything it started. Nothing here listens, reads
 //! catalog files or prints.
 
+mod body;
 mod engine;
 mod error;
 mod executor;

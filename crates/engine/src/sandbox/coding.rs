@@ -2,8 +2,7 @@
 //!
 //! Scripts hand bytes over as base64, which the interpreter encodes natively; the interpreter's own
 //! memory is never borrowed.
-
-use std::rc::Rc;
+#![expect(clippy::needless_pass_by_value, reason = "the interpreter hands arguments over by value")]
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
@@ -12,19 +11,13 @@ use rquickjs::{
 };
 use sha2::Digest;
 
-use super::{
-    convert,
-    instance::{HostState, byte_array},
-};
+use super::{convert, instance::byte_array};
 
 /// Random bytes that one call may ask for.
 const RANDOM_BYTES_MAX: usize = 65_536;
 
-pub(super) fn add_services<'js>(
-    ctx: &Ctx<'js>,
-    services: &JsObject<'js>,
-    _host: &Rc<HostState>,
-) -> rquickjs::Result<()> {
+/// Adds the services to the object that the kernel gets.
+pub(super) fn add<'js>(ctx: &Ctx<'js>, services: &JsObject<'js>) -> rquickjs::Result<()> {
     services.set("decode", Function::new(ctx.clone(), decode)?)?;
     services.set("encode", Function::new(ctx.clone(), encode)?)?;
     services.set("digest", Function::new(ctx.clone(), digest)?)?;
@@ -38,7 +31,7 @@ fn bytes_of(ctx: &Ctx<'_>, base64: &str) -> rquickjs::Result<Vec<u8>> {
 }
 
 /// Bytes to text; undecodable bytes become U+FFFD.
-fn decode<'js>(ctx: Ctx<'js>, base64: String, encoding: String) -> rquickjs::Result<JsValue<'js>> {
+fn decode(ctx: Ctx<'_>, base64: String, encoding: String) -> rquickjs::Result<JsValue<'_>> {
     let bytes = bytes_of(&ctx, &base64)?;
     let text = match encoding.as_str() {
         "latin1" => bytes.iter().map(|&byte| char::from(byte)).collect(),
@@ -102,12 +95,12 @@ fn lenient_hex(text: &str) -> Vec<u8> {
 }
 
 /// A hash of the bytes, or with a key the HMAC of them; undefined for an unknown algorithm.
-fn digest<'js>(
-    ctx: Ctx<'js>,
+fn digest(
+    ctx: Ctx<'_>,
     algorithm: String,
     base64: String,
     key: rquickjs::function::Opt<Option<String>>,
-) -> rquickjs::Result<Option<JsValue<'js>>> {
+) -> rquickjs::Result<Option<JsValue<'_>>> {
     let bytes = bytes_of(&ctx, &base64)?;
     let key = key.0.flatten().map(|key| bytes_of(&ctx, &key)).transpose()?;
     macro_rules! with {
@@ -134,7 +127,7 @@ fn digest<'js>(
     byte_array(&ctx, &digest).map(Some)
 }
 
-fn random<'js>(ctx: Ctx<'js>, count: usize) -> rquickjs::Result<JsValue<'js>> {
+fn random(ctx: Ctx<'_>, count: usize) -> rquickjs::Result<JsValue<'_>> {
     if count > RANDOM_BYTES_MAX {
         return Err(Exception::throw_range(&ctx, "too many random bytes at once"));
     }

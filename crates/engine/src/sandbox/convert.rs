@@ -143,7 +143,7 @@ pub(super) fn from_js<'js>(
     let mut elements_left = bounds.elements;
     let mut current = value.clone();
     loop {
-        let mut complete = open(ctx, current, &mut stack, bounds)?;
+        let mut complete = open(ctx, &current, &mut stack, bounds)?;
         if stack.len() > bounds.depth {
             return Err(Fault::result(format!(
                 "the value refers to itself or is nested deeper than {} levels",
@@ -174,11 +174,11 @@ pub(super) fn from_js<'js>(
 /// The value if it is a scalar; otherwise a frame is pushed.
 fn open<'js>(
     ctx: &Ctx<'js>,
-    value: JsValue<'js>,
+    value: &JsValue<'js>,
     stack: &mut Vec<Read<'js>>,
     bounds: &Bounds,
 ) -> Result<Option<Value>, Fault> {
-    if let Some(scalar) = scalar(ctx, &value)? {
+    if let Some(scalar) = scalar(ctx, value)? {
         return Ok(Some(scalar));
     }
     let Some(object) = value.as_object() else { return Ok(Some(Value::Absent)) };
@@ -357,15 +357,14 @@ pub(super) fn scalar_text(value: &JsValue<'_>) -> String {
 
 /// The text of a thrown object that has no message: its JSON.
 pub(super) fn describe<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> String {
-    match ctx.json_stringify(value.clone()) {
-        Ok(Some(text)) => string_text(ctx, &text).unwrap_or_else(|_| "an object".to_owned()),
-        _ => {
-            if ctx.has_exception() {
-                ctx.catch();
-            }
-            "an object".to_owned()
-        }
+    let text = match ctx.json_stringify(value.clone()) {
+        Ok(Some(text)) => string_text(ctx, &text).ok(),
+        _ => None,
+    };
+    if ctx.has_exception() {
+        ctx.catch();
     }
+    text.unwrap_or_else(|| "an object".to_owned())
 }
 
 /// About how many bytes `value` takes inside the interpreter.

@@ -46,7 +46,7 @@ pub struct ScriptError {
     /// The column in `line`, from 1.
     pub column: Option<u32>,
     /// The thrown value, when it was not an `Error`.
-    pub thrown: Option<Value>,
+    pub thrown: Option<Box<Value>>,
 }
 
 impl ScriptError {
@@ -163,7 +163,7 @@ fn from_exception<'js>(
     if exception.is_null() || exception.is_undefined() || exception.is_uncatchable_error() {
         // No memory was left to make an error object, or the interpreter was interrupted.
         if exception.is_undefined() {
-            error.message = "undefined".to_owned();
+            "undefined".clone_into(&mut error.message);
             return error;
         }
         error.kind = ScriptErrorKind::Memory;
@@ -171,7 +171,7 @@ fn from_exception<'js>(
     }
     let Some(object) = exception.as_object() else {
         error.message = convert::scalar_text(exception);
-        error.thrown = convert::from_js(ctx, exception, &convert::Bounds::SMALL).ok();
+        error.thrown = convert::from_js(ctx, exception, &convert::Bounds::SMALL).ok().map(Box::new);
         drop_pending(ctx);
         return error;
     };
@@ -192,7 +192,7 @@ fn from_exception<'js>(
             error.message = name.unwrap_or_else(|| "Error".to_owned());
         }
     } else {
-        error.thrown = convert::from_js(ctx, exception, &convert::Bounds::SMALL).ok();
+        error.thrown = convert::from_js(ctx, exception, &convert::Bounds::SMALL).ok().map(Box::new);
     }
     if let Some(stack) = member_text(ctx, object, "stack") {
         place(&mut error, &stack);

@@ -11,9 +11,9 @@ use rquickjs::{Array as JsArray, Object as JsObject, Value as JsValue};
 
 use super::{
     bundled, convert,
-    core::{Entered, Sandbox},
     error::{Activity, Fault, ScriptError, ScriptErrorKind},
     instance::Entry,
+    machine::{Entered, Sandbox},
     realm::Realm,
 };
 
@@ -100,15 +100,10 @@ impl FunctionModule {
 
     /// Its exports as data; functions are left out.
     pub fn exports(&self, sandbox: &Sandbox) -> Result<Value, ScriptError> {
-        let activity = self.activity(&self.name);
-        sandbox.enter(&self.realm, activity, 0, |entered| {
+        sandbox.enter(&self.realm, activity(&self.name), 0, |entered| {
             let exports = entered.instance.load(entered.ctx, &self.entry)?;
             entered.to_value(&exports)
         })
-    }
-
-    fn activity<'a>(&self, name: &'a str) -> Activity<'a> {
-        Activity { subject: "UDF", name, is_load: false }
     }
 
     /// Calls a function of the module with `this` giving read access to `scope`. A returned promise
@@ -125,7 +120,7 @@ impl FunctionModule {
         let weight = arguments.iter().map(convert::weight).sum();
         self.ensure_loaded(sandbox)?;
         sandbox.set_scope(scope);
-        sandbox.enter(&self.realm, self.activity(display_name), weight, |entered| {
+        sandbox.enter(&self.realm, activity(display_name), weight, |entered| {
             let exports = entered.instance.load(entered.ctx, &self.entry)?;
             let list = js_list(entered, arguments)?;
             let first: JsValue<'_> =
@@ -150,7 +145,7 @@ impl FunctionModule {
         self.ensure_loaded(sandbox)?;
         sandbox.set_scope(call.scope);
         let weight = call.weight();
-        sandbox.enter(&self.realm, self.activity(call.display_name), weight, |entered| {
+        sandbox.enter(&self.realm, activity(call.display_name), weight, |entered| {
             self.run_rows(entered, call)
         })
     }
@@ -240,6 +235,10 @@ impl RowCall<'_> {
             })
         })
     }
+}
+
+fn activity(name: &str) -> Activity<'_> {
+    Activity { subject: "UDF", name, is_load: false }
 }
 
 fn not_found(name: &str) -> Fault {

@@ -8,7 +8,7 @@ use rquickjs::{
     String as JsString, TypedArray, Value as JsValue, context::EvalOptions, function::IntoArgs,
 };
 
-use super::{bundled, coding, convert, log::LogBuffer, realm::Realm};
+use super::{bundled, coding, convert, log::LogBuffer, realm::Realm, services};
 
 /// Number of characters before the author's first character in a compiled module.
 pub(super) const WRAPPER_CHARS: u32 =
@@ -25,6 +25,7 @@ pub(super) struct HostState {
     /// The script variables that the running function may read through `this`.
     pub(super) scope: RefCell<Option<Arc<Object>>>,
     pub(super) depth_max: usize,
+    pub(super) elements_max: usize,
 }
 
 /// One realm on one thread.
@@ -52,7 +53,7 @@ impl Instance {
     ) -> rquickjs::Result<Self> {
         let context = Context::full(runtime)?;
         let kernel = context.with(|ctx| {
-            let services = services(&ctx, realm, host)?;
+            let services = host_services(&ctx, realm, host)?;
             let start: Function<'_> = eval(&ctx, KERNEL, "qlio:kernel")?;
             let kernel: JsObject<'_> = start.call((services,))?;
             Ok::<_, rquickjs::Error>(Persistent::save(&ctx, kernel))
@@ -92,9 +93,9 @@ impl Instance {
     }
 
     /// Compiles a template unless it is compiled.
-    pub(super) fn load_template<'js>(
+    pub(super) fn load_template(
         &self,
-        ctx: &Ctx<'js>,
+        ctx: &Ctx<'_>,
         id: u64,
         text: &str,
         file: &str,
@@ -152,7 +153,7 @@ pub(super) fn byte_array<'js>(ctx: &Ctx<'js>, bytes: &[u8]) -> rquickjs::Result<
 }
 
 /// The host's services for the kernel of `realm`.
-fn services<'js>(
+fn host_services<'js>(
     ctx: &Ctx<'js>,
     realm: &Realm,
     host: &Rc<HostState>,
@@ -199,17 +200,17 @@ fn services<'js>(
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, name: String| {
             let value = state.scope.borrow().as_ref().and_then(|scope| scope.get(&name).cloned());
             let value = value.unwrap_or(Value::Absent);
-            convert::to_js(&ctx, &value, state.depth_max).map_err(|fault| match fault {
-                super::error::Fault::Js(error) => error,
-                super::error::Fault::Own(_, message) => throw(&ctx, &message),
-            })
+            convert::to_js(&ctx, &value, state.depth_max)
+                .map_err(|fault| services::thrown(&ctx, fault))
         }),
     )?;
-    coding::add_services(ctx, &services, host)?;
+    coding::add(ctx, &services)?;
+    services::add(ctx, &services, host)?;
     Ok(services)
 }
 
 /// Compiles a function body with the given parameters; positions are those of `source`.
+#[expect(clippy::needless_pass_by_value, reason = "the interpreter hands arguments over by value")]
 fn compile<'js>(
     ctx: Ctx<'js>,
     source: JsString<'js>,

@@ -13,19 +13,20 @@
 //! Deliberately not here: which hook runs when, and what becomes of the results; that is the
 //! connector's business. Operators are trusted: the limits guard against mistakes.
 //!
-//! Read on in [`core`] (the way in), then [`session`] for hooks and `function` for UDFs.
+//! Read on in `machine` (the way in), then `session` for hooks and `function` for UDFs.
 
 mod bundled;
 mod coding;
 mod convert;
-mod core;
 mod error;
 mod function;
 mod hooks;
 mod instance;
 mod limits;
 mod log;
+mod machine;
 mod realm;
+mod services;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -33,12 +34,12 @@ mod transformer;
 
 pub use self::{
     bundled::is_bundled,
-    core::Sandbox,
     error::{ScriptError, ScriptErrorKind},
     function::{FunctionModule, RowArgument, RowCall, Rows},
     hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},
     limits::SandboxLimits,
     log::{LogLine, Severity},
+    machine::Sandbox,
     realm::Realm,
     session::{AuthModule, EjsTemplate, HookSession, Patch},
     transformer::Transformer,

@@ -14,10 +14,10 @@ use rquickjs::{Object as JsObject, Value as JsValue};
 
 use super::{
     convert,
-    core::{Entered, Sandbox},
     error::{Activity, Fault, ScriptError},
     hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},
     instance::{Entry, byte_array},
+    machine::{Entered, Sandbox},
     realm::Realm,
 };
 
@@ -80,6 +80,11 @@ impl Patch {
         Ok(Self { realm: realm.clone(), entry, hooks, warnings })
     }
 
+    /// The realm it was loaded into; sessions that call it are of this realm.
+    pub fn realm(&self) -> &Realm {
+        &self.realm
+    }
+
     /// Whether the patch exports this hook.
     pub fn has(&self, hook: Hook) -> bool {
         self.hooks.get(hook as usize).copied().unwrap_or(false)
@@ -102,6 +107,11 @@ impl AuthModule {
         let (entry, name) = file_entry(realm, file)?;
         sandbox.load(realm, &entry, &name, |_, _| Ok(()))?;
         Ok(Self { realm: realm.clone(), entry })
+    }
+
+    /// The realm it was loaded into; sessions that ask it are of this realm.
+    pub fn realm(&self) -> &Realm {
+        &self.realm
     }
 }
 

@@ -7,9 +7,9 @@ use rquickjs::{Object as JsObject, Value as JsValue};
 
 use super::{
     convert,
-    core::Sandbox,
     error::{Activity, ScriptError},
     instance::Entry,
+    machine::Sandbox,
     realm::Realm,
     session::file_entry,
 };

@@ -1,0 +1,126 @@
+// The ejs dialect of 0.8 (connectors.md 2.6): a template becomes the source of one function. The
+// generated lines are the template's lines, so errors point at the right place.
+'use strict';
+
+const MARK = { '=': true, '-': true };
+
+// Text as statements that keep its line breaks in the source.
+function textCode(text) {
+    if (text === '') { return ''; }
+    const breaks = text.split('\n').length - 1;
+    const literal = JSON.stringify(text).replace(/\u2028/g, '\\u2028').replace(/\u2029/g, '\\u2029');
+    return ';__out.push(' + literal + ');' + '\n'.repeat(breaks);
+}
+
+// `x | first | join:', '` becomes nested calls. `||`, and bars in text, are no filters.
+function filtered(code) {
+    const parts = [];
+    let part = '';
+    let quote = '';
+    for (let i = 0; i < code.length; i += 1) {
+        const c = code[i];
+        if (quote) {
+            part += c;
+            if (c === '\\') { part += code[i + 1] || ''; i += 1; } else if (c === quote) { quote = ''; }
+        } else if (c === '|' && code[i + 1] === '|') {
+            part += '||';
+            i += 1;
+        } else if (c === '|') {
+            parts.push(part);
+            part = '';
+        } else {
+            if (c === '"' || c === "'" || c === '`') { quote = c; }
+            part += c;
+        }
+    }
+    parts.push(part);
+    return parts.slice(1).reduce((value, filter) => {
+        const at = filter.indexOf(':');
+        const name = (at < 0 ? filter : filter.slice(0, at)).trim();
+        const args = at < 0 ? '' : ', ' + filter.slice(at + 1);
+        return '__filters.call(' + JSON.stringify(name) + ', ' + value + args + ')';
+    }, parts[0]);
+}
+
+exports.generate = function (template) {
+    // The first line of code stands on the template's first line.
+    let code = 'var __filters = filters, __escape = escape, __out = []; with (locals) { (function () { ';
+    let at = 0;
+    for (;;) {
+        const open = template.indexOf('<%', at);
+        if (open < 0) { break; }
+        code += textCode(template.slice(at, open));
+        const close = template.indexOf('%>', open + 2);
+        if (close < 0) {
+            const line = template.slice(0, open).split('\n').length;
+            throw new SyntaxError('`<%` in line ' + line + ' has no `%>`');
+        }
+        let js = template.slice(open + 2, close);
+        at = close + 2;
+        if (js.endsWith('-') && js !== '-') {
+            js = js.slice(0, -1);
+            if (template.startsWith('\r\n', at)) { at += 2; js += '\n'; } else if (template[at] === '\n') { at += 1; js += '\n'; }
+        }
+        const mark = MARK[js[0]] ? js[0] : '';
+        if (mark) {
+            let expression = js.slice(1);
+            if (expression[0] === ':') { expression = filtered(expression.slice(1)); }
+            const opened = mark === '=' ? ';__out.push(__escape((' : ';__out.push(String((';
+            code += opened + expression + '\n)));';
+            // The line break before `)` ends a comment in the expression; it must not count.
+            code = uncount(code);
+        } else {
+            code += js.includes('//') ? uncount(js + '\n') : ' ' + js + ' ';
+        }
+    }
+    code += textCode(template.slice(at));
+    return code + ' })(); } return __out.join("");';
+
+    // Leaves out the one line break added above unless a comment needs it.
+    function uncount(text) {
+        const end = text.lastIndexOf('\n');
+        const line = text.slice(text.lastIndexOf('\n', end - 1) + 1, end);
+        return line.includes('//') ? text : text.slice(0, end) + ' ' + text.slice(end + 1);
+    }
+};
+
+exports.escape = function (value) {
+    return String(value).replace(/&(?!#?[a-zA-Z0-9]+;)/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+};
+
+const filters = {
+    first(list) { return list[0]; },
+    last(list) { return list[list.length - 1]; },
+    capitalize(text) { text = String(text); return text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase(); },
+    downcase(text) { return String(text).toLowerCase(); },
+    upcase(text) { return String(text).toUpperCase(); },
+    sort(list) { return Array.from(list).sort(); },
+    sort_by(list, name) {
+        return Array.from(list).sort((a, b) => (a[name] > b[name] ? 1 : a[name] < b[name] ? -1 : 0));
+    },
+    size(value) { return value.length; },
+    length(value) { return value.length; },
+    plus(a, b) { return Number(a) + Number(b); },
+    minus(a, b) { return Number(a) - Number(b); },
+    times(a, b) { return Number(a) * Number(b); },
+    divided_by(a, b) { return Number(a) / Number(b); },
+    join(list, separator) { return list.join(separator || ', '); },
+    truncate(text, length, append) {
+        text = String(text);
+        return text.length > length ? text.slice(0, length) + (append || '') : text;
+    },
+    truncate_words(text, count) { return String(text).split(/ +/).slice(0, count).join(' '); },
+    replace(text, pattern, replacement) { return String(text).replace(pattern, replacement || ''); },
+    prepend(value, text) { return Array.isArray(value) ? [text].concat(value) : text + value; },
+    append(value, text) { return Array.isArray(value) ? value.concat(text) : value + text; },
+    map(list, name) { return list.map((item) => item[name]); },
+    reverse(value) { return Array.isArray(value) ? value.slice().reverse() : String(value).split('').reverse().join(''); },
+    get(object, name) { return object[name]; },
+    json(value) { return JSON.stringify(value); },
+};
+exports.filters = {
+    call(name, ...args) {
+        if (!Object.hasOwn(filters, name)) { throw new TypeError('there is no filter `' + name + '`'); }
+        return filters[name](...args);
+    },
+};

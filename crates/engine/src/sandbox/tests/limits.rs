@@ -136,7 +136,8 @@ fn arguments_do_not_count_as_the_scripts_memory() {
     let list: Vec<Value> = (0..100_000).map(Value::int).collect();
     let argument = Value::array(vec![Value::array(list.clone()), Value::from("x".repeat(1 << 21))]);
     for _ in 0..3 {
-        let got = bench.module.call(&bench.sandbox, "f", "m.f", &[argument.clone()], None, 0);
+        let got =
+            bench.module.call(&bench.sandbox, "f", "m.f", std::slice::from_ref(&argument), None, 0);
         assert_eq!(text_of(&got.unwrap()), "2");
     }
 }

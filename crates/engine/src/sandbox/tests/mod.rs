@@ -1,7 +1,12 @@
 //! Tests of the sandbox at its interface: small script files in a directory of their own.
 
 mod functions;
+mod hooks;
 mod limits;
+mod measures;
+mod modules;
+mod templates;
+mod uris;
 
 use std::path::Path;
 

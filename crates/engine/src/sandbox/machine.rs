@@ -131,6 +131,7 @@ impl Sandbox {
             log: RefCell::new(LogBuffer::new(&limits)),
             scope: RefCell::new(None),
             depth_max: limits.depth,
+            elements_max: limits.result_elements,
         });
         Self {
             state: Rc::new(State {

@@ -1,0 +1,587 @@
+//! Hooks, auth modules and transformers.
+
+use super::*;
+use bytes::Bytes;
+use qlio_data::Object;
+
+/// A patch `p.js` with this source, and sessions of it.
+struct Table {
+    sandbox: Sandbox,
+    realm: Realm,
+    patch: Patch,
+    _directory: TempDir,
+}
+
+const STATEMENT: &str = r#"{"type": "select", "table": "t", "line": 3, "offset": 30, "limit": 10,
+    "exec": {"type": "select", "offset": 30}}"#;
+
+impl Table {
+    fn new(source: &str) -> Self {
+        Self::with(SandboxLimits::default(), &[("p.js", source)])
+    }
+
+    fn with(limits: SandboxLimits, files: &[(&str, &str)]) -> Self {
+        let directory = directory(files);
+        let sandbox = Sandbox::new(limits);
+        let realm = Realm::new(directory.path()).unwrap();
+        let patch = Patch::load(&sandbox, &realm, Path::new("p.js")).unwrap();
+        Self { sandbox, realm, patch, _directory: directory }
+    }
+
+    fn session(&self, lower: &str) -> HookSession {
+        HookSession::new(&self.sandbox, &self.realm, object(lower), object(STATEMENT))
+    }
+
+    fn call(&self, args: HookArgs<'_>) -> Result<HookResult, ScriptError> {
+        self.session("{}").call(&self.patch, args)
+    }
+
+    fn uris(&self, uri: &str) -> Vec<String> {
+        let session = self.session(r#"{"a": "日"}"#);
+        match session.call(&self.patch, HookArgs::PatchUri { uri }).unwrap() {
+            HookResult::Uris(uris) => uris,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn response(&self, body: &str) -> Result<Value, ScriptError> {
+        let (headers, body) = (Object::new(), value(body));
+        let args = HookArgs::PatchResponse {
+            uri: "http://h/",
+            status: 200,
+            headers: &headers,
+            body: &body,
+        };
+        match self.call(args)? {
+            HookResult::Response(value) => Ok(value),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn status(&self, body: &str) -> Option<i64> {
+        let (headers, body) = (Object::new(), value(body));
+        let args =
+            HookArgs::PatchStatus { uri: "http://h/", status: 404, headers: &headers, body: &body };
+        match self.call(args).unwrap() {
+            HookResult::Status(status) => status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn parse(&self, bytes: &'static [u8]) -> Result<Parsed, ScriptError> {
+        let headers = object(r#"{"content-type": "text/x"}"#);
+        let body = Bytes::from_static(bytes);
+        let args = HookArgs::ParseResponse {
+            uri: "http://h/",
+            status: 200,
+            headers: &headers,
+            body: &body,
+        };
+        match self.call(args)? {
+            HookResult::Parsed(parsed) => Ok(parsed),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_patch_tells_its_hooks_and_warns_of_other_exports() {
+    let table = Table::new(
+        "exports['patch uri'] = function () {}; exports['patch status'] = function () {};
+         exports['patch body'] = 7; exports.helper = function () {}; exports.udf = function () {};",
+    );
+    assert_eq!(table.patch.hooks(), [Hook::PatchUri, Hook::PatchStatus]);
+    assert_eq!(
+        table.patch.warnings(),
+        [
+            "the export `patch body` of patch `p.js` is no hook",
+            "the export `helper` of patch `p.js` is no hook",
+            "the hook `udf` of patch `p.js` is no longer called",
+        ]
+    );
+}
+
+#[test]
+fn patch_uri_changes_drops_and_multiplies() {
+    let set = Table::new(
+        "exports['patch uri'] = function (args) { args.uri.setParam('z', 9); return args.uri; };",
+    );
+    assert_eq!(set.uris("http://h/q?a=1&b="), ["http://h/q?a=1&b=&z=9"]);
+    let page = Table::new(
+        "exports['patch uri'] = function (args) {
+             args.uri.setParam('page', args.statement.offset / args.statement.limit);
+             args.uri.removeEmptyParams(); return args.uri; };",
+    );
+    assert_eq!(page.uris("http://h/q?page=&s=1"), ["http://h/q?page=3&s=1"]);
+    let thrice = Table::new(
+        "exports['patch uri'] = function (args) { return [args.uri, null, args.uri, 'HTTP://H']; };",
+    );
+    assert_eq!(thrice.uris("http://h/q"), ["http://h/q", "http://h/q", "http://h/"]);
+    let text = Table::new(
+        "exports['patch uri'] = function (args) { return args.uri.format() + '?x=a b'; };",
+    );
+    assert_eq!(text.uris("http://h/q"), ["http://h/q?x=a%20b"]);
+    let drop = Table::new("exports['patch uri'] = function () {};");
+    assert!(drop.uris("http://h/q").is_empty());
+    let unicode = Table::new(
+        "exports['patch uri'] = function (args) { args.uri.setParam('a', args.params.a + 'ø'); return args.uri; };",
+    );
+    assert_eq!(unicode.uris("http://h/q?a=x"), ["http://h/q?a=%E6%97%A5%C3%B8"]);
+    let wrong = Table::new("exports['patch uri'] = function () { return 7; };");
+    let error = wrong.call(HookArgs::PatchUri { uri: "http://h/" }).unwrap_err();
+    assert_eq!(error.message, "patch uri must return a URI or a list of URIs");
+}
+
+#[test]
+fn patch_headers_returns_or_changes_them() {
+    let headers = object(r#"{"accept": "x", "n": "1"}"#);
+    let args = HookArgs::PatchHeaders { uri: "http://h/q?b=2", headers: &headers };
+    let given = |source: &str| match Table::new(source).call(args).unwrap() {
+        HookResult::Headers(headers) => text_of(&Value::object(headers)),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        given(
+            "exports['patch headers'] = function (args) { args.headers['x-own'] = args.uri.getParam('b'); };"
+        ),
+        r#"{"accept":"x","n":"1","x-own":"2"}"#
+    );
+    assert_eq!(
+        given(
+            "exports['patch headers'] = function () { return {a: 1, b: true, c: null, d: ['x', 2], e: {}}; };"
+        ),
+        r#"{"a":"1","b":"true","d":["x","2"]}"#
+    );
+}
+
+#[test]
+fn body_hooks_give_payloads_and_keep_header_changes() {
+    let headers = object(r#"{"a": "1"}"#);
+    let body = Payload {
+        content: Some(Content::Text("abc".into())),
+        media_type: Some("text/plain".into()),
+    };
+    let args = HookArgs::PatchBody { uri: "http://h/", headers: &headers, body: &body };
+    let given = |source: &str| match Table::new(source).call(args).unwrap() {
+        HookResult::Body { payload, headers } => (payload, text_of(&Value::object(headers))),
+        other => panic!("{other:?}"),
+    };
+    let (payload, headers) = given(
+        "exports['patch body'] = function (args) { args.headers.b = '2'; return {content: args.body.content.toUpperCase(), type: args.body.type + ';x'}; };",
+    );
+    let payload = payload.unwrap();
+    assert!(matches!(&payload.content, Some(Content::Text(text)) if *text == "ABC"), "{payload:?}");
+    assert_eq!(payload.media_type.as_deref(), Some("text/plain;x"));
+    assert_eq!(headers, r#"{"a":"1","b":"2"}"#);
+    assert!(given("exports['patch body'] = function (args) { };").0.is_none());
+    let (payload, _) =
+        given("exports['patch body'] = function () { return {content: new Buffer([0, 255])}; };");
+    assert!(
+        matches!(payload.unwrap().content, Some(Content::Bytes(bytes)) if bytes[..] == [0, 255])
+    );
+    // Bytes in are a buffer.
+    let body =
+        Payload { content: Some(Content::Bytes(Bytes::from_static(b"hi"))), media_type: None };
+    let none = Object::new();
+    let table = Table::new(
+        "exports['patch body'] = function (args) { return {content: Buffer.isBuffer(args.body.content) + args.body.content.toString()}; };",
+    );
+    match table.call(HookArgs::PatchBody { uri: "http://h/", headers: &none, body: &body }).unwrap()
+    {
+        HookResult::Body {
+            payload: Some(Payload { content: Some(Content::Text(text)), .. }),
+            ..
+        } => assert_eq!(text, "truehi"),
+        other => panic!("{other:?}"),
+    }
+    let table = Table::new(
+        "exports['body template'] = function (args) { return {content: '<%= 1 %>', type: 'x/y'}; };",
+    );
+    match table.call(HookArgs::BodyTemplate { uri: "http://h/", headers: &none }).unwrap() {
+        HookResult::Body { payload: Some(payload), .. } => {
+            assert_eq!(payload.media_type.as_deref(), Some("x/y"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn compute_key_and_media_type_get_text_uris() {
+    let headers = object(r#"{"a": "1"}"#);
+    let table = Table::new(
+        "exports['compute key'] = function (args) { return [args.table, args.method, args.uri, args.body, args.headers.a, args.reqIdName, typeof args.log].join('|'); };
+         exports['patch mediaType'] = function (args) { return args.body === 'x' ? 'application/json' : typeof args.uri === 'string' ? '' : 'no'; };",
+    );
+    let args = HookArgs::ComputeKey {
+        table: "t",
+        method: "post",
+        uri: "http://h/",
+        body: Some("b"),
+        headers: &headers,
+        request_id_name: "request-id",
+    };
+    match table.call(args).unwrap() {
+        HookResult::Key(key) => {
+            assert_eq!(key.as_deref(), Some("t|post|http://h/|b|1|request-id|function"));
+        }
+        other => panic!("{other:?}"),
+    }
+    for (body, expected) in [("x", Some("application/json")), ("y", None)] {
+        let args =
+            HookArgs::PatchMediaType { uri: "http://h/", status: 200, headers: &headers, body };
+        match table.call(args).unwrap() {
+            HookResult::MediaType(media_type) => assert_eq!(media_type.as_deref(), expected),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn parse_response_gets_buffers_and_gives_text_values_or_bytes() {
+    let lines = Table::new(
+        "exports['parse response'] = function (args) { var s = ''; args.body.forEach(function (b) { s += b.toString('UTF-8'); });
+           var o = {}; s.split('\\n').forEach(function (l) { var p = l.split('='); o[p[0]] = p[1]; });
+           return {type: 'application/json', content: JSON.stringify(o)}; };",
+    );
+    match lines.parse(b"sid=7\nttl=60").unwrap() {
+        Parsed::Content { content: Content::Text(text), media_type } => {
+            assert_eq!(text, r#"{"sid":"7","ttl":"60"}"#);
+            assert_eq!(media_type.as_deref(), Some("application/json"));
+        }
+        other => panic!("{other:?}"),
+    }
+    let sum = Table::new(
+        "exports['parse response'] = function (args) { var n = 0; args.body.forEach(function (b) { for (var i = 0; i < b.length; i++) { n += b[i]; } });
+           return {value: {sum: n, length: args.length, same: args.bytes === args.body[0], status: args.status, one: args.body.length}}; };",
+    );
+    match sum.parse(b"\xff\x00\x02\x80").unwrap() {
+        Parsed::Value(value) => assert_eq!(
+            text_of(&value),
+            r#"{"sum":385,"length":4,"same":true,"status":200,"one":1}"#
+        ),
+        other => panic!("{other:?}"),
+    }
+    let bytes = Table::new(
+        "exports['parse response'] = function (args) { return {content: args.bytes.slice(1)}; };",
+    );
+    assert!(
+        matches!(bytes.parse(b"abc").unwrap(), Parsed::Content { content: Content::Bytes(bytes), .. } if bytes[..] == *b"bc")
+    );
+    let old = Table::new(
+        "exports['parse response'] = function (args) { var n = 0, b; args.body.forEach(function (c) { n += c.length; });
+           b = new Buffer(n); n = 0; args.body.forEach(function (c) { c.copy(b, n); n += c.length; }); return {content: b.toString('UTF-8')}; };",
+    );
+    assert!(
+        matches!(old.parse("åß".as_bytes()).unwrap(), Parsed::Content { content: Content::Text(text), .. } if text == "åß")
+    );
+    let nothing = Table::new("exports['parse response'] = function () {};");
+    assert!(matches!(nothing.parse(b"x").unwrap(), Parsed::Unchanged));
+    let null = Table::new("exports['parse response'] = function () { return {value: null}; };");
+    assert!(matches!(null.parse(b"x").unwrap(), Parsed::Value(Value::Null)));
+}
+
+#[test]
+fn patch_status_is_a_number_or_the_upstreams() {
+    let table = Table::new(
+        "exports['patch status'] = function (args) { return args.body.code || (args.body.same && args.status); };",
+    );
+    assert_eq!(table.status(r#"{"code": 422}"#), Some(422));
+    assert_eq!(table.status(r#"{"code": "500"}"#), Some(500));
+    assert_eq!(table.status(r#"{"same": 1}"#), Some(404));
+    assert_eq!(table.status("{}"), None);
+}
+
+#[test]
+fn patch_response_is_taken_as_it_is() {
+    let table = Table::new(
+        "exports['patch response'] = function (args) { return args.body.l && {n: args.body.l.length, first: args.body.l[0], array: args.body.l instanceof Array}; };",
+    );
+    assert_eq!(
+        text_of(&table.response(r#"{"l": [4, 5]}"#).unwrap()),
+        r#"{"n":2,"first":4,"array":true}"#
+    );
+    assert!(table.response("{}").unwrap().is_absent());
+}
+
+#[test]
+fn params_show_all_layers_and_serialise_what_hooks_wrote() {
+    let table = Table::new(
+        "exports['patch uri'] = function (args) { args.params.zone = 'N'; args.params.a = 2; args.seen = 1; return args.uri; };
+         exports['patch response'] = function (args) {
+             if (args.status === 201) { var names = []; for (var n in args.params) { names.push(n + '=' + args.params[n]); } return names; }
+             return args.params; };",
+    );
+    let session = table.session(r#"{"a": 1, "b": "x"}"#);
+    session.call(&table.patch, HookArgs::PatchUri { uri: "http://h/" }).unwrap();
+    let (headers, body) = (Object::new(), value("[1]"));
+    let respond = |status| {
+        let args =
+            HookArgs::PatchResponse { uri: "http://h/", status, headers: &headers, body: &body };
+        match session.call(&table.patch, args).unwrap() {
+            HookResult::Response(value) => text_of(&value),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(respond(200), r#"{"zone":"N","a":2}"#);
+    assert_eq!(respond(201), r#"["zone=N","a=2","b=x"]"#);
+    assert_eq!(text_of(&Value::object(session.overlay().unwrap())), r#"{"zone":"N","a":2}"#);
+    // Another execution has a bag of its own.
+    let other = table.session(r#"{"a": 1}"#);
+    assert!(other.overlay().unwrap().is_empty());
+}
+
+#[test]
+fn validators_see_every_name_and_refuse_one() {
+    let table = Table::new(
+        "exports['validate param'] = function (args, name, value) { args.params.count = (args.params.count || 0) + 1; return name !== 'x' || value > 5; };",
+    );
+    for (params, refused) in
+        [(r#"{"v": 1, "x": 9}"#, None), (r#"{"v": 1, "x": 2, "y": 3}"#, Some("x"))]
+    {
+        let params = object(params);
+        match table.call(HookArgs::ValidateParam { params: &params }).unwrap() {
+            HookResult::Refused(found) => {
+                assert_eq!(found.as_ref().map(|(name, _)| name.as_str()), refused);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn this_is_the_statement_and_changes_stay_inside() {
+    let table = Table::new(
+        "exports['patch response'] = function (args) { args.statement.limit = 1; return [this === args.statement, this.table, this.exec.offset, this.limit]; };",
+    );
+    for _ in 0..2 {
+        assert_eq!(text_of(&table.response("1").unwrap()), r#"[true,"t",30,1]"#);
+    }
+}
+
+#[test]
+fn throwing_hooks_tell_hook_file_and_line() {
+    let table = Table::new(
+        "\n\nexports['patch uri'] = function () {\n    throw new Error('no uri today');\n};",
+    );
+    let error = table.call(HookArgs::PatchUri { uri: "http://h/" }).unwrap_err();
+    assert_eq!(error.message, "no uri today");
+    assert_eq!(
+        (error.function.as_str(), error.file.as_deref(), error.line, error.column),
+        ("patch uri", Some("p.js"), Some(4), Some(15)),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn errors_in_required_files_name_those() {
+    let table = Table::with(
+        SandboxLimits::default(),
+        &[
+            (
+                "p.js",
+                "var h = require('./lib/h'); exports['patch response'] = function (a) { return h(a.body); };",
+            ),
+            ("lib/h.js", "module.exports = function (b) {\n  return b.x.y;\n};"),
+        ],
+    );
+    let error = table.response("{}").unwrap_err();
+    assert_eq!((error.file.as_deref(), error.line), (Some("lib/h.js"), Some(2)), "{error:?}");
+}
+
+#[test]
+fn a_hook_over_its_limit_fails_and_what_was_written_stays() {
+    let limits = SandboxLimits { time_ms: 80, ..SandboxLimits::default() };
+    let table = Table::with(limits, &[(
+        "p.js",
+        "exports['patch uri'] = function (args) { if (args.params.zone) { for (;;) {} } args.params.zone = ['N']; return args.uri; };
+         exports['patch response'] = function (args) { return [args.params.zone, args.params.zone instanceof Array, args.params.low]; };
+         exports['patch status'] = function (args) { var s = []; for (;;) { s.push(new Uint8Array(1e6)); } };",
+    )]);
+    let session = table.session(r#"{"low": 1}"#);
+    let uri = HookArgs::PatchUri { uri: "http://h/" };
+    session.call(&table.patch, uri).unwrap();
+    let error = session.call(&table.patch, uri).unwrap_err();
+    assert_eq!(error.message, "Hook patch uri exceeded its time limit");
+    let (headers, body) = (Object::new(), value("1"));
+    let status =
+        HookArgs::PatchStatus { uri: "http://h/", status: 200, headers: &headers, body: &body };
+    assert_eq!(
+        session.call(&table.patch, status).unwrap_err().message,
+        "Hook patch status exceeded its memory limit"
+    );
+    let args =
+        HookArgs::PatchResponse { uri: "http://h/", status: 200, headers: &headers, body: &body };
+    match session.call(&table.patch, args).unwrap() {
+        HookResult::Response(value) => assert_eq!(text_of(&value), r#"[["N"],true,1]"#),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn promises_of_hooks_need_the_setting() {
+    let source =
+        "exports['patch response'] = async function (args) { await null; return args.body; };";
+    let error = Table::new(source).response("7").unwrap_err();
+    assert!(error.message.contains("hooks.async"), "{error}");
+    let limits = SandboxLimits { hooks_async: true, ..SandboxLimits::default() };
+    let table = Table::with(limits, &[("p.js", source)]);
+    assert_eq!(text_of(&table.response("7").unwrap()), "7");
+}
+
+#[test]
+fn tables_do_not_see_each_other() {
+    let source = "leak = (typeof leak === 'undefined' ? 0 : leak) + 1; Array.prototype.mine = 1;
+        exports['patch response'] = function () { leak += 1; return [leak, [].mine, typeof other]; };";
+    let one = Table::new(source);
+    let directory = directory(&[(
+        "p.js",
+        "other = 1; exports['patch response'] = function () { return [typeof leak, typeof [].mine]; };",
+    )]);
+    let realm = Realm::new(directory.path()).unwrap();
+    let patch = Patch::load(&one.sandbox, &realm, Path::new("p.js")).unwrap();
+    assert_eq!(text_of(&one.response("1").unwrap()), r#"[2,1,"undefined"]"#);
+    let session = HookSession::new(&one.sandbox, &realm, Object::new(), Object::new());
+    let (headers, body) = (Object::new(), value("1"));
+    let args =
+        HookArgs::PatchResponse { uri: "http://h/", status: 200, headers: &headers, body: &body };
+    match session.call(&patch, args).unwrap() {
+        HookResult::Response(value) => assert_eq!(text_of(&value), r#"["undefined","undefined"]"#),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn logs_are_collected_and_bounded() {
+    let limits = SandboxLimits { log_lines: 5, log_line_chars: 10, ..SandboxLimits::default() };
+    let table = Table::with(limits, &[(
+        "p.js",
+        "exports['patch response'] = function (args) { args.log('error'); args.log('warn', 'w'); args.log('x', {a: 1});
+             console.error('%d of %s', 3, 'é'); console.log('a very long line'); console.log('6'); console.log('7'); };",
+    )]);
+    table.response("1").unwrap();
+    let lines: Vec<_> =
+        table.sandbox.take_log().into_iter().map(|line| (line.severity, line.message)).collect();
+    assert_eq!(
+        lines,
+        [
+            (Severity::Error, "(no messag…".to_owned()),
+            (Severity::Warn, "w".to_owned()),
+            (Severity::Info, "{ a: 1 }".to_owned()),
+            (Severity::Error, "3 of é".to_owned()),
+            (Severity::Info, "a very lon…".to_owned()),
+            (Severity::Warn, "2 further lines were dropped".to_owned()),
+        ]
+    );
+    assert!(table.sandbox.take_log().is_empty());
+}
+
+#[test]
+fn patches_that_can_not_load_say_why() {
+    let load = |source: &str| {
+        let directory = directory(&[("p.js", source)]);
+        let sandbox = Sandbox::new(SandboxLimits::default());
+        let realm = Realm::new(directory.path()).unwrap();
+        Patch::load(&sandbox, &realm, Path::new("p.js")).unwrap_err()
+    };
+    let error = load("var a = 1;\nvar = 2;");
+    assert_eq!((error.kind, error.line), (ScriptErrorKind::Load, Some(2)), "{error:?}");
+    let error = load("\nthrow new Error('not today');");
+    assert_eq!(
+        (error.kind, error.message.as_str(), error.line),
+        (ScriptErrorKind::Load, "not today", Some(2))
+    );
+    let error = load("require('http');");
+    assert!(error.message.contains("`http`"), "{error}");
+    let error = load("require('./gone');");
+    assert!(error.message.contains("./gone"), "{error}");
+    let error = load("require('../../etc/passwd');");
+    assert!(error.message.contains("passwd"), "{error}");
+    assert_eq!(load("a\0b").kind, ScriptErrorKind::Load);
+    let sandbox = Sandbox::new(SandboxLimits::default());
+    let empty = directory(&[]);
+    let realm = Realm::new(empty.path()).unwrap();
+    let error = Patch::load(&sandbox, &realm, Path::new("../x.js")).unwrap_err();
+    assert_eq!(error.kind, ScriptErrorKind::NotFound);
+}
+
+#[test]
+fn files_outside_the_root_are_not_reached_through_links() {
+    let outside = directory(&[("secret.js", "exports.x = 1;"), ("secret.txt", "s")]);
+    let inside = directory(&[(
+        "p.js",
+        "exports['patch uri'] = 1; exports.seen = require('fs').existsSync('link.txt'); require('./link.js');",
+    )]);
+    std::os::unix::fs::symlink(outside.path().join("secret.js"), inside.path().join("link.js"))
+        .unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret.txt"), inside.path().join("link.txt"))
+        .unwrap();
+    let sandbox = Sandbox::new(SandboxLimits::default());
+    let realm = Realm::new(inside.path()).unwrap();
+    let error = Patch::load(&sandbox, &realm, Path::new("p.js")).unwrap_err();
+    assert!(error.message.contains("./link.js"), "{error}");
+}
+
+fn auth(source: &str) -> (Result<(), ScriptError>, Object) {
+    let table = Table::with(
+        SandboxLimits { time_ms: 100, ..SandboxLimits::default() },
+        &[("p.js", ""), ("auth.js", source)],
+    );
+    let module = AuthModule::load(&table.sandbox, &table.realm, Path::new("auth.js")).unwrap();
+    let session = table.session(r#"{"user": "u"}"#);
+    let answer = session.authorize(&module, &value(r#"{"key": "K"}"#), 1_000);
+    (answer, session.overlay().unwrap_or_default())
+}
+
+#[test]
+fn auth_modules_permit_deny_and_write_params() {
+    let (answer, overlay) = auth(
+        "exports.auth = function (params, config, done) { params.tok = config.key + params.user; done(); };",
+    );
+    assert!(answer.is_ok());
+    assert_eq!(text_of(&Value::object(overlay)), r#"{"tok":"Ku"}"#);
+    assert!(auth("exports.auth = function (p, c, done) { setTimeout(function () { done(undefined, 1); }, 500); };").0.is_ok());
+    assert!(
+        auth("exports.auth = function (p, c, done) { Promise.resolve().then(done); };").0.is_ok()
+    );
+    for (source, message) in [
+        ("exports.auth = function (p, c, done) { done('closed'); };", "closed"),
+        ("exports.auth = function (p, c, done) { done(new Error('no')); };", "no"),
+        ("exports.auth = function (p, c, done) { throw new Error('thrown'); };", "thrown"),
+        ("exports.auth = async function () { throw new Error('rejected'); };", "rejected"),
+        ("exports.auth = function (p, c, done) { };", "Auth module did not answer"),
+        (
+            "exports.auth = function (p, c, done) { setTimeout(done, 5000); };",
+            "Auth module did not answer",
+        ),
+        (
+            "exports.auth = function (p, c, done) { for (;;) {} };",
+            "Auth module exceeded its time limit",
+        ),
+        ("exports.other = 1;", "the auth module exports no function `auth`"),
+    ] {
+        assert_eq!(auth(source).0.unwrap_err().message, message, "{source}");
+    }
+}
+
+#[test]
+fn transformers_decode_text() {
+    let transform = |source: &str| {
+        let directory = directory(&[("x.js", source)]);
+        let sandbox = Sandbox::new(SandboxLimits::default());
+        let realm = Realm::new(directory.path()).unwrap();
+        let transformer = Transformer::load(&sandbox, &realm, Path::new("x.js"))?;
+        let value = transformer.to_value(&sandbox, "a=1", &object(r#"{"h": "2"}"#), 100)?;
+        Ok::<_, ScriptError>((transformer.accept().map(str::to_owned), text_of(&value)))
+    };
+    let good = transform("exports.accept = 'text/x'; exports.toJson = function (text, ok, fail, headers) { ok([text, headers.h]); };").unwrap();
+    assert_eq!(good, (Some("text/x".to_owned()), r#"["a=1","2"]"#.to_owned()));
+    for (source, message) in [
+        ("exports.toJson = function (t, ok, fail) { fail(new Error('bad')); };", "bad"),
+        ("exports.toJson = function (t, ok, fail) { fail({message: 'plain'}); };", "plain"),
+        ("exports.toJson = function () { throw new Error('thrown'); };", "thrown"),
+        ("exports.toJson = function () { };", "Transformer x.js did not answer"),
+        ("", "the transformer exports no function `toJson`"),
+    ] {
+        assert_eq!(transform(source).unwrap_err().message, message, "{source}");
+    }
+}
