@@ -22,10 +22,10 @@ create table bench.prods
   on select get from 'http://{config.upstream}/prods?k={^k}'
   resultset 'products';
 
--- Details of one product.
+-- Details of one product; `#` makes a list of the answers for several ids.
 create table bench.details
-  on select get from 'http://{config.upstream}/details?id={^id}&kind={kind}';
+  on select get from 'http://{config.upstream}/details?id={#^id}&kind={kind}';
 
--- The review of one product.
+-- The review of one product, gathered alike.
 create table bench.reviews
-  on select get from 'http://{config.upstream}/reviews?id={^id}&kind={kind}';
+  on select get from 'http://{config.upstream}/reviews?id={#^id}&kind={kind}';
