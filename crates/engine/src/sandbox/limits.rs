@@ -20,8 +20,6 @@ pub struct SandboxLimits {
     pub memory_bytes: usize,
     /// Depth of the interpreter's stack in bytes (256 KiB).
     pub stack_bytes: usize,
-    /// Length of one script file in bytes (4 MiB).
-    pub source_bytes: usize,
     /// Length of the text of an ejs template in bytes (1 MiB).
     pub template_bytes: usize,
     /// Nesting of values that go in or come out (512).
@@ -45,7 +43,6 @@ impl Default for SandboxLimits {
             load_time_ms: 2_000,
             memory_bytes: 32 << 20,
             stack_bytes: 256 << 10,
-            source_bytes: 4 << 20,
             template_bytes: 1 << 20,
             depth: 512,
             result_elements: 2_000_000,

@@ -229,7 +229,9 @@ impl Sandbox {
             slot.last_use = machine.uses;
             return Ok(Rc::clone(&slot.instance));
         }
-        machine.make_room(state.limits.realms);
+        for instance in machine.make_room(state.limits.realms) {
+            self.rescue(&instance);
+        }
         machine.runtime.set_memory_limit(0);
         let instance = Instance::new(&machine.runtime, realm, &state.host).map_err(|_| failed())?;
         let instance = Rc::new(instance);
@@ -417,13 +419,16 @@ impl Machine {
         }
     }
 
-    /// Drops instances of realms that nobody holds, and the least recently used above the limit.
-    fn make_room(&mut self, realms_max: usize) {
+    /// Drops instances of realms that nobody holds, and gives those that were least recently used
+    /// above the limit.
+    fn make_room(&mut self, realms_max: usize) -> Vec<Rc<Instance>> {
         self.instances.retain(|_, slot| !slot.realm.is_dead());
+        let mut dropped = Vec::new();
         while self.instances.len() >= realms_max.max(1) {
             let oldest = self.instances.iter().min_by_key(|(_, slot)| slot.last_use);
-            let Some(id) = oldest.map(|(id, _)| *id) else { return };
-            self.instances.remove(&id);
+            let Some(id) = oldest.map(|(id, _)| *id) else { break };
+            dropped.extend(self.instances.remove(&id).map(|slot| slot.instance));
         }
+        dropped
     }
 }

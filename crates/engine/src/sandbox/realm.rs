@@ -17,6 +17,9 @@ use bytes::Bytes;
 
 use super::error::{ScriptError, ScriptErrorKind};
 
+/// Length of one script or data file in bytes.
+const SOURCE_BYTES_MAX: u64 = 4 << 20;
+
 /// The files of one realm. Cheap to clone; equal ids mean the same realm.
 #[derive(Debug, Clone)]
 pub struct Realm(Arc<RealmState>);
@@ -27,8 +30,6 @@ struct RealmState {
     root: Option<PathBuf>,
     /// By virtual path: absolute, with `/` for the root directory.
     files: Mutex<HashMap<String, Bytes>>,
-    /// Entries loaded so far, in order; a realm that is built anew loads them again.
-    source_bytes_max: usize,
 }
 
 /// A realm that is known but not kept alive.
@@ -66,7 +67,6 @@ impl Realm {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             root,
             files: Mutex::new(HashMap::new()),
-            source_bytes_max: super::SandboxLimits::default().source_bytes,
         }))
     }
 
@@ -120,11 +120,11 @@ impl Realm {
             return Err(missing());
         }
         let length = real.metadata().map_err(|_| missing())?.len();
-        if length > self.0.source_bytes_max as u64 {
+        if length > SOURCE_BYTES_MAX {
             return Err(format!(
                 "`{}` is longer than {} bytes",
                 path.trim_start_matches('/'),
-                self.0.source_bytes_max
+                SOURCE_BYTES_MAX
             ));
         }
         let bytes = Bytes::from(std::fs::read(&real).map_err(|_| missing())?);

@@ -5,9 +5,9 @@ use bytes::Bytes;
 use qlio_data::Object;
 
 /// A patch `p.js` with this source, and sessions of it.
-struct Table {
-    sandbox: Sandbox,
-    realm: Realm,
+pub(super) struct Table {
+    pub(super) sandbox: Sandbox,
+    pub(super) realm: Realm,
     patch: Patch,
     _directory: TempDir,
 }
@@ -20,7 +20,7 @@ impl Table {
         Self::with(SandboxLimits::default(), &[("p.js", source)])
     }
 
-    fn with(limits: SandboxLimits, files: &[(&str, &str)]) -> Self {
+    pub(super) fn with(limits: SandboxLimits, files: &[(&str, &str)]) -> Self {
         let directory = directory(files);
         let sandbox = Sandbox::new(limits);
         let realm = Realm::new(directory.path()).unwrap();
@@ -28,7 +28,7 @@ impl Table {
         Self { sandbox, realm, patch, _directory: directory }
     }
 
-    fn session(&self, lower: &str) -> HookSession {
+    pub(super) fn session(&self, lower: &str) -> HookSession {
         HookSession::new(&self.sandbox, &self.realm, object(lower), object(STATEMENT))
     }
 
@@ -521,67 +521,27 @@ fn files_outside_the_root_are_not_reached_through_links() {
     assert!(error.message.contains("./link.js"), "{error}");
 }
 
-fn auth(source: &str) -> (Result<(), ScriptError>, Object) {
+#[test]
+fn a_realm_that_made_room_for_others_keeps_what_hooks_wrote() {
+    let limits = SandboxLimits { realms: 2, ..SandboxLimits::default() };
     let table = Table::with(
-        SandboxLimits { time_ms: 100, ..SandboxLimits::default() },
-        &[("p.js", ""), ("auth.js", source)],
+        limits,
+        &[(
+            "p.js",
+            "exports['patch uri'] = function (args) { args.params.n = (args.params.n || 0) + 1; return args.uri; };",
+        )],
     );
-    let module = AuthModule::load(&table.sandbox, &table.realm, Path::new("auth.js")).unwrap();
-    let session = table.session(r#"{"user": "u"}"#);
-    let answer = session.authorize(&module, &value(r#"{"key": "K"}"#), 1_000);
-    (answer, session.overlay().unwrap_or_default())
-}
-
-#[test]
-fn auth_modules_permit_deny_and_write_params() {
-    let (answer, overlay) = auth(
-        "exports.auth = function (params, config, done) { params.tok = config.key + params.user; done(); };",
-    );
-    assert!(answer.is_ok());
-    assert_eq!(text_of(&Value::object(overlay)), r#"{"tok":"Ku"}"#);
-    assert!(auth("exports.auth = function (p, c, done) { setTimeout(function () { done(undefined, 1); }, 500); };").0.is_ok());
-    assert!(
-        auth("exports.auth = function (p, c, done) { Promise.resolve().then(done); };").0.is_ok()
-    );
-    for (source, message) in [
-        ("exports.auth = function (p, c, done) { done('closed'); };", "closed"),
-        ("exports.auth = function (p, c, done) { done(new Error('no')); };", "no"),
-        ("exports.auth = function (p, c, done) { throw new Error('thrown'); };", "thrown"),
-        ("exports.auth = async function () { throw new Error('rejected'); };", "rejected"),
-        ("exports.auth = function (p, c, done) { };", "Auth module did not answer"),
-        (
-            "exports.auth = function (p, c, done) { setTimeout(done, 5000); };",
-            "Auth module did not answer",
-        ),
-        (
-            "exports.auth = function (p, c, done) { for (;;) {} };",
-            "Auth module exceeded its time limit",
-        ),
-        ("exports.other = 1;", "the auth module exports no function `auth`"),
-    ] {
-        assert_eq!(auth(source).0.unwrap_err().message, message, "{source}");
+    let session = table.session("{}");
+    let mut others = Vec::new();
+    for _ in 0..2 {
+        session.call(&table.patch, HookArgs::PatchUri { uri: "http://h/" }).unwrap();
+        for _ in 0..3 {
+            let directory = directory(&[("p.js", "")]);
+            let realm = Realm::new(directory.path()).unwrap();
+            let other = Patch::load(&table.sandbox, &realm, Path::new("p.js")).unwrap();
+            assert!(other.hooks().is_empty());
+            others.push(other);
+        }
     }
-}
-
-#[test]
-fn transformers_decode_text() {
-    let transform = |source: &str| {
-        let directory = directory(&[("x.js", source)]);
-        let sandbox = Sandbox::new(SandboxLimits::default());
-        let realm = Realm::new(directory.path()).unwrap();
-        let transformer = Transformer::load(&sandbox, &realm, Path::new("x.js"))?;
-        let value = transformer.to_value(&sandbox, "a=1", &object(r#"{"h": "2"}"#), 100)?;
-        Ok::<_, ScriptError>((transformer.accept().map(str::to_owned), text_of(&value)))
-    };
-    let good = transform("exports.accept = 'text/x'; exports.toJson = function (text, ok, fail, headers) { ok([text, headers.h]); };").unwrap();
-    assert_eq!(good, (Some("text/x".to_owned()), r#"["a=1","2"]"#.to_owned()));
-    for (source, message) in [
-        ("exports.toJson = function (t, ok, fail) { fail(new Error('bad')); };", "bad"),
-        ("exports.toJson = function (t, ok, fail) { fail({message: 'plain'}); };", "plain"),
-        ("exports.toJson = function () { throw new Error('thrown'); };", "thrown"),
-        ("exports.toJson = function () { };", "Transformer x.js did not answer"),
-        ("", "the transformer exports no function `toJson`"),
-    ] {
-        assert_eq!(transform(source).unwrap_err().message, message, "{source}");
-    }
+    assert_eq!(text_of(&Value::object(session.overlay().unwrap())), r#"{"n":2}"#);
 }

@@ -1,5 +1,6 @@
 //! Tests of the sandbox at its interface: small script files in a directory of their own.
 
+mod callbacks;
 mod functions;
 mod hooks;
 mod limits;
