@@ -3,17 +3,19 @@
 use std::{
     cell::{OnceCell, RefCell},
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
+    rc::Rc,
     sync::Arc,
 };
 
 use qlio_data::Value;
-use qlio_plan::{Catalog, Plan};
+use qlio_plan::{Catalog, Plan, catalog::Table};
+use qlio_syntax::ast::VerbKind;
 
 use crate::{
     error::RunError,
     executor,
-    http::{DefaultHeaders, local_address},
+    http::{DefaultHeaders, VerbScripts, local_address},
     request::{Answer, Caller, ClientRequest},
     run::Run,
     sandbox::{FunctionModule, Sandbox, SandboxLimits, ScriptError},
@@ -33,6 +35,9 @@ pub struct EngineOptions {
     pub transport: TransportSettings,
     /// Folders below which stored scripts find their modules, in order.
     pub module_roots: Vec<PathBuf>,
+    /// Folder of the tables; their patches may require files below it. Without one, a patch sees
+    /// only the folder it lies in.
+    pub tables_root: Option<PathBuf>,
 }
 
 /// An engine that cannot start, in words for the operator.
@@ -56,6 +61,9 @@ pub struct Engine {
     module_roots: Vec<PathBuf>,
     sandbox: OnceCell<Sandbox>,
     modules: RefCell<HashMap<String, FunctionModule>>,
+    /// Folder that patches may read below.
+    tables_root: Option<PathBuf>,
+    scripts: RefCell<HashMap<(*const Table, VerbKind), Rc<VerbScripts>>>,
 }
 
 impl Engine {
@@ -64,7 +72,7 @@ impl Engine {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub fn new(options: EngineOptions) -> Result<Self, StartError> {
-        let EngineOptions { settings, mut transport, module_roots } = options;
+        let EngineOptions { settings, mut transport, module_roots, tables_root } = options;
         transport.body_bytes_max = settings.response_bytes_max;
         transport.decoded_bytes_max = settings.decoded_bytes_max;
         transport.user_agent.clone_from(&settings.user_agent);
@@ -78,6 +86,8 @@ impl Engine {
             module_roots,
             sandbox: OnceCell::new(),
             modules: RefCell::default(),
+            tables_root: tables_root.and_then(|root| root.canonicalize().ok()),
+            scripts: RefCell::default(),
         })
     }
 
@@ -136,6 +146,34 @@ impl Engine {
                 ..SandboxLimits::default()
             })
         })
+    }
+
+    /// The scripts of a verb, loaded when they are first needed.
+    pub(crate) fn verb_scripts(
+        &self,
+        table: &Arc<Table>,
+        kind: VerbKind,
+    ) -> Result<Rc<VerbScripts>, RunError> {
+        let key = (Arc::as_ptr(table), kind);
+        if let Some(scripts) = self.scripts.borrow().get(&key) {
+            return Ok(Rc::clone(scripts));
+        }
+        let scripts = VerbScripts::load(self, table, kind)?;
+        debug_assert!(Arc::ptr_eq(&scripts.table, table));
+        let mut cached = self.scripts.borrow_mut();
+        if cached.len() >= MODULES_MAX {
+            cached.clear();
+        }
+        cached.insert(key, Rc::clone(&scripts));
+        Ok(scripts)
+    }
+
+    /// The folder that a patch may read below.
+    pub(crate) fn script_root<'a>(&'a self, file: &'a Path) -> &'a Path {
+        match &self.tables_root {
+            Some(root) if file.starts_with(root) => root,
+            _ => file.parent().unwrap_or(file),
+        }
     }
 
     /// The module that `require` names; scripts of clients find only those of the allow-list.

@@ -11,7 +11,7 @@ use qlio_plan::{
     catalog::{DefaultValue, Verb},
 };
 
-use crate::{request::Caller, run::Run, settings::ClientParams};
+use crate::{http::Hooks, request::Caller, run::Run, settings::ClientParams};
 
 impl Scope for Run<'_> {
     fn slot(&self, slot: SlotId) -> Value {
@@ -94,16 +94,16 @@ pub(crate) struct StatementParams<'a> {
     pub(crate) verb: &'a Verb,
     /// The statement's own values.
     pub(crate) own: &'a [(Text, Value)],
-    /// What hooks have written.
-    pub(crate) overlay: Option<&'a dyn Fn(&str) -> Value>,
+    /// The hooks of the statement, whose writes come first.
+    pub(crate) hooks: Option<&'a Hooks>,
     /// The table was sent by a client, so it sees only the settings that clients may read.
     pub(crate) is_untrusted: bool,
 }
 
 impl Params for StatementParams<'_> {
     fn get(&self, name: &str) -> Value {
-        if let Some(overlay) = self.overlay {
-            let written = overlay(name);
+        if let Some(hooks) = self.hooks {
+            let written = hooks.written(name);
             if !written.is_absent() {
                 return written;
             }

@@ -61,7 +61,8 @@ pub fn read(file: Option<&Path>) -> (Config, Vec<ConfigProblem>) {
     let value = match json::parse_str(&text) {
         Ok(value) => value.into_tree(),
         Err(error) => {
-            let position = qlio_syntax::source::LineIndex::new(&text).position(&text, error.offset as u32);
+            let position =
+                qlio_syntax::source::LineIndex::new(&text).position(&text, error.offset as u32);
             return problem(format!("{position}: invalid JSON: {}", error.reason));
         }
     };
@@ -92,7 +93,8 @@ pub fn understand(value: Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
         }),
     };
     filler.secrets.retain(|secret| secret.len() >= SECRET_BYTES_MIN);
-    let problems = messages.into_iter().map(|message| ConfigProblem { file: file.to_owned(), message });
+    let problems =
+        messages.into_iter().map(|message| ConfigProblem { file: file.to_owned(), message });
     let problems = problems.collect();
     (Config { values, settings, transport, request_bytes_max, secrets: filler.secrets }, problems)
 }
@@ -112,22 +114,27 @@ impl EnvironmentFiller {
             return value.clone();
         }
         match &*value.open() {
-            Value::String(text) => match text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
-                None => value.clone(),
-                Some(name) => match std::env::var(name) {
-                    Ok(found) => {
-                        self.secrets.push(found.clone());
-                        Value::from(found)
-                    }
-                    Err(_) => {
-                        self.problems.push(format!("environment variable `{name}` is not set"));
-                        Value::Absent
-                    }
-                },
-            },
-            Value::Array(elements) => elements.iter().map(|element| self.fill(element, depth + 1)).collect(),
+            Value::String(text) => {
+                match text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+                    None => value.clone(),
+                    Some(name) => match std::env::var(name) {
+                        Ok(found) => {
+                            self.secrets.push(found.clone());
+                            Value::from(found)
+                        }
+                        Err(_) => {
+                            self.problems.push(format!("environment variable `{name}` is not set"));
+                            Value::Absent
+                        }
+                    },
+                }
+            }
+            Value::Array(elements) => {
+                elements.iter().map(|element| self.fill(element, depth + 1)).collect()
+            }
             Value::Object(object) => {
-                let members = object.iter().map(|(name, value)| (name.clone(), self.fill(value, depth + 1)));
+                let members =
+                    object.iter().map(|(name, value)| (name.clone(), self.fill(value, depth + 1)));
                 Value::object(members.collect())
             }
             other => other.clone(),
@@ -149,7 +156,8 @@ fn transport(values: &Value, messages: &mut Vec<String>) -> TransportSettings {
     match values.member("backoff").member("scope").as_str() {
         None | Some("uri") => {}
         Some("origin") => transport.backoff.scope = BackoffScope::Origin,
-        Some(other) => messages.push(format!("setting `backoff.scope` must be `uri` or `origin`, not `{other}`")),
+        Some(other) => messages
+            .push(format!("setting `backoff.scope` must be `uri` or `origin`, not `{other}`")),
     }
     if let Value::Object(proxies) = &*values.member("proxy").open() {
         for (key, entry) in proxies.iter() {
@@ -170,7 +178,9 @@ fn proxy(entry: &Value) -> Result<Option<ProxyTarget>, &'static str> {
     };
     let port = match entry.member("port") {
         Value::Absent | Value::Null => 80,
-        port => whole(&port).and_then(|port| u16::try_from(port).ok()).ok_or("needs a port number as `port`")?,
+        port => whole(&port)
+            .and_then(|port| u16::try_from(port).ok())
+            .ok_or("needs a port number as `port`")?,
     };
     Ok(Some(ProxyTarget { host, port }))
 }
@@ -207,7 +217,8 @@ mod tests {
 
     #[test]
     fn a_value_of_the_wrong_kind_is_reported_and_the_default_holds() {
-        let (config, problems) = config(r#"{"maxNestedRequests": "many", "backoff": {"scope": "all"}}"#);
+        let (config, problems) =
+            config(r#"{"maxNestedRequests": "many", "backoff": {"scope": "all"}}"#);
         assert_eq!(config.settings.nested_requests_max, 50);
         assert_eq!(problems.len(), 2, "{problems:?}");
     }
@@ -226,9 +237,13 @@ mod tests {
 
     #[test]
     fn proxies_are_read_in_order() {
-        let (config, problems) = config(r#"{"proxy": {"*": {"host": "px", "port": "3128"}, "intra.test": {}}}"#);
+        let (config, problems) =
+            config(r#"{"proxy": {"*": {"host": "px", "port": "3128"}, "intra.test": {}}}"#);
         assert_eq!(problems, []);
         let star = ProxyTarget { host: "px".to_owned(), port: 3128 };
-        assert_eq!(config.transport.proxies, [("*".to_owned(), Some(star)), ("intra.test".to_owned(), None)]);
+        assert_eq!(
+            config.transport.proxies,
+            [("*".to_owned(), Some(star)), ("intra.test".to_owned(), None)]
+        );
     }
 }

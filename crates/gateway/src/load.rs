@@ -72,7 +72,11 @@ fn finish(builder: CatalogBuilder<'_>) -> Loaded {
             // The grammar knows no other methods.
             method: Method::from_name(&spec.method)?,
             has_optional_params: spec.has_optional_params,
-            defaults: spec.defaults.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+            defaults: spec
+                .defaults
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.clone()))
+                .collect(),
         })
     });
     let (matcher, faults) = Matcher::compile(specs);
@@ -104,15 +108,21 @@ fn route_fault(route: &Route, fault: &RouteFault) -> Diagnostic {
 
 /// Loads loose files and folders, each file as what it is: with a `return` a route, else tables.
 pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
-    let root = paths.first().map(|path| if path.is_dir() { path.clone() } else { parent(path) }).unwrap_or_default();
+    let root = paths
+        .first()
+        .map(|path| if path.is_dir() { path.clone() } else { parent(path) })
+        .unwrap_or_default();
     let resources = FilesBeside::new(&root);
     let mut builder = CatalogBuilder::new(config.values.clone(), &resources);
     let mut scripts = Vec::new();
     for path in paths {
-        each_script(path, &mut builder, |_, file, text| scripts.push((file.to_owned(), text.to_owned())));
+        each_script(path, &mut builder, |_, file, text| {
+            scripts.push((file.to_owned(), text.to_owned()))
+        });
     }
     let is_route = |text: &str| qlio_syntax::parse(text).script.result.is_some();
-    let (routes, tables): (Vec<_>, Vec<_>) = scripts.into_iter().partition(|(_, text)| is_route(text));
+    let (routes, tables): (Vec<_>, Vec<_>) =
+        scripts.into_iter().partition(|(_, text)| is_route(text));
     for (file, text) in tables {
         builder.add_table_file(&file, &text);
     }
@@ -129,13 +139,17 @@ fn each_script<'a>(
     builder: &mut CatalogBuilder<'a>,
     mut visit: impl FnMut(&mut CatalogBuilder<'a>, &str, &str),
 ) {
-    let walk = WalkDir::new(path).follow_links(true).max_depth(FOLDER_DEPTH_MAX).sort_by(|a, b| a.file_name().cmp(b.file_name()));
+    let walk = WalkDir::new(path)
+        .follow_links(true)
+        .max_depth(FOLDER_DEPTH_MAX)
+        .sort_by(|a, b| a.file_name().cmp(b.file_name()));
     for entry in walk {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
                 let file = error.path().unwrap_or(path).display().to_string();
-                let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+                let reason =
+                    error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
                 builder.add_problem(&file, unreadable(&reason));
                 continue;
             }
@@ -158,7 +172,8 @@ fn unreadable(reason: &str) -> Diagnostic {
 
 fn read_text(path: &Path) -> Result<String, String> {
     let bytes = read_bytes(path)?;
-    String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+    String::from_utf8(bytes)
+        .map_err(|error| format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
@@ -255,7 +270,8 @@ mod tests {
     fn a_bad_file_and_a_missing_folder_are_reported_and_the_rest_loads() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.ql"), "create tabel a").unwrap();
-        fs::write(folder.path().join("b.ql"), "create table b on select get from 'http://h.test/'").unwrap();
+        fs::write(folder.path().join("b.ql"), "create table b on select get from 'http://h.test/'")
+            .unwrap();
         let routes = Some(folder.path().join("nowhere"));
         let folders = CatalogFolders { tables: Some(folder.path().to_owned()), routes };
         let Loaded { catalog, problems, .. } = load(&folders, &Config::default());

@@ -16,6 +16,11 @@ const FLATTEN: Options = Options { flatten: true };
 pub(super) fn keep(template: &Template, scope: &dyn Scope) -> Result<Value, PathError> {
     if let [Piece::Token(token)] = &template.pieces[..] {
         let value = resolve(token, scope)?;
+        if matches!(value, Value::Null) && !token.is_typed && token.is_bare_name() {
+            // A variable that is null counts as missing: that of a branch not taken, a declared
+            // parameter that was not sent (`language.md` 5.3, rule 1.2).
+            return Ok(Value::Absent);
+        }
         return Ok(match value.scalar_text() {
             Some(text) if !token.is_typed => Value::String(text),
             _ => value,

@@ -45,6 +45,16 @@ struct Token {
     path: TokenPath,
 }
 
+impl Token {
+    /// The token is the name of a variable and nothing else.
+    fn is_bare_name(&self) -> bool {
+        match &self.path {
+            TokenPath::Static(reference) => matches!(reference.rest, Rest::Nothing),
+            TokenPath::Dynamic { .. } => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 enum TokenPath {
     /// No nested tokens.

@@ -33,7 +33,7 @@ fn one_token_becomes_its_value() {
         ("{n}", r#"{"n": false}"#, r#""false""#),
         ("{n}", r#"{"n": ""}"#, r#""""#),
         ("{o.n}", r#"{"o": {"n": 0}}"#, r#""0""#),
-        ("{n}", r#"{"n": null}"#, "null"),
+        ("{n}", r#"{"n": null}"#, "absent"),
         ("{o.n}", r#"{"o": {"n": null}}"#, "null"),
         ("{=n}", r#"{"n": 5}"#, "5"),
         ("{=o.n}", r#"{"o": {"n": false}}"#, "false"),

@@ -4,7 +4,7 @@ use qlio_data::{Object, Value};
 use qlio_plan::{
     Node, NodeKind,
     catalog::describe,
-    operator::{Call, Scan, Select, Source, SourceKind},
+    operator::{Call, Expression, Scan, Select, Source, SourceKind},
 };
 use qlio_syntax::diagnostic::codes;
 
@@ -19,7 +19,13 @@ use crate::{
 /// Statements that need nothing from outside.
 pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
     match &node.kind {
-        NodeKind::Define(expression) => evaluate::expression(run, expression),
+        NodeKind::Define(expression) => {
+            let value = evaluate::expression(run, expression)?;
+            match expression {
+                Expression::Array(_) | Expression::Object(_) => bounded(value),
+                Expression::Constant(_) | Expression::Template(_) => Ok(value),
+            }
+        }
         NodeKind::Reference { slot, name, is_return } => {
             let value = match slot {
                 Some(slot) => run.slots.borrow()[*slot as usize].clone(),
@@ -68,6 +74,18 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
         }
         _ => Err(RunError::internal("a statement was started in the wrong way")),
     }
+}
+
+/// Values that statements build from each other nest at most this deep, like decoded ones.
+const VALUE_DEPTH_MAX: usize = 512;
+
+/// Refuses a value that nests too deep: a chain of statements could build one without end.
+pub(crate) fn bounded(value: Value) -> Result<Value, RunError> {
+    if value.is_deeper_than(VALUE_DEPTH_MAX) {
+        let message = format!("the value nests deeper than {VALUE_DEPTH_MAX} levels");
+        return Err(RunError::client(codes::NESTING_TOO_DEEP, message));
+    }
+    Ok(value)
 }
 
 /// Statements that may have to wait.

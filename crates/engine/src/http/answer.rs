@@ -17,9 +17,14 @@ use qlio_data::{
 use qlio_plan::catalog::{Format, FormatKind};
 use qlio_syntax::diagnostic::{Code, codes};
 
-use super::{Call, failure::FailedAnswer};
+use super::{
+    Call,
+    failure::FailedAnswer,
+    hooks::{Hooks, content_bytes},
+};
 use crate::{
     error::RunError,
+    sandbox::Parsed,
     transport::{Reply, shown_uri},
 };
 
@@ -32,17 +37,22 @@ struct Undecodable {
 }
 
 impl Call<'_> {
-    /// The decoded answer after the resultset.
+    /// The decoded answer after hooks and resultset.
     ///
     /// # Errors
-    /// A status outside 200–299; a body that is not what it says.
-    pub(super) fn value(&self, reply: Reply) -> Result<Value, RunError> {
+    /// A status outside 200–299; a body that is not what it says; a hook that throws.
+    pub(super) fn value(&self, reply: Reply, hooks: Option<&Hooks>) -> Result<Value, RunError> {
         let uri = shown_uri(&reply.uri);
         let status = reply.status.as_u16();
         let failed = FailedAnswer { table: &self.table.name, uri: &uri, status };
-        let content_type =
-            reply.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let media_type = MediaType::parse(content_type.unwrap_or_default());
+        match hooks {
+            None => self.plain_value(reply, &failed),
+            Some(hooks) => self.hooked_value(reply, &failed, hooks),
+        }
+    }
+
+    fn plain_value(&self, reply: Reply, failed: &FailedAnswer<'_>) -> Result<Value, RunError> {
+        let media_type = media_type_of(&reply);
         if !reply.status.is_success() {
             // An error page that does not decode must not hide the status (C-Q43).
             let body = match self.decode(reply.body, &media_type, &Projection::All, false) {
@@ -56,6 +66,79 @@ impl Call<'_> {
             Err(fault) => {
                 Err(failed.decode_error(fault.code, fault.message, fault.text.as_deref()))
             }
+        }
+    }
+
+    /// The same with the response hooks in between (`connectors.md` 5.1).
+    fn hooked_value(
+        &self,
+        reply: Reply,
+        failed: &FailedAnswer<'_>,
+        hooks: &Hooks,
+    ) -> Result<Value, RunError> {
+        let (uri, status, headers) = (reply.uri.as_str(), reply.status.as_u16(), &reply.headers);
+        let raw_text = |body: &Bytes| String::from_utf8_lossy(body).into_owned();
+        let with_body = |error: RunError, body: &Bytes| {
+            error.with("uri", failed.uri).with("body", raw_text(body))
+        };
+        let mut body = reply.body.clone();
+        let mut media_type = media_type_of(&reply);
+        let parsed =
+            hooks.parse(uri, status, headers, &body).map_err(|error| with_body(error, &body))?;
+        let decoded = match parsed {
+            Parsed::Value(value) => Ok(value),
+            other => {
+                if let Parsed::Content { content, media_type: changed } = other {
+                    body = content_bytes(content);
+                    if let Some(changed) = changed {
+                        media_type = MediaType::parse(&changed);
+                    }
+                }
+                let changed = hooks
+                    .media_type(uri, status, headers, || self.lossy_text(&body, &media_type))?;
+                if let Some(changed) = changed {
+                    media_type = MediaType::parse(&changed);
+                }
+                let transformed = match is_blank(&body) {
+                    true => None,
+                    false => hooks.transform(self, || self.lossy_text(&body, &media_type), headers),
+                };
+                match transformed {
+                    Some(value) => Ok(value?),
+                    None => self.decode(
+                        body.clone(),
+                        &media_type,
+                        &Projection::All,
+                        reply.status.is_success(),
+                    ),
+                }
+            }
+        };
+        let shown = match &decoded {
+            Ok(value) if value.is_truthy() => value.clone(),
+            _ => Value::from(raw_text(&body)),
+        };
+        let patched =
+            hooks.status(uri, status, headers, &shown).map_err(|error| with_body(error, &body))?;
+        if !(200..300).contains(&patched) {
+            return Err(failed.status_error(match decoded {
+                Ok(value) => value,
+                Err(fault) => fault.text.map_or(Value::Null, Value::String),
+            }));
+        }
+        let value = decoded.map_err(|fault| {
+            failed.decode_error(fault.code, fault.message, fault.text.as_deref())
+        })?;
+        let value = hooks
+            .response(uri, patched, headers, value)
+            .map_err(|error| with_body(error, &body))?;
+        Ok(resultset(value, &self.verb.resultset))
+    }
+
+    fn lossy_text(&self, body: &Bytes, media_type: &MediaType) -> Text {
+        match self.to_text(body.clone(), media_type, Sniff::None) {
+            Ok(text) => text,
+            Err(_) => String::from_utf8_lossy(body).into_owned().into(),
         }
     }
 
@@ -218,6 +301,12 @@ impl Call<'_> {
             ..DecodeLimits::default()
         }
     }
+}
+
+fn media_type_of(reply: &Reply) -> MediaType {
+    let content_type =
+        reply.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    MediaType::parse(content_type.unwrap_or_default())
 }
 
 fn undecodable(code: Code, error: &DecodeError, text: Option<Text>) -> Undecodable {

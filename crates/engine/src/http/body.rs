@@ -6,8 +6,15 @@ use qlio_data::{Text, Value, codec::json, uri_template::UriTemplate};
 use qlio_plan::catalog::{Body, Format, FormatKind};
 use qlio_syntax::diagnostic::codes;
 
-use super::{Call, prepare::expand_failed};
-use crate::error::{Origin, RunError};
+use super::{
+    Call,
+    hooks::{Hooks, content_bytes, statement_record},
+    prepare::expand_failed,
+};
+use crate::{
+    error::{Origin, RunError},
+    sandbox,
+};
 
 /// What a write sends besides its parameters.
 #[derive(Debug, Clone)]
@@ -22,22 +29,71 @@ pub(crate) enum Payload {
     Client,
 }
 
+/// The media type whose templates are URI templates.
+pub(super) const FORM: &str = "application/x-www-form-urlencoded";
+
 /// A body with its media type.
 struct Content {
     bytes: Bytes,
     media_type: Option<String>,
 }
 
+impl Content {
+    fn of_hook(payload: sandbox::Payload) -> Self {
+        Self {
+            bytes: payload.content.map(content_bytes).unwrap_or_default(),
+            media_type: payload.media_type.map(|text| text.to_string()),
+        }
+    }
+}
+
+/// `patch body` on what was rendered.
+fn patched(
+    hooks: &Hooks,
+    uri: &str,
+    headers: &mut HeaderMap,
+    content: Option<Content>,
+) -> Result<Option<Content>, RunError> {
+    let given = match content {
+        Some(Content { bytes, media_type }) => sandbox::Payload {
+            content: Some(match Text::from_utf8(bytes.clone()) {
+                Ok(text) => sandbox::Content::Text(text),
+                Err(_) => sandbox::Content::Bytes(bytes),
+            }),
+            media_type: media_type.map(Text::from),
+        },
+        None => sandbox::Payload::default(),
+    };
+    let payload = hooks.body(uri, headers, given)?;
+    Ok(payload.content.is_some().then(|| Content::of_hook(payload)))
+}
+
 impl Call<'_> {
     /// The body of one request; sets `content-type` unless a header has set it.
-    pub(super) async fn body(
+    pub(super) fn body(
         &self,
+        uri: &str,
         own: &[(Text, Value)],
+        hooks: Option<&Hooks>,
         payload: &Payload,
         parts: &[usize],
         headers: &mut HeaderMap,
     ) -> Result<Bytes, RunError> {
-        let mut content = self.content(own, payload).await?;
+        let own_template = match hooks {
+            Some(hooks) => hooks.template(uri, headers)?,
+            None => None,
+        };
+        let mut content = match own_template {
+            Some(template) if template.content.is_some() => Some(Content::of_hook(template)),
+            _ => self.content(own, hooks, payload)?,
+        };
+        if let Some(hooks) = hooks {
+            content = patched(hooks, uri, headers, content)?;
+        }
+        // What the statement says, holds: an opaque text replaces whatever was rendered.
+        if matches!(payload, Payload::Opaque(_)) {
+            content = self.content(own, hooks, payload)?;
+        }
         if !parts.is_empty() {
             content = Some(self.multipart(content, parts));
         }
@@ -58,9 +114,10 @@ impl Call<'_> {
         Ok(content.bytes)
     }
 
-    async fn content(
+    fn content(
         &self,
         own: &[(Text, Value)],
+        hooks: Option<&Hooks>,
         payload: &Payload,
     ) -> Result<Option<Content>, RunError> {
         let template_type = self.verb.body.as_ref().map(|body| body.media_type.clone());
@@ -80,7 +137,7 @@ impl Call<'_> {
                 let request = self.run.request;
                 if request.raw_body.is_empty() {
                     return match &self.verb.body {
-                        Some(body) => self.rendered(body, own).await.map(Some),
+                        Some(body) => self.rendered(body, own, hooks).map(Some),
                         None => Ok(None),
                     };
                 }
@@ -89,7 +146,7 @@ impl Call<'_> {
             }
             Payload::Template | Payload::Object(_) => {
                 match (&self.verb.body, &self.verb.request_format) {
-                    (Some(body), _) => self.rendered(body, own).await.map(Some),
+                    (Some(body), _) => self.rendered(body, own, hooks).map(Some),
                     (None, Some(format)) => encoded(format, own, payload).map(Some),
                     (None, None) => Ok(None),
                 }
@@ -97,16 +154,23 @@ impl Call<'_> {
         }
     }
 
-    async fn rendered(&self, body: &Body, own: &[(Text, Value)]) -> Result<Content, RunError> {
-        let params = self.params(own);
-        let text = if body.media_type == "application/x-www-form-urlencoded" {
+    fn rendered(
+        &self,
+        body: &Body,
+        own: &[(Text, Value)],
+        hooks: Option<&Hooks>,
+    ) -> Result<Content, RunError> {
+        let params = self.params(own, hooks);
+        let text = if body.media_type == FORM {
             let template = UriTemplate::parse_form(&body.content).map_err(|fault| {
                 let message = format!("body template `{}`: {fault}", body.template);
                 RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, message)
             })?;
             template.expand_form(&params).map_err(|error| expand_failed(&error))?
         } else {
-            self.render_template(body, own).await?
+            hooks.map_or(Ok(String::new()), |hooks| {
+                hooks.render(&params, &statement_record(self, own))
+            })?
         };
         Ok(Content { bytes: text.into(), media_type: Some(body.media_type.clone()) })
     }

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use qlio_data::{Text, Value, params, params::Params, scope::Scope};
 
-use super::{Call, failure};
+use super::{Call, failure, hooks::Hooks};
 use crate::{error::RunError, settings::Settings, transport};
 
 /// Media types of the decoders that are always there.
@@ -43,7 +43,11 @@ impl DefaultHeaders {
 
 impl Call<'_> {
     /// The headers of one request, before its body is known.
-    pub(super) fn headers(&self, own: &[(Text, Value)]) -> Result<HeaderMap, RunError> {
+    pub(super) fn headers(
+        &self,
+        own: &[(Text, Value)],
+        hooks: Option<&Hooks>,
+    ) -> Result<HeaderMap, RunError> {
         let defaults = self.run.engine.default_headers();
         let mut headers = defaults.headers.clone();
         if let Some(accept) =
@@ -51,7 +55,7 @@ impl Call<'_> {
         {
             headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
         }
-        let params = self.params(own);
+        let params = self.params(own, hooks);
         let scope = ParamScope { params: &params };
         for (name, template) in &self.verb.headers {
             let value = if template.is_literal() {

@@ -12,12 +12,13 @@ mod answer;
 mod body;
 mod failure;
 mod headers;
+mod hooks;
 mod prepare;
-mod render;
 mod request_id;
+mod scripts;
 mod send;
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use qlio_data::{Object, Value, projection::Projection};
 use qlio_plan::{
@@ -35,8 +36,10 @@ use crate::{
 
 pub(crate) use body::Payload;
 pub(crate) use headers::DefaultHeaders;
+pub(crate) use hooks::Hooks;
 use prepare::Prepared;
 pub(crate) use request_id::local_address;
+pub(crate) use scripts::VerbScripts;
 
 /// One statement on one verb of one table.
 pub(crate) struct Call<'a> {
@@ -47,6 +50,13 @@ pub(crate) struct Call<'a> {
     pub(crate) delays: &'a Delays,
     /// What a decoder must keep of a successful answer.
     pub(crate) projection: &'a Projection,
+    /// 1-based line of the statement.
+    pub(crate) line: u32,
+    /// `limit` and `offset` of the statement, for hooks.
+    pub(crate) limit: Option<u64>,
+    pub(crate) offset: Option<u64>,
+    /// The verb's JavaScript and templates, if it has any.
+    pub(crate) scripts: Option<Rc<VerbScripts>>,
 }
 
 impl<'a> Call<'a> {
@@ -61,7 +71,22 @@ impl<'a> Call<'a> {
             let message = format!("Table {} does not support {}", table.name, kind.as_str());
             RunError::client(codes::UNSUPPORTED_VERB, message).in_table(&table.name)
         })?;
-        Ok(Self { run, table, verb, kind, delays, projection })
+        let scripts = match VerbScripts::is_needed(verb) {
+            true => Some(run.engine.verb_scripts(table, kind)?),
+            false => None,
+        };
+        Ok(Self {
+            run,
+            table,
+            verb,
+            kind,
+            delays,
+            projection,
+            line: 0,
+            limit: None,
+            offset: None,
+            scripts,
+        })
     }
 }
 
@@ -72,7 +97,9 @@ pub(crate) async fn select(
     table: &Arc<Table>,
     own: Own,
 ) -> Result<Rows, RunError> {
-    let call = Call::new(run, VerbKind::Select, table, &select.scan.delays, &select.scan.answer)?;
+    let mut call =
+        Call::new(run, VerbKind::Select, table, &select.scan.delays, &select.scan.answer)?;
+    (call.line, call.limit, call.offset) = (select.line, select.limit, select.offset);
     let own = with_paging(own, call.verb, select.limit, select.offset);
     let shape = |rows: &Rows| shape::plain(&select.output, rows);
     let rows =
@@ -112,7 +139,7 @@ pub(crate) async fn scan_each(
     let outcome = async {
         let mut prepared = Vec::with_capacity(owns.len());
         for own in owns {
-            prepared.push(call.prepare(own, Payload::Template, Vec::new()).await?);
+            prepared.push(call.prepare(&own, &Payload::Template, &[])?);
         }
         let counts: Vec<_> = prepared.iter().map(Vec::len).collect();
         let all: Vec<Prepared> = prepared.into_iter().flatten().collect();
@@ -141,10 +168,12 @@ pub(crate) async fn write(
     payload: Payload,
     parts: Vec<usize>,
     delays: &Delays,
+    line: u32,
 ) -> Result<Value, RunError> {
-    let call = Call::new(run, kind, table, delays, &Projection::All)?;
+    let mut call = Call::new(run, kind, table, delays, &Projection::All)?;
+    call.line = line;
     let outcome = async {
-        let prepared = call.prepare(own, payload, parts).await?;
+        let prepared = call.prepare(&own, &payload, &parts)?;
         let rows =
             call.exchange(prepared, 0, &|value| Ok(Rows::Whole(value)), &shape::lists).await?;
         match rows {
@@ -162,7 +191,7 @@ impl Call<'_> {
         own: Own,
         shape: &dyn Fn(&Rows) -> Value,
     ) -> Result<Rows, RunError> {
-        let prepared = self.prepare(own, Payload::Template, Vec::new()).await?;
+        let prepared = self.prepare(&own, &Payload::Template, &[])?;
         let project = |value| project::project(self.run, scan, value);
         self.exchange(prepared, scan.width(), &project, shape).await
     }

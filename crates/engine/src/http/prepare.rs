@@ -1,20 +1,25 @@
 //! From a statement's own values to requests that are ready to send (`connectors.md` 2).
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use qlio_data::{Text, Value, params, uri_template::ExpandError};
 use qlio_syntax::diagnostic::codes;
 
-use super::{Call, body::Payload};
+use super::{Call, body::Payload, hooks::Hooks};
 use crate::{error::RunError, executor::Own, request::Caller, scope::StatementParams};
 
 /// One request, complete.
-#[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) method: Method,
     pub(crate) uri: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// The hooks that see the answer.
+    pub(crate) hooks: Option<Rc<Hooks>>,
+    /// Under which key the answer is cached; `None` does not cache.
+    pub(crate) cache_key: Option<String>,
 }
 
 impl Prepared {
@@ -24,68 +29,95 @@ impl Prepared {
             && other.method == Method::GET
             && self.uri == other.uri
             && self.headers == other.headers
+            && self.hooks.is_none()
+            && other.hooks.is_none()
     }
 }
 
 impl Call<'_> {
-    /// Expands the URI, headers and bodies of all requests of the statement.
-    pub(super) async fn prepare(
+    /// Expands the URI, headers and bodies of all requests of the statement, in the order of
+    /// `connectors.md` 0.
+    pub(super) fn prepare(
         &self,
-        own: Own,
-        payload: Payload,
-        parts: Vec<usize>,
+        own: &Own,
+        payload: &Payload,
+        parts: &[usize],
     ) -> Result<Vec<Prepared>, RunError> {
-        let uris = {
-            let params = self.params(&own);
-            self.verb.uri.expand(&params).map_err(|error| expand_failed(&error))?
-        };
+        let hooks = self.hooks(own);
+        let uris = self.uris(own, hooks.as_deref())?;
         let method = Method::from_bytes(self.verb.method.to_ascii_uppercase().as_bytes())
             .map_err(|_| RunError::internal("the verb has no valid method"))?;
-        let mut prepared = Vec::with_capacity(uris.len());
-        match self.verb.foreach() {
-            None => {
-                for uri in uris {
-                    prepared.push(self.prepare_one(&method, uri, &own, &payload, &parts).await?);
-                }
+        let Some(name) = self.verb.foreach() else {
+            let request = |uri| self.request(&method, uri, own, hooks.clone(), payload, parts);
+            return uris.into_iter().map(request).collect();
+        };
+        let Some(uri) = uris.into_iter().next() else { return Ok(Vec::new()) };
+        let elements = elements(params::lookup(&self.params(own, hooks.as_deref()), name));
+        let mut requests = Vec::with_capacity(elements.len());
+        for element in elements {
+            let mut own = own.clone();
+            if let Some(hooks) = &hooks {
+                own.extend(hooks.all_written());
             }
-            Some(name) => {
-                let Some(uri) = uris.into_iter().next() else { return Ok(prepared) };
-                for element in elements(params::lookup(&self.params(&own), name)) {
-                    let mut own = own.clone();
-                    own.push((name.clone(), element));
-                    prepared.push(
-                        self.prepare_one(&method, uri.clone(), &own, &payload, &parts).await?,
-                    );
-                }
-            }
+            own.push((name.clone(), element));
+            let hooks = self.hooks(&own);
+            requests.push(self.request(&method, uri.clone(), &own, hooks, payload, parts)?);
         }
-        Ok(prepared)
+        Ok(requests)
     }
 
-    async fn prepare_one(
+    fn hooks(&self, own: &Own) -> Option<Rc<Hooks>> {
+        self.scripts.as_ref().map(|scripts| Rc::new(Hooks::begin(self, scripts, own)))
+    }
+
+    /// The URIs of the statement, after the hooks that can refuse, change or multiply them.
+    fn uris(&self, own: &Own, hooks: Option<&Hooks>) -> Result<Vec<String>, RunError> {
+        let params = self.params(own, hooks);
+        if let Some(hooks) = hooks {
+            hooks.validate(&params)?;
+        }
+        let uris = self.verb.uri.expand(&params).map_err(|error| expand_failed(&error))?;
+        match hooks {
+            Some(hooks) => hooks.uris(uris),
+            None => Ok(uris),
+        }
+    }
+
+    fn request(
         &self,
         method: &Method,
         uri: String,
         own: &Own,
+        hooks: Option<Rc<Hooks>>,
         payload: &Payload,
         parts: &[usize],
     ) -> Result<Prepared, RunError> {
-        let mut headers = self.headers(own)?;
+        if let Some(hooks) = &hooks {
+            hooks.authorize(self)?;
+        }
+        let mut headers = self.headers(own, hooks.as_deref())?;
+        if let Some(hooks) = &hooks {
+            headers = hooks.headers(&uri, headers)?;
+        }
         let body = if self.verb.has_body() {
-            self.body(own, payload, parts, &mut headers).await?
+            self.body(&uri, own, hooks.as_deref(), payload, parts, &mut headers)?
         } else {
             Bytes::new()
         };
-        Ok(Prepared { method: method.clone(), uri, headers, body })
+        Ok(Prepared { method: method.clone(), uri, headers, body, hooks, cache_key: None })
     }
 
     /// The parameters of this statement with these own values.
-    pub(super) fn params<'p>(&'p self, own: &'p [(Text, Value)]) -> StatementParams<'p> {
+    pub(super) fn params<'p>(
+        &'p self,
+        own: &'p [(Text, Value)],
+        hooks: Option<&'p Hooks>,
+    ) -> StatementParams<'p> {
         StatementParams {
             run: self.run,
             verb: self.verb,
             own,
-            overlay: None,
+            hooks,
             is_untrusted: self.is_untrusted(),
         }
     }

@@ -40,11 +40,12 @@ impl Call<'_> {
 
     async fn send(&self, request: Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
         let sent_headers = request.headers.clone();
+        let hooks = request.hooks.clone();
         let exchange = self.exchange_of(request);
         let reply = self.run.engine.transport().send(exchange).await;
         let reply = reply.map_err(|error| failure::transport_failed(&error))?;
         self.run.close_request_id(&sent_headers, &reply.headers);
-        project(self.value(reply)?)
+        project(self.value(reply, hooks.as_deref())?)
     }
 
     fn exchange_of(&self, request: Prepared) -> Exchange {

@@ -10,7 +10,7 @@ use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use super::filter::{Matcher, unwrap};
 use crate::{
     error::RunError,
-    executor::{Own, Resolved, operand, own, resolve_source},
+    executor::{Own, Resolved, bounded, operand, own, resolve_source},
     http::{self, Payload},
     run::Run,
 };
@@ -37,7 +37,7 @@ pub(crate) async fn write(run: &Run<'_>, write: &Write) -> Result<Value, RunErro
                     parts.extend(number.as_i64().and_then(|index| usize::try_from(index).ok()));
                 }
             }
-            http::write(run, kind, table, own, payload, parts, &write.delays).await
+            http::write(run, kind, table, own, payload, parts, &write.delays, write.line).await
         }
     }
 }
@@ -100,6 +100,7 @@ fn write_variable(run: &Run<'_>, write: &Write, value: Value) -> Result<Value, R
             return Err(RunError::client(codes::NOT_INSERTABLE, message));
         }
     };
+    let changed = bounded(changed)?;
     if let SourceKind::Slot(slot) = write.target.kind {
         run.set_slot(slot, changed.clone());
     }
@@ -119,6 +120,7 @@ pub(crate) async fn delete(run: &Run<'_>, delete: &Delete) -> Result<Value, RunE
                 Payload::Template,
                 Vec::new(),
                 &delete.delays,
+                delete.line,
             )
             .await
         }

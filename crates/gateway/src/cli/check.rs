@@ -48,7 +48,9 @@ pub(super) fn check(args: &CheckArgs) -> Exit {
         tables += loaded.catalog.tables().len();
         routes += loaded.matcher.len();
     }
-    report::note(&format!("{tables} tables, {routes} routes, {errors} errors, {warnings} warnings"));
+    report::note(&format!(
+        "{tables} tables, {routes} routes, {errors} errors, {warnings} warnings"
+    ));
     if errors > 0 || (args.strict && warnings > 0) { Exit::Failed } else { Exit::Success }
 }
 

@@ -30,7 +30,9 @@ pub(super) fn format(args: &FormatArgs) -> Exit {
     for path in &args.paths {
         for entry in WalkDir::new(path).follow_links(true).sort_by_file_name() {
             match entry {
-                Ok(entry) if entry.file_type().is_file() && is_script(entry.path(), entry.depth()) => {
+                Ok(entry)
+                    if entry.file_type().is_file() && is_script(entry.path(), entry.depth()) =>
+                {
                     if !format_file(entry.path(), args.check) {
                         exit = Exit::Failed;
                     }

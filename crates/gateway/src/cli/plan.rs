@@ -47,11 +47,13 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
     };
     let (config, problems) = config::read(args.catalog.config.as_deref());
     report::config(&problems);
-    let folders = CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
+    let folders =
+        CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
     let Loaded { catalog, problems, .. } = load::load(&folders, &config);
     report::catalog(&problems);
     let resources = FilesBeside::new(Path::new("."));
-    let options = CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
+    let options =
+        CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
     match compile(&script.text, &catalog, &options) {
         Ok(compiled) => {
             report::diagnostics(&compiled.warnings, &script.name, &script.text);

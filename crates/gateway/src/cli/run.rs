@@ -51,11 +51,13 @@ pub(super) fn run(args: &RunArgs) -> Exit {
     report::config(&problems);
     // The operator writes the script anyway, so what the request holds may override defaults.
     config.settings.client_params = qlio_engine::ClientParams::Any;
-    let folders = CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
+    let folders =
+        CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
     let Loaded { catalog, problems, .. } = load::load(&folders, &config);
     report::catalog(&problems);
     let resources = FilesBeside::new(Path::new("."));
-    let options = CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
+    let options =
+        CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
     let compiled = match compile(&script.text, &catalog, &options) {
         Ok(compiled) => compiled,
         Err(problems) => return compile_failed(args, &script, &problems),
@@ -63,7 +65,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
     if args.verbose {
         report::diagnostics(&compiled.warnings, &script.name, &script.text);
     }
-    let outcome = on_runtime(config, |engine| async move {
+    let outcome = on_runtime(config, folders.tables.clone(), |engine| async move {
         engine.run(&compiled.plan, &catalog, &request, Caller::Operator).await
     });
     match outcome {
@@ -77,7 +79,11 @@ pub(super) fn run(args: &RunArgs) -> Exit {
 }
 
 /// Runs `work` on a runtime of its own, with an engine made from the settings.
-fn on_runtime<F, R>(config: Config, work: impl FnOnce(std::rc::Rc<Engine>) -> F) -> Result<R, String>
+fn on_runtime<F, R>(
+    config: Config,
+    tables_root: Option<PathBuf>,
+    work: impl FnOnce(std::rc::Rc<Engine>) -> F,
+) -> Result<R, String>
 where
     F: Future<Output = R>,
 {
@@ -88,7 +94,8 @@ where
     runtime.block_on(async {
         let Config { settings, transport, .. } = config;
         let module_roots = vec![PathBuf::from(".")];
-        let engine = Engine::new(EngineOptions { settings, transport, module_roots }).map_err(|error| error.to_string())?;
+        let engine = Engine::new(EngineOptions { settings, transport, module_roots, tables_root })
+            .map_err(|error| error.to_string())?;
         Ok(work(std::rc::Rc::new(engine)).await)
     })
 }
@@ -146,13 +153,16 @@ fn print_envelope<const N: usize>(members: [(&str, Value); N]) {
 fn client_request(args: &RunArgs) -> Result<ClientRequest, String> {
     let mut request = ClientRequest::default();
     if let Some(file) = &args.request {
-        let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
-        let value = json::parse_str(&text)
-            .map_err(|error| format!("`{}` is not JSON: {} at byte {}", file.display(), error.reason, error.offset))?;
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+        let value = json::parse_str(&text).map_err(|error| {
+            format!("`{}` is not JSON: {} at byte {}", file.display(), error.reason, error.offset)
+        })?;
         request.query = object(&value.member("query"));
         request.route = object(&value.member("route"));
         let headers = object(&value.member("headers"));
-        request.headers = headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
+        request.headers =
+            headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
         request.body = value.member("body");
         request.raw_body = match &request.body {
             Value::Absent => Bytes::new(),
@@ -164,9 +174,11 @@ fn client_request(args: &RunArgs) -> Result<ClientRequest, String> {
         };
     }
     for variable in &args.variables {
-        let (name, text) =
-            variable.split_once('=').ok_or_else(|| format!("`--var {variable}` needs the form `name=json`"))?;
-        let value = json::parse_str(text).map_err(|error| format!("`--var {name}`: invalid JSON: {}", error.reason))?;
+        let (name, text) = variable
+            .split_once('=')
+            .ok_or_else(|| format!("`--var {variable}` needs the form `name=json`"))?;
+        let value = json::parse_str(text)
+            .map_err(|error| format!("`--var {name}`: invalid JSON: {}", error.reason))?;
         request.variables.insert(Text::from(name), value);
     }
     Ok(request)

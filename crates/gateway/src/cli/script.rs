@@ -33,10 +33,13 @@ impl ScriptArgs {
         let file = self.file.as_deref().unwrap_or("-");
         if file == "-" {
             let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map_err(|error| format!("cannot read standard input: {error}"))?;
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|error| format!("cannot read standard input: {error}"))?;
             return Ok(Script { name: "stdin".to_owned(), text });
         }
-        let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read `{file}`: {error}"))?;
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| format!("cannot read `{file}`: {error}"))?;
         Ok(Script { name: file.to_owned(), text })
     }
 }

@@ -66,11 +66,15 @@ fn start(args: &ServeArgs) -> Result<Server, String> {
     }
     let (config, problems) = config::read(args.catalog.config.as_deref());
     report::config(&problems);
-    let folders = CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
+    let folders =
+        CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
     let loaded = load::load(&folders, &config);
     let (errors, _) = report::catalog(&loaded.problems);
     if args.strict && errors + problems.len() > 0 {
-        return Err(format!("{} errors; not started because of `--strict`", errors + problems.len()));
+        return Err(format!(
+            "{} errors; not started because of `--strict`",
+            errors + problems.len()
+        ));
     }
     let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
     let shared = Arc::new(Shared {
@@ -83,9 +87,17 @@ fn start(args: &ServeArgs) -> Result<Server, String> {
         },
         secrets: config.secrets.clone(),
     });
-    let module_roots = [Some(PathBuf::from(".")), args.catalog.routes.clone()].into_iter().flatten().collect();
-    let engine = EngineOptions { settings: config.settings, transport: config.transport, module_roots };
-    let workers = args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+    let module_roots =
+        [Some(PathBuf::from(".")), args.catalog.routes.clone()].into_iter().flatten().collect();
+    let tables_root = args.catalog.tables.clone();
+    let engine = EngineOptions {
+        settings: config.settings,
+        transport: config.transport,
+        module_roots,
+        tables_root,
+    };
+    let workers =
+        args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
     let server_config = ServerConfig { addresses, workers, limits: ServerLimits::default() };
     let events: EventSink = Arc::new(|event: Event| report::note(&event.to_string()));
     let server = Server::start(&server_config, events, move |_| {

@@ -9,7 +9,8 @@ use qlio_syntax::{
 
 /// The body for the problems of a script.
 pub fn body(problems: &[Diagnostic], text: &str) -> Value {
-    let errors: Vec<_> = problems.iter().map(|problem| object(wire(problem, text), problem)).collect();
+    let errors: Vec<_> =
+        problems.iter().map(|problem| object(wire(problem, text), problem)).collect();
     let mut body = errors.first().cloned().unwrap_or_default();
     if errors.len() > 1 {
         let errors = errors.into_iter().map(Value::object).collect();
@@ -29,7 +30,8 @@ fn object(error: WireError, problem: &Diagnostic) -> Object {
     object.insert("expected", error.expected.into_iter().map(Value::from).collect());
     object.insert("code", Value::from(format!("Q{:04}", problem.code.number)));
     if !problem.hints.is_empty() {
-        object.insert("hints", problem.hints.iter().map(|hint| Value::from(hint.as_str())).collect());
+        object
+            .insert("hints", problem.hints.iter().map(|hint| Value::from(hint.as_str())).collect());
     }
     object
 }

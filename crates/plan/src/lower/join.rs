@@ -98,6 +98,7 @@ impl Lowering<'_> {
             row_calls,
             limit: select.limit.map(|count| count.value),
             offset: select.offset.map(|count| count.value),
+            line: self.lines.line(select.span.start),
         }
     }
 

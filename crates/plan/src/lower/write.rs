@@ -24,14 +24,28 @@ impl Lowering<'_> {
             (None, _, None) => WriteValues::None,
         };
         let parts = self.parts(&insert.parts);
-        Write { kind: WriteKind::Insert, target, values, parts, delays: delays(&insert.delays) }
+        Write {
+            kind: WriteKind::Insert,
+            target,
+            values,
+            parts,
+            delays: delays(&insert.delays),
+            line: self.lines.line(insert.span.start),
+        }
     }
 
     pub(super) fn update(&mut self, update: &ast::Update) -> Write {
         let target = self.source(&update.target);
         let values = WriteValues::Object(self.object_token(&update.object));
         let parts = self.parts(&update.parts);
-        Write { kind: WriteKind::Update, target, values, parts, delays: delays(&update.delays) }
+        Write {
+            kind: WriteKind::Update,
+            target,
+            values,
+            parts,
+            delays: delays(&update.delays),
+            line: self.lines.line(update.span.start),
+        }
     }
 
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Delete {
@@ -42,7 +56,12 @@ impl Lowering<'_> {
             .iter()
             .filter_map(|condition| self.condition(condition, alias))
             .collect();
-        Delete { target, conditions, delays: delays(&delete.delays) }
+        Delete {
+            target,
+            conditions,
+            delays: delays(&delete.delays),
+            line: self.lines.line(delete.span.start),
+        }
     }
 
     fn object_token(&mut self, object: &ast::RawText) -> qlio_data::template::Template {

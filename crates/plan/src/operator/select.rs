@@ -23,6 +23,8 @@ pub struct Select {
     pub limit: Option<u64>,
     /// `offset`.
     pub offset: Option<u64>,
+    /// 1-based line, for hooks and messages.
+    pub line: u32,
 }
 
 /// Reading one source.

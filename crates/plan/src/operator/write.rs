@@ -26,6 +26,8 @@ pub struct Write {
     pub parts: Vec<Template>,
     /// Bounds.
     pub delays: Delays,
+    /// 1-based line, for hooks and messages.
+    pub line: u32,
 }
 
 /// What an insert or update sends (`connectors.md` 2.6).
@@ -50,6 +52,8 @@ pub struct Delete {
     pub conditions: Vec<Condition>,
     /// Bounds.
     pub delays: Delays,
+    /// 1-based line, for hooks and messages.
+    pub line: u32,
 }
 
 impl WriteKind {

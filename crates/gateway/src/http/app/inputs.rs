@@ -1,7 +1,7 @@
 //! What scripts see of a client's message.
 
 use hyper::{HeaderMap, header};
-use qlio_data::{Object, Text, Value};
+use qlio_data::{Object, Value};
 
 use crate::http::multipart;
 
@@ -38,22 +38,6 @@ pub(super) fn visible_headers(headers: &HeaderMap) -> Object {
     visible
 }
 
-/// A declared token without value stops the search in the client's layers and then counts as
-/// nothing (`server.md` 1.7, `language.md` 5.2): it becomes absent, and what the client sent under
-/// that name is hidden.
-pub(super) fn hide_unset_tokens(scope: &mut Object, query: &mut Object, headers: &mut Object) {
-    let unset: Vec<Text> = scope
-        .iter()
-        .filter(|(_, value)| matches!(value, Value::Null))
-        .map(|(token, _)| token.clone())
-        .collect();
-    for token in unset {
-        query.remove(&token);
-        headers.remove(&token);
-        scope.insert(token, Value::Absent);
-    }
-}
-
 /// An attachment as the engine takes it.
 pub(super) fn engine_part(part: multipart::Part) -> qlio_engine::Part {
     qlio_engine::Part {
@@ -70,21 +54,6 @@ mod tests {
     use qlio_data::codec::json;
 
     use super::*;
-
-    #[test]
-    fn what_has_the_name_of_an_unset_token_is_hidden() {
-        let object = |names: &[&str]| -> Object {
-            names.iter().map(|name| (*name, Value::from("client"))).collect()
-        };
-        let mut scope: Object =
-            [("kind", Value::Null), ("id", Value::from("7"))].into_iter().collect();
-        let (mut query, mut headers) = (object(&["kind", "id"]), object(&["kind", "x"]));
-        hide_unset_tokens(&mut scope, &mut query, &mut headers);
-        assert!(scope.get("kind").is_some_and(Value::is_absent));
-        assert_eq!(scope.get("id").and_then(Value::as_str), Some("7"));
-        assert!(query.get("kind").is_none() && query.get("id").is_some());
-        assert!(headers.get("kind").is_none() && headers.get("x").is_some());
-    }
 
     #[test]
     fn hidden_headers_are_left_out_and_repeated_ones_joined() {

@@ -240,16 +240,13 @@ impl HttpApp {
         let callback = mentioned.as_ref().and_then(Value::as_str);
         let callback = callback.and_then(|name| Callback::parse(name).ok());
         let rendition = Rendition { callback: rendition.callback.or(callback), ..rendition };
-        let (mut query, mut scope) = (query, chosen.scope);
-        let mut headers = inputs::visible_headers(&exchange.head.headers);
-        inputs::hide_unset_tokens(&mut scope, &mut query, &mut headers);
         let request = ClientRequest {
             query,
-            headers,
+            headers: inputs::visible_headers(&exchange.head.headers),
             body: parsed.value,
             raw_body: parsed.raw,
             content_type: parsed.content_type,
-            route: scope,
+            route: chosen.scope,
             remote_address: exchange.peer.to_string(),
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()

@@ -1,0 +1,526 @@
+//! Hooks around one statement (`connectors.md` 3): what they see, when they run, what their results
+//! mean. A statement on a verb without scripts never comes here.
+
+use std::{cell::RefCell, rc::Rc};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use qlio_data::{Object, Text, Value, params::Params};
+use qlio_plan::{catalog::DefaultValue, operator::Delays};
+use qlio_syntax::diagnostic::codes;
+
+use super::{
+    Call,
+    scripts::{Template, VerbScripts},
+};
+use crate::{
+    error::{Origin, RunError},
+    function::with_position,
+    sandbox::{
+        Content, Hook, HookArgs, HookResult, HookSession, Parsed, Payload, ScriptError,
+        ScriptErrorKind,
+    },
+    scope::StatementParams,
+};
+
+/// One execution of one statement with its scripts; `params` of all its hooks is one object.
+pub(crate) struct Hooks {
+    scripts: Rc<VerbScripts>,
+    session: HookSession,
+    /// What hooks have written into `params` so far.
+    overlay: RefCell<Object>,
+}
+
+impl Hooks {
+    /// Starts an execution for these own values.
+    pub(super) fn begin(call: &Call<'_>, scripts: &Rc<VerbScripts>, own: &[(Text, Value)]) -> Self {
+        let lower = visible_params(&call.params(own, None));
+        let statement = statement_record(call, own);
+        let session = HookSession::new(call.run.engine.sandbox(), &scripts.realm, lower, statement);
+        Self { scripts: Rc::clone(scripts), session, overlay: RefCell::default() }
+    }
+
+    /// The value that hooks have written under a name.
+    pub(crate) fn written(&self, name: &str) -> Value {
+        self.overlay.borrow().get(name).cloned().unwrap_or_default()
+    }
+
+    /// Everything that hooks have written, as own values of a request that goes on with it.
+    pub(super) fn all_written(&self) -> Vec<(Text, Value)> {
+        self.overlay.borrow().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn has(&self, hook: Hook) -> bool {
+        self.scripts.patch.as_ref().is_some_and(|patch| patch.has(hook))
+    }
+
+    fn call(&self, args: HookArgs<'_>) -> Result<HookResult, RunError> {
+        let Some(patch) = &self.scripts.patch else {
+            return Err(RunError::internal("a hook without a patch"));
+        };
+        let hook = args.hook();
+        let result =
+            self.session.call(patch, args).map_err(|error| hook_failed(hook.name(), &error))?;
+        self.refresh()?;
+        Ok(result)
+    }
+
+    fn refresh(&self) -> Result<(), RunError> {
+        let overlay = self.session.overlay().map_err(|error| hook_failed("params", &error))?;
+        *self.overlay.borrow_mut() = overlay;
+        Ok(())
+    }
+
+    /// `validate param`, once per visible name.
+    pub(super) fn validate(&self, params: &StatementParams<'_>) -> Result<(), RunError> {
+        if !self.has(Hook::ValidateParam) {
+            return Ok(());
+        }
+        let mut visible = visible_params(params);
+        visible.remove("config");
+        match self.call(HookArgs::ValidateParam { params: &visible })? {
+            HookResult::Refused(Some((name, value))) => {
+                let text = value
+                    .scalar_text()
+                    .unwrap_or_else(|| qlio_data::codec::json::to_string(&value).into());
+                let message = format!("Value of {name} \"{text}\" is not valid");
+                Err(RunError::client(codes::PARAM_REJECTED, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `patch uri`, once per URI.
+    pub(super) fn uris(&self, uris: Vec<String>) -> Result<Vec<String>, RunError> {
+        if !self.has(Hook::PatchUri) {
+            return Ok(uris);
+        }
+        let mut patched = Vec::with_capacity(uris.len());
+        for uri in &uris {
+            if let HookResult::Uris(uris) = self.call(HookArgs::PatchUri { uri })? {
+                patched.extend(uris);
+            }
+        }
+        Ok(patched)
+    }
+
+    /// The auth module; a denial sends nothing.
+    pub(super) fn authorize(&self, call: &Call<'_>) -> Result<(), RunError> {
+        let Some(auth) = &self.scripts.auth else { return Ok(()) };
+        let deadline_ms = call
+            .delays
+            .timeout_ms
+            .unwrap_or_else(|| call.run.engine.settings().timeout.as_millis() as u64);
+        self.session.authorize(auth, call.run.catalog.config(), deadline_ms).map_err(|error| {
+            let failed =
+                RunError::new(codes::AUTH_DENIED, Origin::Gateway, 403, error.message.clone());
+            with_position(failed, &error)
+        })?;
+        self.refresh()
+    }
+
+    /// `patch headers`.
+    pub(super) fn headers(&self, uri: &str, headers: HeaderMap) -> Result<HeaderMap, RunError> {
+        if !self.has(Hook::PatchHeaders) {
+            return Ok(headers);
+        }
+        match self.call(HookArgs::PatchHeaders { uri, headers: &to_object(&headers) })? {
+            HookResult::Headers(object) => from_object(&object),
+            _ => Ok(headers),
+        }
+    }
+
+    /// `body template`: a template of the hook's own, as text.
+    pub(super) fn template(
+        &self,
+        uri: &str,
+        headers: &mut HeaderMap,
+    ) -> Result<Option<Payload>, RunError> {
+        self.body_hook(
+            Hook::BodyTemplate,
+            HookArgs::BodyTemplate { uri, headers: &to_object(headers) },
+            headers,
+        )
+    }
+
+    /// `patch body`.
+    pub(super) fn body(
+        &self,
+        uri: &str,
+        headers: &mut HeaderMap,
+        body: Payload,
+    ) -> Result<Payload, RunError> {
+        let args = HookArgs::PatchBody { uri, headers: &to_object(headers), body: &body };
+        let patched = self.body_hook(Hook::PatchBody, args, headers)?;
+        Ok(patched.unwrap_or(body))
+    }
+
+    fn body_hook(
+        &self,
+        hook: Hook,
+        args: HookArgs<'_>,
+        headers: &mut HeaderMap,
+    ) -> Result<Option<Payload>, RunError> {
+        if !self.has(hook) {
+            return Ok(None);
+        }
+        match self.call(args)? {
+            HookResult::Body { payload, headers: changed } => {
+                *headers = from_object(&changed)?;
+                Ok(payload)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The verb's template over `{statement, params}`.
+    pub(super) fn render(
+        &self,
+        params: &StatementParams<'_>,
+        statement: &Object,
+    ) -> Result<String, RunError> {
+        match &self.scripts.template {
+            None => Ok(String::new()),
+            Some(Template::Ejs(template)) => {
+                self.session.render(template).map_err(|error| template_failed(&error))
+            }
+            Some(Template::Mustache(template)) => {
+                let root: Object = [
+                    ("statement", Value::object(statement.clone())),
+                    ("params", Value::object(visible_params(params))),
+                ]
+                .into_iter()
+                .collect();
+                template.render(&Value::object(root)).map_err(|error| {
+                    let message = format!("body template line {}: {}", error.line, error.reason);
+                    RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, message)
+                })
+            }
+        }
+    }
+
+    /// `compute key`; `None` when the patch has no such hook, an inner `None` switches the cache off.
+    pub(super) fn cache_key(
+        &self,
+        call: &Call<'_>,
+        uri: &str,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<Option<Option<String>>, RunError> {
+        if !self.has(Hook::ComputeKey) {
+            return Ok(None);
+        }
+        let body = String::from_utf8_lossy(body);
+        let args = HookArgs::ComputeKey {
+            table: &call.table.name,
+            method: &call.verb.method,
+            uri,
+            body: (!body.is_empty()).then_some(&*body),
+            headers: &to_object(headers),
+            request_id_name: &call.run.engine.settings().request_id_header,
+        };
+        match self.call(args)? {
+            HookResult::Key(key) => Ok(Some(key)),
+            _ => Ok(Some(None)),
+        }
+    }
+
+    /// `parse response`.
+    pub(super) fn parse(
+        &self,
+        uri: &str,
+        status: u16,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> Result<Parsed, RunError> {
+        if !self.has(Hook::ParseResponse) {
+            return Ok(Parsed::Unchanged);
+        }
+        match self.call(HookArgs::ParseResponse {
+            uri,
+            status,
+            headers: &to_object(headers),
+            body,
+        })? {
+            HookResult::Parsed(parsed) => Ok(parsed),
+            _ => Ok(Parsed::Unchanged),
+        }
+    }
+
+    /// `patch mediaType`; the text is made only when the hook is there.
+    pub(super) fn media_type(
+        &self,
+        uri: &str,
+        status: u16,
+        headers: &HeaderMap,
+        text: impl FnOnce() -> Text,
+    ) -> Result<Option<String>, RunError> {
+        if !self.has(Hook::PatchMediaType) {
+            return Ok(None);
+        }
+        let text = text();
+        let args =
+            HookArgs::PatchMediaType { uri, status, headers: &to_object(headers), body: &text };
+        match self.call(args)? {
+            HookResult::MediaType(media_type) => Ok(media_type),
+            _ => Ok(None),
+        }
+    }
+
+    /// `patch status`.
+    pub(super) fn status(
+        &self,
+        uri: &str,
+        status: u16,
+        headers: &HeaderMap,
+        body: &Value,
+    ) -> Result<u16, RunError> {
+        if !self.has(Hook::PatchStatus) {
+            return Ok(status);
+        }
+        match self.call(HookArgs::PatchStatus {
+            uri,
+            status,
+            headers: &to_object(headers),
+            body,
+        })? {
+            HookResult::Status(Some(patched)) => Ok(u16::try_from(patched).unwrap_or(500)),
+            _ => Ok(status),
+        }
+    }
+
+    /// `patch response`, for truthy values.
+    pub(super) fn response(
+        &self,
+        uri: &str,
+        status: u16,
+        headers: &HeaderMap,
+        body: Value,
+    ) -> Result<Value, RunError> {
+        if !self.has(Hook::PatchResponse) || !body.is_truthy() {
+            return Ok(body);
+        }
+        match self.call(HookArgs::PatchResponse {
+            uri,
+            status,
+            headers: &to_object(headers),
+            body: &body,
+        })? {
+            HookResult::Response(value) => Ok(value),
+            _ => Ok(body),
+        }
+    }
+
+    /// The custom transformer, which decodes whatever the media type.
+    pub(super) fn transform(
+        &self,
+        call: &Call<'_>,
+        text: impl FnOnce() -> Text,
+        headers: &HeaderMap,
+    ) -> Option<Result<Value, RunError>> {
+        let transformer = self.scripts.transformer.as_ref()?;
+        let deadline_ms = call.run.engine.settings().timeout.as_millis() as u64;
+        let value = transformer.to_value(
+            call.run.engine.sandbox(),
+            &text(),
+            &to_object(headers),
+            deadline_ms,
+        );
+        Some(value.map_err(|error| hook_failed("transformer", &error)))
+    }
+}
+
+fn hook_failed(hook: &str, error: &ScriptError) -> RunError {
+    let code = match error.kind {
+        ScriptErrorKind::Time => codes::HOOK_TIME,
+        ScriptErrorKind::Memory => codes::HOOK_MEMORY,
+        _ => codes::HOOK_FAILED,
+    };
+    let failed =
+        RunError::new(code, Origin::Gateway, 500, error.message.clone()).with("hook", hook);
+    with_position(failed, error)
+}
+
+fn template_failed(error: &ScriptError) -> RunError {
+    let failed =
+        RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, error.message.clone());
+    with_position(failed, error)
+}
+
+/// Every name that the statement can see, flattened: the layer that wins stands.
+pub(super) fn visible_params(params: &StatementParams<'_>) -> Object {
+    let run = params.run;
+    let mut visible = Object::new();
+    let mut add = |name: &Text| {
+        if visible.get(name).is_some() {
+            return;
+        }
+        let found = params.get(name);
+        let value = if found.is_absent() { params.default(name) } else { found };
+        if !value.is_absent() {
+            visible.insert(name.clone(), value);
+        }
+    };
+    params.own.iter().for_each(|(name, _)| add(name));
+    run.plan.symbols.iter().for_each(|symbol| add(&symbol.name));
+    let request = run.request;
+    for layer in [&request.variables, &request.route, &request.query, &request.headers] {
+        layer.iter().for_each(|(name, _)| add(name));
+    }
+    if let Value::Object(body) = &*request.body.open() {
+        body.iter().for_each(|(name, _)| add(name));
+    }
+    add(&Text::from_static("remoteAddress"));
+    params.verb.defaults.iter().for_each(|(name, _)| add(name));
+    add(&Text::from_static("config"));
+    visible
+}
+
+/// What hooks and templates see as `statement` (`connectors.md` 3.3).
+pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
+    let verb = call.verb;
+    let texts = |pairs: &mut dyn Iterator<Item = (Text, Value)>| Value::object(pairs.collect());
+    let mut record = Object::with_capacity(20);
+    record.insert("type", Value::from(call.kind.as_str()));
+    record.insert("table", Value::from(call.table.name.clone()));
+    record.insert("line", Value::int(i64::from(call.line)));
+    record.insert("method", Value::from(verb.method.as_str()));
+    record.insert("uri", Value::from(verb.uri.text()));
+    record.insert(
+        "aliases",
+        texts(
+            &mut [("limit", &verb.limit_name), ("offset", &verb.offset_name)]
+                .into_iter()
+                .filter(|(name, alias)| *name != &***alias)
+                .map(|(name, alias)| (Text::from(name), Value::String(alias.clone()))),
+        ),
+    );
+    record.insert(
+        "headers",
+        texts(
+            &mut verb
+                .headers
+                .iter()
+                .map(|(name, value)| (Text::from(name.as_str()), Value::from(value.text()))),
+        ),
+    );
+    record.insert(
+        "defaults",
+        texts(&mut verb.defaults.iter().map(|(name, value)| {
+            let value = match value {
+                DefaultValue::Constant(value) => value.clone(),
+                DefaultValue::Template(template) => Value::from(template.text()),
+            };
+            (name.clone(), value)
+        })),
+    );
+    let resultset: Vec<&str> = verb.resultset.iter().map(|step| &**step).collect();
+    record.insert("resultSet", Value::from(resultset.join(".")));
+    record.insert("merge", Value::from(if verb.is_block_merge() { "block" } else { "field" }));
+    record.insert(
+        "params",
+        verb.uri.tokens().iter().map(|token| Value::from(token.name.as_str())).collect(),
+    );
+    let cache = verb.expires_seconds.map(|seconds| ("expires", Value::int(seconds as i64)));
+    record.insert("cache", Value::object(cache.into_iter().collect()));
+    if let Some(body) = &verb.body {
+        let body: Object = [
+            ("template", Value::from(body.template.as_str())),
+            ("type", Value::from(body.media_type.as_str())),
+            ("content", Value::from(&*body.content)),
+        ]
+        .into_iter()
+        .collect();
+        record.insert("body", Value::object(body));
+    }
+    let execution = execution_record(call, own);
+    for (name, value) in execution.iter() {
+        if record.get(name).is_none() {
+            record.insert(name.clone(), value.clone());
+        }
+    }
+    record.insert("exec", Value::object(execution));
+    record
+}
+
+/// The executing statement itself.
+fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
+    let count = |value: u64| Value::int(i64::try_from(value).unwrap_or(i64::MAX));
+    let mut record = Object::new();
+    record.insert("type", Value::from(call.kind.as_str()));
+    record.insert("line", Value::int(i64::from(call.line)));
+    let Delays { timeout_ms, delay_ms_min, delay_ms_max, .. } = *call.delays;
+    for (name, value) in [
+        ("limit", call.limit),
+        ("offset", call.offset),
+        ("timeout", timeout_ms),
+        ("minDelay", delay_ms_min),
+        ("maxDelay", delay_ms_max),
+    ] {
+        if let Some(value) = value {
+            record.insert(name, count(value));
+        }
+    }
+    let criteria = own.iter().map(|(name, value)| {
+        let side = |key: &str, value: Value| Value::object([(key, value)].into_iter().collect());
+        let criterion: Object = [
+            ("operator", Value::from(if value.is_array() { "in" } else { "=" })),
+            ("lhs", side("name", Value::String(name.clone()))),
+            ("rhs", side("value", value.clone())),
+        ]
+        .into_iter()
+        .collect();
+        Value::object(criterion)
+    });
+    record.insert("whereCriteria", criteria.collect());
+    record
+}
+
+/// Headers as hooks see them: lower-case names, text values, lists where a name repeats.
+fn to_object(headers: &HeaderMap) -> Object {
+    let mut object = Object::with_capacity(headers.len());
+    for name in headers.keys() {
+        let values: Vec<Value> = headers
+            .get_all(name)
+            .iter()
+            .map(|value| Value::from(String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .collect();
+        let value = match <[Value; 1]>::try_from(values) {
+            Ok([single]) => single,
+            Err(several) => Value::array(several),
+        };
+        object.insert(name.as_str(), value);
+    }
+    object
+}
+
+/// Headers as hooks left them; of names that differ in case only the last one stays (C-Q18).
+fn from_object(object: &Object) -> Result<HeaderMap, RunError> {
+    let mut headers = HeaderMap::with_capacity(object.len());
+    for (name, value) in object.iter() {
+        let invalid = || {
+            let message = format!("Invalid header value for {name}");
+            RunError::new(codes::BAD_HEADER, Origin::Gateway, 500, message)
+        };
+        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
+        headers.remove(&parsed);
+        let single = std::slice::from_ref(value);
+        let elements = value.elements();
+        for value in elements.as_deref().unwrap_or(single) {
+            if value.is_nothing() {
+                continue;
+            }
+            let text = value.scalar_text().ok_or_else(invalid)?;
+            headers.append(&parsed, HeaderValue::from_str(&text).map_err(|_| invalid())?);
+        }
+    }
+    Ok(headers)
+}
+
+/// Content of a hook as bytes.
+pub(super) fn content_bytes(content: Content) -> Bytes {
+    match content {
+        Content::Text(text) => text.into_bytes(),
+        Content::Bytes(bytes) => bytes,
+    }
+}
