@@ -13,6 +13,7 @@ use qlio_plan::{Catalog, Plan, catalog::Table};
 use qlio_syntax::ast::VerbKind;
 
 use crate::{
+    cache::{Cache, CacheClient},
     error::RunError,
     executor,
     http::{DefaultHeaders, VerbScripts, local_address},
@@ -38,6 +39,8 @@ pub struct EngineOptions {
     /// Folder of the tables; their patches may require files below it. Without one, a patch sees
     /// only the folder it lies in.
     pub tables_root: Option<PathBuf>,
+    /// Where answers of verbs with `expires` are kept; shared by all threads.
+    pub cache: Option<Arc<Cache>>,
 }
 
 /// An engine that cannot start, in words for the operator.
@@ -63,6 +66,7 @@ pub struct Engine {
     modules: RefCell<HashMap<String, FunctionModule>>,
     /// Folder that patches may read below.
     tables_root: Option<PathBuf>,
+    cache: Option<CacheClient>,
     scripts: RefCell<HashMap<(*const Table, VerbKind), Rc<VerbScripts>>>,
 }
 
@@ -72,7 +76,7 @@ impl Engine {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub fn new(options: EngineOptions) -> Result<Self, StartError> {
-        let EngineOptions { settings, mut transport, module_roots, tables_root } = options;
+        let EngineOptions { settings, mut transport, module_roots, tables_root, cache } = options;
         transport.body_bytes_max = settings.response_bytes_max;
         transport.decoded_bytes_max = settings.decoded_bytes_max;
         transport.user_agent.clone_from(&settings.user_agent);
@@ -87,6 +91,7 @@ impl Engine {
             sandbox: OnceCell::new(),
             modules: RefCell::default(),
             tables_root: tables_root.and_then(|root| root.canonicalize().ok()),
+            cache: cache.as_ref().map(Cache::client),
             scripts: RefCell::default(),
         })
     }
@@ -125,6 +130,10 @@ impl Engine {
 
     pub(crate) fn transport(&self) -> &Transport {
         &self.transport
+    }
+
+    pub(crate) fn cache(&self) -> Option<&CacheClient> {
+        self.cache.as_ref()
     }
 
     pub(crate) fn default_headers(&self) -> &DefaultHeaders {

@@ -13,6 +13,7 @@
 //! catalog files or prints.
 
 mod body;
+pub mod cache;
 mod engine;
 mod error;
 mod executor;

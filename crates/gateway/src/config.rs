@@ -9,6 +9,7 @@ use std::{fmt, path::Path, path::PathBuf};
 use qlio_data::{Object, Value, codec::json};
 use qlio_engine::{
     Settings,
+    cache::CacheSettings,
     transport::{BackoffScope, ProxyTarget, TransportSettings},
 };
 
@@ -23,6 +24,8 @@ pub struct Config {
     pub transport: TransportSettings,
     /// Most bytes of a client's request body (`maxRequestLength`, default 10,000,000).
     pub request_bytes_max: usize,
+    /// The response cache; `None` keeps nothing.
+    pub cache: Option<CacheSettings>,
     /// Texts that must not appear in errors and logs.
     pub secrets: Vec<String>,
 }
@@ -85,6 +88,17 @@ pub fn understand(value: Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
     let (settings, mut messages) = Settings::from_config(&values);
     messages.append(&mut filler.problems);
     let transport = transport(&values, &mut messages);
+    let cache = match CacheSettings::from_config(&values) {
+        Ok(Some((cache, mut problems))) => {
+            messages.append(&mut problems);
+            Some(cache)
+        }
+        Ok(None) => None,
+        Err(error) => {
+            messages.push(error.to_string());
+            None
+        }
+    };
     let request_bytes_max = match values.member("maxRequestLength") {
         Value::Absent | Value::Null => REQUEST_BYTES_MAX,
         value => whole(&value).unwrap_or_else(|| {
@@ -96,7 +110,7 @@ pub fn understand(value: Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
     let problems =
         messages.into_iter().map(|message| ConfigProblem { file: file.to_owned(), message });
     let problems = problems.collect();
-    (Config { values, settings, transport, request_bytes_max, secrets: filler.secrets }, problems)
+    (Config { values, settings, transport, request_bytes_max, cache, secrets: filler.secrets }, problems)
 }
 
 /// Shorter texts are not searched for in messages: they would hide half of every message.

@@ -11,12 +11,14 @@
 //! - [`process`]: starts a real executable, reads where it listens, stops it by its handle.
 //! - [`client`]: a plain HTTP/1.1 client that can also send what no good client would.
 //! - [`runner`]: runs one case against an engine: the real binary, or one in this process.
+//! - [`reference`]: a naive interpreter of scripts that the engine is compared with.
 //!
 //! It promises: loopback only, free ports only, every wait has an end, nothing outlives its
-//! handle. It deliberately knows nothing of the language: what a case expects was written by hand.
+//! handle. Only `reference` knows the language; what a case expects was written by hand.
 
 pub mod case;
 pub mod client;
 pub mod process;
+pub mod reference;
 pub mod runner;
 pub mod upstream;

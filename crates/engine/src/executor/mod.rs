@@ -8,6 +8,8 @@
 
 mod evaluate;
 mod scheduler;
+#[cfg(test)]
+mod scheduler_tests;
 mod statement;
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -18,7 +20,7 @@ use crate::{error::RunError, run::Run};
 use scheduler::Scheduler;
 
 pub(crate) use evaluate::{Own, expression, operand, own};
-pub(crate) use statement::{Resolved, local_rows, resolve_source};
+pub(crate) use statement::{Resolved, bounded, local_rows, resolve_source};
 
 /// Runs the plan of `run` to its end and answers the value.
 ///

@@ -159,8 +159,15 @@ impl<'p> Scheduler<'p> {
             if state.is_demanded || state.is_settled {
                 continue;
             }
+            // What a branch needs is needed once the branch is taken (`language.md` 4.4); until
+            // then only the decision is. `open` demands the statement again.
+            if let Some(block) = node.block
+                && !state.is_open
+            {
+                stack.push(block.block);
+                continue;
+            }
             state.is_demanded = true;
-            let is_open = state.is_open;
             let mut pending = 0;
             // Pushed in reverse, so that what stands first starts first.
             for dependency in node.dependencies.iter().rev().chain(node.orphans.iter().rev()) {
@@ -168,12 +175,6 @@ impl<'p> Scheduler<'p> {
                     pending += 1;
                     stack.push(*dependency);
                 }
-            }
-            if let Some(block) = node.block
-                && !is_open
-            {
-                pending += 1;
-                stack.push(block.block);
             }
             self.states[id.index()].pending = pending;
             if pending == 0 {
@@ -185,13 +186,8 @@ impl<'p> Scheduler<'p> {
     /// Opens the statements of a branch that was taken; all of them are demanded.
     fn open(&mut self, nodes: &[NodeId]) {
         for id in nodes {
-            let state = &mut self.states[id.index()];
-            state.is_open = true;
-            if state.is_demanded {
-                self.release(*id);
-            } else {
-                self.demand(*id);
-            }
+            self.states[id.index()].is_open = true;
+            self.demand(*id);
         }
     }
 

@@ -132,8 +132,16 @@ pub(crate) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
 async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Rows, RunError> {
     let own = evaluate::own(run, &select.scan.conditions).await?;
     let value = filter::filter(run, &select.scan, value, &own)?;
+    let is_one_row = !value.is_array();
     let value = limit::cut(value, select.limit, select.offset);
-    project::project(run, &select.scan, value)
+    let mut rows = project::project(run, &select.scan, value)?;
+    // A value that is no list is a list of one row as soon as columns are named.
+    if let Rows::Table(table) = &mut rows
+        && is_one_row
+    {
+        table.cut(select.limit, select.offset);
+    }
+    Ok(rows)
 }
 
 /// The rows of one half of a local join.

@@ -5,10 +5,12 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use qlio_data::{Text, Value, params, uri_template::ExpandError};
-use qlio_syntax::diagnostic::codes;
+use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use super::{Call, body::Payload, hooks::Hooks};
-use crate::{error::RunError, executor::Own, request::Caller, scope::StatementParams};
+use crate::{
+    cache::{CacheKey, KeyParts},
+    error::RunError, executor::Own, request::Caller, scope::StatementParams};
 
 /// One request, complete.
 pub(crate) struct Prepared {
@@ -19,7 +21,7 @@ pub(crate) struct Prepared {
     /// The hooks that see the answer.
     pub(crate) hooks: Option<Rc<Hooks>>,
     /// Under which key the answer is cached; `None` does not cache.
-    pub(crate) cache_key: Option<String>,
+    pub(crate) cache_key: Option<CacheKey>,
 }
 
 impl Prepared {
@@ -104,7 +106,42 @@ impl Call<'_> {
         } else {
             Bytes::new()
         };
-        Ok(Prepared { method: method.clone(), uri, headers, body, hooks, cache_key: None })
+        let cache_key = self.cache_key(&uri, &headers, &body, hooks.as_deref())?;
+        Ok(Prepared { method: method.clone(), uri, headers, body, hooks, cache_key })
+    }
+
+    /// The key of the answer, for selects of verbs with `expires` when there is a cache. A
+    /// `compute key` hook replaces the default; a falsy answer of it does not cache.
+    fn cache_key(
+        &self,
+        uri: &str,
+        headers: &HeaderMap,
+        body: &[u8],
+        hooks: Option<&Hooks>,
+    ) -> Result<Option<CacheKey>, RunError> {
+        let is_cached = self.kind == VerbKind::Select
+            && self.verb.expires_seconds.is_some()
+            && self.run.engine.cache().is_some();
+        if !is_cached {
+            return Ok(None);
+        }
+        if let Some(hooks) = hooks
+            && let Some(computed) = hooks.cache_key(self, uri, headers, body)?
+        {
+            return Ok(computed.and_then(|text| CacheKey::computed(&text)));
+        }
+        let headers: Vec<(&str, &str)> = headers
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+            .collect();
+        Ok(Some(CacheKey::of(&KeyParts {
+            table: &self.table.name,
+            method: &self.verb.method,
+            uri,
+            headers: &headers,
+            request_id_header: &self.run.engine.settings().request_id_header,
+            body,
+        })))
     }
 
     /// The parameters of this statement with these own values.

@@ -1,18 +1,20 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
+use http::{HeaderMap, HeaderValue, header};
 use qlio_data::Value;
 use qlio_syntax::ast::VerbKind;
 use tokio::time::Instant;
 
 use super::{Call, failure, prepare::Prepared};
 use crate::{
+    cache::{CacheClient, CacheKey, Entry},
     error::RunError,
     operator::rows::Rows,
     request::Caller,
-    transport::{Exchange, Guard, Retry},
+    transport::{Exchange, Guard, Reply, Retry, Timings},
 };
 
 /// Turns the value of one answer into rows.
@@ -39,13 +41,52 @@ impl Call<'_> {
     }
 
     async fn send(&self, request: Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
-        let sent_headers = request.headers.clone();
+        match (request.cache_key.clone(), self.run.engine.cache()) {
+            (Some(key), Some(cache)) => self.send_cached(request, &key, cache, project).await,
+            _ => {
+                let hooks = request.hooks.clone();
+                let reply = self.exchange_with(request).await?;
+                project(self.value(reply, hooks.as_deref())?)
+            }
+        }
+    }
+
+    /// Asks the cache first. Only an answer that became a value is stored: neither a failure nor a
+    /// body that does not decode (`connectors.md` 6.3).
+    async fn send_cached(
+        &self,
+        request: Prepared,
+        key: &CacheKey,
+        cache: &CacheClient,
+        project: &Project<'_>,
+    ) -> Result<Rows, RunError> {
         let hooks = request.hooks.clone();
-        let exchange = self.exchange_of(request);
-        let reply = self.run.engine.transport().send(exchange).await;
+        let uri = request.uri.clone();
+        let fetched = RefCell::new(None);
+        let fetch = async || {
+            let reply = self.exchange_with(request).await?;
+            let entry = Entry {
+                status: reply.status,
+                content_type: content_type(&reply.headers),
+                body: reply.body.clone(),
+            };
+            fetched.replace(Some(self.value(reply, hooks.as_deref())?));
+            Ok::<_, RunError>(entry)
+        };
+        let ttl = Duration::from_secs(self.verb.expires_seconds.unwrap_or_default());
+        let found = cache.get_or_fetch(key, ttl, fetch).await?;
+        if let Some(value) = fetched.into_inner() {
+            return project(value);
+        }
+        project(self.value(reply_of(found.entry, uri), hooks.as_deref())?)
+    }
+
+    async fn exchange_with(&self, request: Prepared) -> Result<Reply, RunError> {
+        let sent_headers = request.headers.clone();
+        let reply = self.run.engine.transport().send(self.exchange_of(request)).await;
         let reply = reply.map_err(|error| failure::transport_failed(&error))?;
         self.run.close_request_id(&sent_headers, &reply.headers);
-        project(self.value(reply, hooks.as_deref())?)
+        Ok(reply)
     }
 
     fn exchange_of(&self, request: Prepared) -> Exchange {
@@ -76,6 +117,29 @@ impl Call<'_> {
             }
             _ => Guard::Off,
         }
+    }
+}
+
+fn content_type(headers: &HeaderMap) -> Option<String> {
+    headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+/// A cached answer as if it had just arrived.
+fn reply_of(entry: Entry, uri: String) -> Reply {
+    let mut headers = HeaderMap::new();
+    let content_type = entry.content_type.and_then(|text| HeaderValue::from_str(&text).ok());
+    if let Some(value) = content_type {
+        headers.insert(header::CONTENT_TYPE, value);
+    }
+    Reply {
+        status: entry.status,
+        headers,
+        wire_bytes: entry.body.len(),
+        body: entry.body,
+        uri,
+        timings: Timings::default(),
+        attempts: 0,
+        redirects: 0,
     }
 }
 

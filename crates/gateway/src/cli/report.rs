@@ -1,7 +1,11 @@
 //! Printing: values to stdout, problems to stderr.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::Arc,
+};
 
+use qlio_engine::cache::{Cache, CacheEvent, CacheEventSink, CacheSettings};
 use qlio_plan::catalog::FileDiagnostics;
 use qlio_syntax::diagnostic::{Diagnostic, Severity};
 
@@ -58,6 +62,19 @@ pub(super) fn config(problems: &[ConfigProblem]) {
     for problem in problems {
         error(&problem.to_string());
     }
+}
+
+/// Starts the response cache; what goes wrong in it is told, and never fails a statement.
+pub(super) fn start_cache(settings: Option<CacheSettings>) -> Result<Option<Arc<Cache>>, String> {
+    let Some(settings) = settings else { return Ok(None) };
+    let sink: CacheEventSink = Arc::new(|event: &CacheEvent| {
+        if matches!(event, CacheEvent::Error { .. }) {
+            error(&event.message());
+        }
+    });
+    let cache = Cache::new(settings, sink).map_err(|error| error.to_string())?;
+    cache.start();
+    Ok(Some(cache))
 }
 
 /// Colour only for people: stderr is a terminal and nobody asked for none.

@@ -92,9 +92,10 @@ where
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
-        let Config { settings, transport, .. } = config;
+        let Config { settings, transport, cache, .. } = config;
+        let cache = report::start_cache(cache)?;
         let module_roots = vec![PathBuf::from(".")];
-        let engine = Engine::new(EngineOptions { settings, transport, module_roots, tables_root })
+        let engine = Engine::new(EngineOptions { settings, transport, module_roots, tables_root, cache })
             .map_err(|error| error.to_string())?;
         Ok(work(std::rc::Rc::new(engine)).await)
     })

@@ -90,11 +90,13 @@ fn start(args: &ServeArgs) -> Result<Server, String> {
     let module_roots =
         [Some(PathBuf::from(".")), args.catalog.routes.clone()].into_iter().flatten().collect();
     let tables_root = args.catalog.tables.clone();
+    let cache = report::start_cache(config.cache)?;
     let engine = EngineOptions {
         settings: config.settings,
         transport: config.transport,
         module_roots,
         tables_root,
+        cache,
     };
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));

@@ -1,0 +1,384 @@
+//! Entries on Redis or Valkey servers: several on their own, or one cluster.
+//!
+//! Values need no slices here. One connection per thread and server carries all commands of the
+//! thread at once; it is replaced as soon as one of them fails or is given up.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
+use qlio_data::{Object, Text, Value};
+use redis::{
+    AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, FromRedisValue, IntoConnectionInfo,
+    RedisError,
+    aio::MultiplexedConnection,
+    cluster::{ClusterClient, ClusterClientBuilder},
+    cluster_async::ClusterConnection,
+};
+use sha2::{Digest, Sha256};
+
+use super::{
+    entry::Entry,
+    key::{CacheKey, hex},
+    record::{Content, Record},
+    tier::{
+        Kept, Server, Servers, SharedTier, TierError, checked, lifetime, now_ms, whole_seconds,
+    },
+};
+
+/// Keys up to this length are stored under their own name.
+const NAME_BYTES_MAX: usize = 250;
+
+/// What a record may hold besides its body.
+const HEAD_BYTES_MAX: usize = 1 << 20;
+
+/// Most members of one server's statistics.
+const STATISTICS_MAX: usize = 1000;
+
+/// How to reach one server or one cluster. Shared by all threads.
+pub(super) enum Target {
+    Single(Client),
+    Cluster(Box<ClusterClient>),
+}
+
+#[derive(Clone)]
+enum Connection {
+    Single(MultiplexedConnection),
+    Cluster(ClusterConnection),
+}
+
+/// A thread's connection to one target.
+#[derive(Default)]
+struct Slot {
+    /// With a number, so that one who failed does not remove a newer one.
+    current: Mutex<Option<(u64, Connection)>>,
+    /// Held while connecting: one connects, the others wait for it.
+    connecting: tokio::sync::Mutex<()>,
+    next_number: AtomicU64,
+}
+
+/// The servers as one thread reaches them.
+pub(super) struct RedisTier {
+    servers: Arc<Servers>,
+    targets: Arc<[Target]>,
+    /// By position of the target.
+    slots: Vec<Slot>,
+    timeout: Duration,
+    value_bytes_max: usize,
+}
+
+/// The targets behind configured addresses; a cluster is one target.
+///
+/// # Errors
+/// An address that cannot be read, in words.
+pub(super) fn targets(
+    addresses: &[String],
+    is_cluster: bool,
+    timeout: Duration,
+) -> Result<Arc<[Target]>, String> {
+    let infos: Vec<ConnectionInfo> =
+        addresses.iter().map(|address| connection_info(address)).collect::<Result<_, _>>()?;
+    if is_cluster {
+        let client = ClusterClientBuilder::new(infos)
+            .connection_timeout(timeout)
+            .response_timeout(timeout)
+            .retries(1)
+            .build()
+            .map_err(|error| error.to_string())?;
+        return Ok([Target::Cluster(Box::new(client))].into());
+    }
+    infos
+        .into_iter()
+        .map(|info| Client::open(info).map(Target::Single).map_err(|error| error.to_string()))
+        .collect()
+}
+
+fn connection_info(address: &str) -> Result<ConnectionInfo, String> {
+    // The address may hold a password; what is said about it must not.
+    let shown = super::settings::without_credentials(address);
+    let url =
+        if address.contains("://") { address.to_owned() } else { format!("redis://{address}") };
+    if !url.starts_with("redis://") {
+        return Err(format!("`{shown}` is not `host:port` or `redis://…`; TLS is not supported"));
+    }
+    let info =
+        url.into_connection_info().map_err(|error| format!("`{shown}`: {}", error.category()))?;
+    let settings = info.redis_settings().clone().set_skip_set_lib_name();
+    Ok(info.set_redis_settings(settings))
+}
+
+impl Target {
+    async fn connect(&self, timeout: Duration) -> Result<Connection, RedisError> {
+        match self {
+            Self::Single(client) => {
+                let config = AsyncConnectionConfig::new()
+                    .set_connection_timeout(Some(timeout))
+                    .set_response_timeout(None);
+                let connection = client.get_multiplexed_async_connection_with_config(&config);
+                connection.await.map(Connection::Single)
+            }
+            Self::Cluster(client) => client.get_async_connection().await.map(Connection::Cluster),
+        }
+    }
+}
+
+impl Connection {
+    async fn run<T: FromRedisValue>(&mut self, command: &redis::Cmd) -> Result<T, RedisError> {
+        match self {
+            Self::Single(connection) => command.query_async(connection).await,
+            Self::Cluster(connection) => command.query_async(connection).await,
+        }
+    }
+}
+
+impl Slot {
+    fn current(&self) -> MutexGuard<'_, Option<(u64, Connection)>> {
+        // Replaced whole, so it is sound whatever happened to its last user.
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection, and whether others have used it before.
+    async fn connection(
+        &self,
+        target: &Target,
+        timeout: Duration,
+    ) -> Result<(Use<'_>, Connection, bool), RedisError> {
+        let known = || self.current().clone();
+        if let Some((number, connection)) = known() {
+            return Ok((Use::new(self, number), connection, true));
+        }
+        let _connecting = self.connecting.lock().await;
+        if let Some((number, connection)) = known() {
+            return Ok((Use::new(self, number), connection, true));
+        }
+        let connection = target.connect(timeout).await?;
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        *self.current() = Some((number, connection.clone()));
+        Ok((Use::new(self, number), connection, false))
+    }
+}
+
+/// A command under way. Dropped without [`Use::answered`], it takes the connection out of use: an
+/// answer that never came may never come for the next one either.
+struct Use<'a> {
+    slot: &'a Slot,
+    number: Option<u64>,
+}
+
+impl<'a> Use<'a> {
+    fn new(slot: &'a Slot, number: u64) -> Self {
+        Self { slot, number: Some(number) }
+    }
+
+    fn answered(mut self) {
+        self.number = None;
+    }
+}
+
+impl Drop for Use<'_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let mut current = self.slot.current();
+        if current.as_ref().is_some_and(|(current, _)| *current == number) {
+            *current = None;
+        }
+    }
+}
+
+impl RedisTier {
+    pub(super) fn new(
+        servers: Arc<Servers>,
+        targets: Arc<[Target]>,
+        timeout: Duration,
+        value_bytes_max: usize,
+    ) -> Self {
+        let slots = targets.iter().map(|_| Slot::default()).collect();
+        Self { servers, targets, slots, timeout, value_bytes_max }
+    }
+
+    /// Runs one command. A connection that was used before may have died unnoticed, so its failure is
+    /// tried again on a new one; commands may be repeated.
+    async fn run<T: FromRedisValue>(
+        &self,
+        at: usize,
+        command: &redis::Cmd,
+    ) -> Result<T, TierError> {
+        let server = &self.servers.list[at];
+        let (slot, target) = (&self.slots[at], &self.targets[at]);
+        for _ in 0..2 {
+            let connected = slot.connection(target, self.timeout).await;
+            let (using, mut connection, was_used) =
+                connected.map_err(|error| server.connection_error(error))?;
+            match connection.run(command).await {
+                Ok(answer) => {
+                    using.answered();
+                    return Ok(answer);
+                }
+                Err(error) if is_connection_trouble(&error) && was_used => {}
+                Err(error) => {
+                    let failure = tier_error(server, &error);
+                    if matches!(failure, TierError::Refused { .. }) {
+                        using.answered();
+                    }
+                    return Err(failure);
+                }
+            }
+        }
+        // The second connection was one that another command had just made, and it broke as well.
+        Err(server.connection_error("the connection breaks again and again"))
+    }
+
+    async fn read(&self, at: usize, key: &CacheKey) -> Result<Option<Kept>, TierError> {
+        let mut command = redis::cmd("GET");
+        command.arg(stored_name(key));
+        let Some(value) = self.run::<Option<Vec<u8>>>(at, &command).await? else { return Ok(None) };
+        if value.len() > self.value_bytes_max.saturating_add(HEAD_BYTES_MAX) {
+            return Err(TierError::Unusable("a value larger than `maxValue`"));
+        }
+        let record =
+            Record::decode(Bytes::from(value)).ok_or(TierError::Unusable("not a cache record"))?;
+        checked(&record, key)?;
+        let Content::Whole(body) = &record.content else {
+            return Err(TierError::Unusable("not a cache record"));
+        };
+        let body = body.clone();
+        let remaining = record.lifetime.remaining(now_ms());
+        Ok(Some((record.into_entry(body), remaining)))
+    }
+
+    async fn write(
+        &self,
+        at: usize,
+        key: &CacheKey,
+        entry: &Entry,
+        seconds: u32,
+    ) -> Result<(), TierError> {
+        let record = Record::whole(key.as_str(), entry, lifetime(seconds)).encode();
+        let mut command = redis::cmd("SET");
+        command.arg(stored_name(key)).arg(&record[..]).arg("EX").arg(seconds);
+        self.run::<()>(at, &command).await
+    }
+}
+
+impl SharedTier for RedisTier {
+    fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Kept>, TierError>> {
+        let at = self.servers.position_of(key);
+        async move { self.servers.ask(&self.servers.list[at], 1, self.read(at, key)).await }.boxed()
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a CacheKey,
+        entry: &'a Entry,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<(), TierError>> {
+        let at = self.servers.position_of(key);
+        async move {
+            let Some(seconds) = whole_seconds(ttl) else { return Ok(()) };
+            if key.as_str().len() >= HEAD_BYTES_MAX / 2 {
+                return Err(TierError::TooLarge("key is too large"));
+            }
+            let megabytes = u32::try_from(entry.body.len() >> 20).unwrap_or(u32::MAX);
+            let server = &self.servers.list[at];
+            let parts = megabytes.saturating_add(1);
+            self.servers.ask(server, parts, self.write(at, key, entry, seconds)).await
+        }
+        .boxed()
+    }
+
+    fn statistics(&self) -> BoxFuture<'_, (Value, Vec<TierError>)> {
+        async move {
+            let (mut all, mut errors) = (Vec::new(), Vec::new());
+            for (at, server) in self.servers.list.iter().enumerate() {
+                let mut command = redis::cmd("INFO");
+                command.arg("stats");
+                if let Target::Cluster(_) = self.targets[at] {
+                    // `INFO` of a cluster answers once per node; the number of keys is one number.
+                    command = redis::cmd("DBSIZE");
+                }
+                let asked = self.run::<redis::Value>(at, &command);
+                match self.servers.ask(server, 1, asked).await {
+                    Ok(answer) => all.push(statistics_of(server, &answer)),
+                    Err(error) => errors.push(error),
+                }
+            }
+            (Value::array(all), errors)
+        }
+        .boxed()
+    }
+}
+
+fn statistics_of(server: &Server, answer: &redis::Value) -> Value {
+    let mut object = Object::new();
+    object.insert("server", Value::String(Text::from(server.name.as_str())));
+    let text = |text: &str| Value::String(Text::from(text));
+    match answer {
+        redis::Value::Int(keys) => {
+            object.insert("keys", Value::int(*keys));
+        }
+        other => {
+            let info = redis::from_redis_value_ref::<String>(other).unwrap_or_default();
+            let pairs = info.lines().filter_map(|line| line.split_once(':'));
+            for (name, value) in pairs.take(STATISTICS_MAX) {
+                object.insert(name, text(value.trim_end()));
+            }
+        }
+    }
+    Value::object(object)
+}
+
+/// The connection is dead or what it carries makes no sense; a new one may do.
+fn is_connection_trouble(error: &RedisError) -> bool {
+    matches!(error.kind(), ErrorKind::Io | ErrorKind::ClusterConnectionNotFound)
+}
+
+fn tier_error(server: &Server, error: &RedisError) -> TierError {
+    match error.kind() {
+        _ if is_connection_trouble(error) => server.connection_error(error),
+        ErrorKind::Server(_) | ErrorKind::Extension => server.refused(error),
+        _ => server.garbled(error),
+    }
+}
+
+fn stored_name(key: &CacheKey) -> String {
+    if key.as_str().len() <= NAME_BYTES_MAX {
+        key.as_str().to_owned()
+    } else {
+        format!("qlio:1:#{}", hex(&Sha256::digest(key.as_str())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_host_and_port_or_a_url() {
+        for address in ["h:1", "redis://h", "redis://u:p@h:1/2", "127.0.0.1:6379"] {
+            assert!(connection_info(address).is_ok(), "{address}");
+        }
+        for address in [
+            "rediss://u:secret@h",
+            "http://u:secret@h",
+            "redis://u:secret@",
+            "redis://u:secret@h:1/x",
+        ] {
+            let reason = connection_info(address).expect_err(address);
+            assert!(!reason.contains("secret"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_long_key_is_stored_under_a_digest() {
+        let short = CacheKey::computed("k").expect("key");
+        assert_eq!(stored_name(&short), short.as_str());
+        let long = CacheKey::computed(&"k".repeat(10_000)).expect("key");
+        assert_eq!(stored_name(&long).len(), "qlio:1:#".len() + 64);
+    }
+}

@@ -1,0 +1,77 @@
+//! A naive interpreter of scripts, to hold the engine against.
+//!
+//! In go the syntax tree of a script and its tables as a plain function; out comes the value of the
+//! script, or why it fails. It is written from `language.md` in the most obvious way: one statement
+//! after the other, each runs what it needs first, rows are compared in nested loops, nothing is
+//! indexed, planned, pushed down or run at the same time. It shares the syntax tree, the values, the
+//! paths and the templates with the real thing, and nothing of its planner and its operators.
+//!
+//! It promises the same value for every order in which upstreams could answer, because it knows no
+//! such order. It leaves out: script functions, `show`, `describe`, writes to tables, routes, what a
+//! client sends, and settings; a script with one of these fails with [`Failure::Unsupported`].
+//!
+//! - [`graph`]: the statements with their blocks, and which names each one reads.
+//! - [`run`]: the order, blocks, fallbacks (`language.md` 4, 5.15–5.18, 5.22).
+//! - [`select`], [`join`], [`write`], [`rows`]: what statements do (`language.md` 5.6–5.13).
+//! - [`loose`]: loose equality (`language.md` 5.1).
+//! - [`random`]: scripts to compare with.
+
+mod graph;
+mod join;
+mod loose;
+pub mod random;
+mod rows;
+mod run;
+mod select;
+mod write;
+
+use std::collections::BTreeMap;
+
+use qlio_data::{Value, scope::Scope};
+
+pub use loose::loosely_equal;
+pub use run::run;
+
+/// What scripts can select from besides their variables.
+pub trait Tables {
+    /// The answers of a select in the order of their requests, each after its resultset: one for a
+    /// plain request, several when a parameter scatters, none when its list is empty.
+    /// `parameter` gives the value of a token of the table, absent if nothing sets it.
+    ///
+    /// # Errors
+    /// The statement fails as a whole: no such table, a required token without a value.
+    fn select(
+        &self,
+        table: &str,
+        parameter: &dyn Fn(&str) -> Value,
+    ) -> Result<Vec<Result<Value, String>>, String>;
+}
+
+/// Why a script has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// A statement failed that no fallback caught.
+    Failed(String),
+    /// The script uses a part of the language that this interpreter leaves out.
+    Unsupported(&'static str),
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+/// The variables so far.
+#[derive(Debug, Default)]
+struct Variables(BTreeMap<String, Value>);
+
+impl Scope for Variables {
+    fn slot(&self, _slot: u32) -> Value {
+        Value::Absent
+    }
+
+    fn name(&self, name: &str) -> Value {
+        self.0.get(name).cloned().unwrap_or_default()
+    }
+}

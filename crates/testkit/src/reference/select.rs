@@ -1,0 +1,263 @@
+//! Selects from one source, and the evaluation of conditions (`language.md` 5.6–5.10, 5.12, 5.16).
+
+use qlio_data::{Object, Value, codec::json, path::Path, template::Template};
+use qlio_syntax::ast;
+
+use super::{
+    Failure, Variables,
+    graph::first_word,
+    rows::{self, Condition, Rows, path_of, path_text, without_alias},
+    run::Interpreter,
+};
+
+/// The columns of one source: paths, or everything.
+pub(super) struct Columns {
+    pub(super) paths: Option<Vec<Path>>,
+    pub(super) aliases: Vec<Option<String>>,
+}
+
+impl Interpreter<'_> {
+    pub(super) fn select(&mut self, select: &ast::Select) -> Result<Value, Failure> {
+        if let [main, joined] = select.sources.as_slice() {
+            return self.join(select, main, joined);
+        }
+        let Some(source) = select.sources.first() else {
+            return Err(Failure::Unsupported("a select without a source"));
+        };
+        let alias = source.alias.as_ref().map(|alias| alias.text.as_str());
+        let columns = self.columns(&select.columns, alias)?;
+        let conditions = self.conditions(&select.conditions, alias)?;
+        if self.is_assigned(&source.name.text) {
+            let value = self.variables.0.get(&source.name.text).cloned().unwrap_or_default();
+            let kept = rows::filter(&value, &conditions, &self.variables)?;
+            let projected = rows::project(&kept, columns.paths.as_deref(), &self.variables)?;
+            return Ok(rows::cut(rows::shape(projected, &columns.aliases, false), select));
+        }
+        let shape = |rows| rows::shape(rows, &columns.aliases, false);
+        let answers = self.ask(&source.name.text, &conditions, columns.paths.as_deref(), &shape)?;
+        Ok(rows::cut(answers, select))
+    }
+
+    /// Asks a table and merges the answers; failed ones of several are dropped.
+    fn ask(
+        &self,
+        table: &str,
+        conditions: &[Condition],
+        columns: Option<&[Path]>,
+        shape: &dyn Fn(Rows) -> Value,
+    ) -> Result<Value, Failure> {
+        let mut answers = Vec::new();
+        let mut first_error = None;
+        for answer in self.tables.select(table, &|name| self.parameter(name, conditions))? {
+            match answer {
+                Ok(value) => answers.push(shape(rows::project(&value, columns, &self.variables)?)),
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        match first_error {
+            Some(error) if answers.is_empty() => Err(Failure::Failed(error)),
+            _ => Ok(merge(answers)),
+        }
+    }
+
+    /// The rows that a table answers as one half of a join.
+    pub(super) fn ask_rows(
+        &self,
+        table: &str,
+        conditions: &[Condition],
+        columns: &[Path],
+    ) -> Result<Rows, Failure> {
+        let answers = self.tables.select(table, &|name| self.parameter(name, conditions))?;
+        let mut table = Vec::new();
+        for answer in answers {
+            match rows::project(&answer?, Some(columns), &self.variables)? {
+                Rows::Table(rows) => table.extend(rows),
+                Rows::Whole(value) if value.is_array() => {}
+                Rows::Whole(value) => return Ok(Rows::Whole(value)),
+            }
+        }
+        if table.is_empty() {
+            return Ok(Rows::Whole(Value::array(Vec::new())));
+        }
+        Ok(Rows::Table(table))
+    }
+
+    /// The value of a table's token: the statement's own, then a variable of the script.
+    fn parameter(&self, name: &str, conditions: &[Condition]) -> Value {
+        let own = conditions
+            .iter()
+            .rev()
+            .find(|condition| condition.name == name && !condition.expected.is_absent());
+        match own {
+            Some(condition) => condition.expected.clone(),
+            None => self.variables.0.get(name).cloned().unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn columns(
+        &self,
+        columns: &ast::Columns,
+        alias: Option<&str>,
+    ) -> Result<Columns, Failure> {
+        let ast::Columns::List(list) = columns else {
+            return Ok(Columns { paths: None, aliases: Vec::new() });
+        };
+        let mut paths = Vec::new();
+        let mut aliases = Vec::new();
+        for column in list {
+            let ast::ColumnValue::Path(path) = &column.value else {
+                return Err(Failure::Unsupported("a function as a column"));
+            };
+            paths.push(self.column(path, alias)?);
+            aliases.push(column.alias.as_ref().map(|alias| alias.text.clone()));
+        }
+        Ok(Columns { paths: Some(paths), aliases })
+    }
+
+    /// A column path; tokens in it are filled first.
+    pub(super) fn column(&self, path: &ast::Path, alias: Option<&str>) -> Result<Path, Failure> {
+        let path = without_alias(path, alias);
+        let text = path_text(&path);
+        if Template::parse(&text).is_literal() {
+            return path_of(&path);
+        }
+        let filled = self.fill(&text)?.scalar_text().unwrap_or_default();
+        Path::parse(&filled).map_err(|error| Failure::Failed(error.to_string()))
+    }
+
+    pub(super) fn conditions(
+        &mut self,
+        conditions: &[ast::Condition],
+        alias: Option<&str>,
+    ) -> Result<Vec<Condition>, Failure> {
+        conditions.iter().map(|condition| self.condition(condition, alias)).collect()
+    }
+
+    pub(super) fn condition(
+        &mut self,
+        condition: &ast::Condition,
+        alias: Option<&str>,
+    ) -> Result<Condition, Failure> {
+        let (path, expected) = match condition {
+            ast::Condition::Equals { path, operand, .. } => (path, self.operand(operand)?),
+            ast::Condition::InList { path, items, .. } => {
+                let mut list = Vec::new();
+                for item in items {
+                    match self.listed(item)?.into_tree() {
+                        Value::Array(elements) => list.extend(elements.iter().cloned()),
+                        other => list.push(other),
+                    }
+                }
+                list.retain(|item| !item.is_absent());
+                (path, Value::array(list))
+            }
+            ast::Condition::InSelect { path, select, .. } => (path, self.select(select)?),
+            ast::Condition::Call(_) => return Err(Failure::Unsupported("a row function")),
+        };
+        let path = without_alias(path, alias);
+        Ok(Condition { name: path_text(&path), path: path_of(&path)?, expected })
+    }
+
+    /// The right side of `=`: a bareword is a variable, or its own text.
+    fn operand(&self, operand: &ast::Operand) -> Result<Value, Failure> {
+        match &operand.kind {
+            ast::OperandKind::Path(path)
+                if !first_word(path).is_some_and(|word| self.is_symbol(&word)) =>
+            {
+                Ok(Value::from(path_text(path).as_str()))
+            }
+            _ => self.listed(operand),
+        }
+    }
+
+    /// An item of an in-list or a value of an insert: a bareword is a variable, or absent.
+    pub(super) fn listed(&self, operand: &ast::Operand) -> Result<Value, Failure> {
+        match &operand.kind {
+            ast::OperandKind::Text(text) => self.fill(text),
+            ast::OperandKind::Number(text) => number(text),
+            ast::OperandKind::Bool(value) => Ok(Value::Bool(*value)),
+            ast::OperandKind::Null => Ok(Value::Null),
+            ast::OperandKind::Path(path) => self.fill(&format!("{{={}}}", path_text(path))),
+        }
+    }
+}
+
+pub(super) fn number(text: &str) -> Result<Value, Failure> {
+    json::parse_str(text).map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// Field mode of `language.md` 5.12; one answer is itself, none is an empty object.
+fn merge(mut answers: Vec<Value>) -> Value {
+    if answers.len() == 1 {
+        return answers.remove(0);
+    }
+    let as_list = |value: &Value| match value.into_tree() {
+        Value::Array(elements) => elements.to_vec(),
+        other => vec![other],
+    };
+    if answers.first().is_some_and(Value::is_array) {
+        return Value::array(answers.iter().flat_map(as_list).collect());
+    }
+    let mut merged = Object::new();
+    for answer in &answers {
+        if let Value::Object(members) = answer.into_tree() {
+            for (name, value) in members.iter() {
+                let value = match merged.get(name) {
+                    None => value.clone(),
+                    Some(earlier) => Value::array([as_list(earlier), as_list(value)].concat()),
+                };
+                merged.insert(name.clone(), value);
+            }
+        }
+    }
+    Value::object(merged)
+}
+
+/// Whether a `{^x}` of the statement has no value (`language.md` 5.16).
+pub(super) fn misses_prerequisite(
+    primary: &ast::Primary,
+    variables: &Variables,
+) -> Result<bool, Failure> {
+    let mut texts = Vec::new();
+    match primary {
+        ast::Primary::Select(select) => select_texts(select, &mut texts),
+        ast::Primary::Delete(delete) => {
+            delete.conditions.iter().for_each(|condition| condition_texts(condition, &mut texts));
+        }
+        ast::Primary::Insert(insert) => {
+            texts.extend(insert.object.iter().map(|object| object.text.as_str()));
+            insert.values.iter().flatten().for_each(|value| operand_text(value, &mut texts));
+        }
+        _ => {}
+    }
+    for text in texts {
+        let missing = Template::parse(text).required_missing(variables);
+        if missing.map_err(|error| Failure::Failed(error.to_string()))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn select_texts<'s>(select: &'s ast::Select, texts: &mut Vec<&'s str>) {
+    select.conditions.iter().for_each(|condition| condition_texts(condition, texts));
+}
+
+fn condition_texts<'s>(condition: &'s ast::Condition, texts: &mut Vec<&'s str>) {
+    match condition {
+        ast::Condition::Equals { operand, .. } => operand_text(operand, texts),
+        ast::Condition::InList { items, .. } => {
+            items.iter().for_each(|item| operand_text(item, texts));
+        }
+        ast::Condition::InSelect { select, .. } => select_texts(select, texts),
+        ast::Condition::Call(_) => {}
+    }
+}
+
+fn operand_text<'s>(operand: &'s ast::Operand, texts: &mut Vec<&'s str>) {
+    if let ast::OperandKind::Text(text) = &operand.kind {
+        texts.push(text);
+    }
+}
