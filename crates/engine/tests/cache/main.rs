@@ -1,0 +1,9 @@
+//! The response cache against real servers, dead ones and ones that talk nonsense.
+
+mod faults;
+mod layers;
+mod memcached;
+mod redis;
+mod servers;
+mod sharing;
+mod support;
