@@ -106,7 +106,7 @@ def number(value, form):
 
 def table(results):
     """The figures, one line per scenario and contender."""
-    rows = [("", "req/s", "p50 ms", "p99 ms", "CPU µs", "peak MB", "calls", "failed", "spread", "/nginx", "CPU/nginx", "/lua", "/node")]
+    rows = [("", "req/s", "p50 ms", "p99 ms", "CPU µs", "peak MB", "calls", "failed", "spread", "/nginx", "CPU/nginx", "/lua", "CPU/lua", "/node", "CPU/node")]
     for scenario in results.scenarios:
         rows.append((f"{scenario.name}  {scenario.title}",))
         for contender in results.contenders:
@@ -134,7 +134,9 @@ def table(results):
                     number(ratio("nginx"), ".2f"),
                     number(ratio("nginx", CPU), ".2f"),
                     number(ratio("lua"), ".2f"),
+                    number(ratio("lua", CPU), ".2f"),
                     number(ratio("node"), ".2f"),
+                    number(ratio("node", CPU), ".2f"),
                 )
             )
     widths = [max((len(row[column]) for row in rows if len(row) > 1), default=0) for column in range(len(rows[0]))]
