@@ -1,8 +1,9 @@
 //! Rules that finish a plan, one per file, applied in this order:
 //!
 //! 1. [`edges`]: what a node reads becomes an edge to the node that binds it.
-//! 2. [`writers`]: writes to the same variable happen in text order.
-//! 3. [`orphans`]: statements nobody needs are demanded by the value.
+//! 2. [`orphans`]: statements nobody needs are demanded by the value. It comes before the next rule,
+//!    because a write is not needed by the write that follows it.
+//! 3. [`writers`]: writes to the same variable happen in text order.
 //! 4. [`dependents`]: the reverse edges, so that a finished node finds who waits for it.
 //!
 //! A rule looks at the whole plan and changes only what its header says.
@@ -20,7 +21,7 @@ pub(crate) use edges::find_cycle;
 /// without the value.
 pub(crate) fn apply(plan: &mut Plan, top_level: &[NodeId]) {
     edges::apply(plan);
-    writers::apply(plan);
     orphans::apply(plan, top_level);
+    writers::apply(plan);
     dependents::apply(plan);
 }
