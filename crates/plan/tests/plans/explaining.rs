@@ -1,0 +1,137 @@
+//! Every form of explanation of a dozen scripts, and that it is always the same bytes.
+
+use insta::assert_snapshot;
+use qlio_plan::explain::{explain, to_dot, to_json, to_text, to_yuml};
+
+use crate::plan;
+
+/// All forms of a script's plan; compiled twice, because the same script must give the same bytes.
+fn all_forms(text: &str) -> String {
+    let forms = |text: &str| {
+        let explanation = explain(&plan(text));
+        [
+            text.to_owned(),
+            to_text(&explanation),
+            to_json(&explanation),
+            to_dot(&explanation),
+            to_yuml(&explanation),
+        ]
+        .join("\n----\n")
+    };
+    let (first, second) = (forms(text), forms(text));
+    assert_eq!(first, second, "compiling twice gives two plans");
+    first
+}
+
+#[test]
+fn one_request_feeds_two_and_a_join() {
+    assert_snapshot!(all_forms(
+        "ids = select ids[0].v from lib.find where q = 'tide'\n\
+         book = select * from lib.book where id in ('{ids}') and kind = 'paper'\n\
+         rate = select * from lib.rate where id in ('{ids}') and kind = 'paper'\n\
+         return select b.id as id, b.title as title, r.stars as stars from book as b, rate as r\n\
+         \x20 where b.id = r.id via route '/books' using method get"
+    ));
+}
+
+#[test]
+fn everything_at_once() {
+    assert_snapshot!(all_forms(
+        "cfg = {\"lim\": 3}\n\
+         a = select id from lib.find where q = \"{cfg.lim}\" || [7, 8]\n\
+         note = insert into lib.book (x) values (\"{cfg.lim}\")\n\
+         if (a) { b = select * from lib.rate where id in (\"{a}\") } else { b0 = \"none\" }\n\
+         return {\"b\": \"{b}\"} || {\"b\": \"{b0}\"}"
+    ));
+}
+
+#[test]
+fn a_chain_of_three_shares_one_target() {
+    assert_snapshot!(all_forms(
+        "one = 1\na = select * from lib.book where id = one || lib.none(1) || [\"{one}\"]\nreturn a || one"
+    ));
+}
+
+#[test]
+fn a_try_with_catches_and_finally() {
+    assert_snapshot!(all_forms(
+        "bad = 1\n\
+         try {\n\
+         \x20 x = \"{bad}\"\n\
+         \x20 if (bad) { throw (oops) }\n\
+         } catch (oops) {\n\
+         \x20 y = \"{x}\"\n\
+         } catch (!oops) {\n\
+         \x20 z = 2\n\
+         } finally {\n\
+         \x20 w = \"{y}\"\n\
+         }\n\
+         return {\"y\": \"{y}\", \"w\": \"{w}\"}"
+    ));
+}
+
+#[test]
+fn unused_statements_are_awaited_all_the_same() {
+    assert_snapshot!(all_forms("a = 1\nb = 2\nc = \"{b}\"\nreturn 5"));
+}
+
+#[test]
+fn what_only_a_branch_needs_is_no_orphan() {
+    assert_snapshot!(all_forms(
+        "spare = select * from lib.book\nif (none) { a = \"{spare}\" }\nreturn \"{none}\" || \"{a}\""
+    ));
+}
+
+#[test]
+fn writes_to_one_variable_keep_the_order_of_text() {
+    assert_snapshot!(all_forms(
+        "o = {}\ninsert into o (a) values (1)\nn = delete from o where a = 1\nreturn o"
+    ));
+}
+
+#[test]
+fn inline_tables_come_first() {
+    assert_snapshot!(all_forms(
+        "a = select * from t where k = 'v'\n\
+         create table t on select get from 'http://api.test/t?k={k}'\n\
+         create table unused on select get from 'http://api.test/u'\n\
+         return a"
+    ));
+}
+
+#[test]
+fn sub_selects_name_their_tables() {
+    assert_snapshot!(all_forms(
+        "k = 7\n\
+         return select * from lib.book where id in \
+         (select id from lib.find where q in (select v from k) and n = 2) timeout 50"
+    ));
+}
+
+#[test]
+fn prerequisites_are_listed() {
+    assert_snapshot!(all_forms(
+        "return select * from lib.book where id = \"{^id}\" and k in (\"{^a.b}\", 1) || \"none\""
+    ));
+}
+
+#[test]
+fn only_creates_give_a_message() {
+    assert_snapshot!(all_forms("create table t on select get from 'http://api.test/t'"));
+}
+
+#[test]
+fn the_last_statement_stands_for_a_missing_return() {
+    assert_snapshot!(all_forms("a = 1\nb = \"{a}\""));
+    assert_snapshot!(all_forms("a = 1\nselect * from lib.book where id = a"));
+    assert_snapshot!(all_forms("a = 1\nif (a) { b = 2 }"));
+}
+
+#[test]
+fn shows_describes_and_calls() {
+    assert_snapshot!(all_forms(
+        "m = require(\"calc.js\")\nx = 1\ny = m.add(x, \"{z}\")\nz = 2\n\
+         s = show tables\nd = describe lib.book\nr = describe route '/a' using method get\n\
+         show routes\nreturn [\"{y}\", \"{s}\", \"{d}\", \"{r}\"]"
+    ));
+}
