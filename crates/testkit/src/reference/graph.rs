@@ -153,7 +153,9 @@ fn condition_reads(condition: &ast::Condition, reads: &mut Vec<String>) {
     match condition {
         ast::Condition::Equals { operand, .. } => operand_reads(operand, reads),
         ast::Condition::InList { items, .. } => {
-            items.iter().for_each(|item| operand_reads(item, reads));
+            for item in items {
+                operand_reads(item, reads);
+            }
         }
         ast::Condition::InSelect { select, .. } => select_reads(select, reads),
         ast::Condition::Call(_) => {}
@@ -172,10 +174,14 @@ fn json_reads(json: &ast::Json, reads: &mut Vec<String>) {
     match &json.kind {
         ast::JsonKind::String(text) => reads.extend(text_reads(text)),
         ast::JsonKind::Array(elements) => {
-            elements.iter().for_each(|element| json_reads(element, reads));
+            for element in elements {
+                json_reads(element, reads);
+            }
         }
         ast::JsonKind::Object(members) => {
-            members.iter().for_each(|member| json_reads(&member.value, reads));
+            for member in members {
+                json_reads(&member.value, reads);
+            }
         }
         _ => {}
     }

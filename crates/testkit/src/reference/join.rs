@@ -101,15 +101,8 @@ impl Interpreter<'_> {
             for condition in &of_joined {
                 conditions.push(self.condition(condition, Some(&joined_alias))?);
             }
-            conditions.extend(keys.iter().map(|key| Condition {
-                name: key.name.clone(),
-                path: key.path.clone(),
-                expected: main_row[key.main_column].clone(),
-            }));
-            let Rows::Table(joined_rows) = self.half(joined, &conditions, &joined_paths)? else {
-                continue;
-            };
-            for joined_row in &joined_rows {
+            let partners = self.partners(joined, main_row, &keys, conditions, &joined_paths)?;
+            for joined_row in &partners {
                 let value = |(side, position): &(Side, usize)| match side {
                     Side::Main => main_row[*position].clone(),
                     Side::Joined => joined_row[*position].clone(),
@@ -118,6 +111,26 @@ impl Interpreter<'_> {
             }
         }
         Ok(rows::cut(rows::shape(Rows::Table(table), &aliases, true), select))
+    }
+
+    /// The rows of the joined side for one row of the main side.
+    fn partners(
+        &self,
+        joined: &ast::Source,
+        main_row: &[Value],
+        keys: &[Key],
+        mut conditions: Vec<Condition>,
+        paths: &[Path],
+    ) -> Result<Vec<Vec<Value>>, Failure> {
+        conditions.extend(keys.iter().map(|key| Condition {
+            name: key.name.clone(),
+            path: key.path.clone(),
+            expected: main_row[key.main_column].clone(),
+        }));
+        match self.half(joined, &conditions, paths)? {
+            Rows::Table(rows) => Ok(rows),
+            Rows::Whole(_) => Ok(Vec::new()),
+        }
     }
 
     fn half(

@@ -67,11 +67,13 @@ pub fn run(script: &ast::Script, tables: &dyn Tables) -> Result<Value, Failure> 
     Ok(value)
 }
 
-impl<'s> Interpreter<'s> {
+impl Interpreter<'_> {
     /// Top-level statements that nothing else needs (`language.md` 4.4).
     fn orphans(&self, result: &[ast::Primary]) -> Vec<usize> {
         let mut of_value = Vec::new();
-        result.iter().for_each(|alternative| graph::primary_reads(alternative, &mut of_value));
+        for alternative in result {
+            graph::primary_reads(alternative, &mut of_value);
+        }
         let is_needed = |number: usize| {
             let is_bound_here = |name: &String| {
                 self.statements.iter().enumerate().any(|(inner, statement)| {

@@ -249,7 +249,9 @@ fn condition_texts<'s>(condition: &'s ast::Condition, texts: &mut Vec<&'s str>) 
     match condition {
         ast::Condition::Equals { operand, .. } => operand_text(operand, texts),
         ast::Condition::InList { items, .. } => {
-            items.iter().for_each(|item| operand_text(item, texts));
+            for item in items {
+                operand_text(item, texts);
+            }
         }
         ast::Condition::InSelect { select, .. } => select_texts(select, texts),
         ast::Condition::Call(_) => {}

@@ -264,7 +264,7 @@ impl Writer<'_> {
         let mut text = format!("if ({condition}) {{\n{}\n}}", then.join("\n"));
         if self.tape.chance(60) {
             let otherwise = self.body(depth, 2);
-            text.push_str(&format!(" else {{\n{}\n}}", otherwise.join("\n")));
+            text = format!("{text} else {{\n{}\n}}", otherwise.join("\n"));
         }
         text
     }
@@ -289,11 +289,11 @@ impl Writer<'_> {
         for _ in 0..catches {
             let condition = self.catch_condition(&thrown);
             let body = self.body(depth, 2);
-            text.push_str(&format!(" catch ({condition}) {{\n{}\n}}", body.join("\n")));
+            text = format!("{text} catch ({condition}) {{\n{}\n}}", body.join("\n"));
         }
         if self.tape.chance(40) {
             let body = self.body(depth, 2);
-            text.push_str(&format!(" finally {{\n{}\n}}", body.join("\n")));
+            text = format!("{text} finally {{\n{}\n}}", body.join("\n"));
         }
         text
     }
