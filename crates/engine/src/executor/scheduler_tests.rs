@@ -1,7 +1,7 @@
 //! The scheduler under every kind of plan and every order of completions: whatever is demanded runs
 //! once, whatever is skipped never, nothing starts early and nothing is left waiting.
 
-use proptest::{collection::vec, prelude::any, proptest};
+use proptest::{collection::vec, prelude::any, prop_assume, proptest, test_runner::Config};
 use qlio_data::Value;
 use qlio_plan::{
     Branch, Catalog, CompileOptions, NodeId, NodeKind, Origin, Plan, catalog::NoResources, compile,
@@ -10,13 +10,17 @@ use qlio_testkit::reference::random;
 
 use super::scheduler::Scheduler;
 
-fn plan_of(text: &str) -> Plan {
+fn try_plan(text: &str) -> Result<Plan, String> {
     let options =
         CompileOptions { origin: Origin::Stored, file: "script", resources: &NoResources };
     match compile(text, &Catalog::default(), &options) {
-        Ok(compiled) => compiled.plan,
-        Err(problems) => panic!("{problems:?}\n{text}"),
+        Ok(compiled) => Ok(compiled.plan),
+        Err(problems) => Err(format!("{problems:?}\n{text}")),
     }
+}
+
+fn plan_of(text: &str) -> Plan {
+    try_plan(text).unwrap_or_else(|report| panic!("{report}"))
 }
 
 /// Runs a plan without running its statements: each one ends when, and as, the choices say.
@@ -275,24 +279,30 @@ fn a_statement_that_only_an_undecided_branch_needs_is_lazy() {
     let mut scheduler = Scheduler::new(&plan);
     scheduler.start();
     while let Some(id) = scheduler.next_ready() {
-        match &plan.node(id).kind {
-            NodeKind::If(_) => scheduler.decide_if(id, false, &mut |_| {}),
-            _ => {
-                assert_ne!(plan.node(id).line, 1, "the statement of line 1 is not needed");
-                scheduler.settle(id, Value::int(1));
-            }
+        if let NodeKind::If(_) = &plan.node(id).kind {
+            scheduler.decide_if(id, false, &mut |_| {});
+        } else {
+            assert_ne!(plan.node(id).line, 1, "the statement of line 1 is not needed");
+            scheduler.settle(id, Value::int(1));
         }
     }
     assert!(scheduler.into_value().is_some());
 }
 
 proptest! {
+    #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
+
     #[test]
     fn every_plan_runs_to_its_end_in_every_order(
         script in vec(any::<u8>(), 0..400),
         choices in vec(any::<u8>(), 0..200),
     ) {
-        let plan = plan_of(&random::script(&script));
+        let text = random::script(&script);
+        let plan = try_plan(&text);
+        // Two writes that data flow orders against the text are refused by the planner.
+        let is_refused = matches!(&plan, Err(report) if report.contains("circular-reference"));
+        prop_assume!(!is_refused);
+        let plan = plan.unwrap_or_else(|report| panic!("{report}"));
         Simulation::new(&plan, &choices).run();
     }
 }
