@@ -125,3 +125,39 @@ fn a_random_script_gives_what_the_naive_interpreter_gives() {
         panic!("{error}");
     }
 }
+
+#[test]
+fn most_random_scripts_give_a_value_and_all_parts_of_the_language_occur() {
+    let mut state = 1_u64;
+    let mut byte = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let scripts: Vec<String> =
+        (0..400).map(|_| random::script(&(0..250).map(|_| byte()).collect::<Vec<u8>>())).collect();
+    let outcomes: Vec<_> = scripts.iter().map(|text| expected(text)).collect();
+    let values = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    let unsupported =
+        outcomes.iter().filter(|outcome| matches!(outcome, Err(Failure::Unsupported(_)))).count();
+    assert!(values >= 200, "only {values} of {} scripts give a value", scripts.len());
+    assert_eq!(unsupported, 0);
+    for part in [
+        " as p, ",
+        " in (select",
+        "{^",
+        " || ",
+        "try {",
+        "finally",
+        "catch (",
+        "else {",
+        "insert into",
+        "delete from",
+        "from t1",
+        "from t2",
+        "limit ",
+        "throw (",
+    ] {
+        let count = scripts.iter().filter(|text| text.contains(part)).count();
+        assert!(count >= 20, "`{part}` occurs in {count} scripts only");
+    }
+}
