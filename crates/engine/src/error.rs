@@ -34,7 +34,7 @@ pub struct RunError {
     /// Seconds after which another try makes sense.
     pub retry_after_seconds: Option<u64>,
     /// Further members of the error body, in order.
-    members: Object,
+    members: Box<Object>,
 }
 
 impl RunError {
@@ -62,7 +62,7 @@ impl RunError {
             message: message.into(),
             line: None,
             retry_after_seconds: None,
-            members: Object::new(),
+            members: Box::default(),
         }
     }
 

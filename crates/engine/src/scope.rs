@@ -31,7 +31,7 @@ impl Scope for Run<'_> {
         if !found.is_absent() {
             return found;
         }
-        self.settings_layer(name, self.script_config())
+        settings_layer(name, self.script_config())
     }
 }
 
@@ -66,17 +66,13 @@ impl Run<'_> {
         }
     }
 
-    fn settings_layer(&self, name: &str, config: &Value) -> Value {
-        if name == "config" { config.clone() } else { Value::Absent }
-    }
-
     /// Attachments as scripts see them: `{req.parts[0]}` is a marker that `with parts` understands.
     fn parts(&self) -> Value {
         let part = |(index, part): (usize, &crate::request::Part)| {
             let object: Object = [
                 ("name", Value::from(part.name.as_str())),
-                ("size", Value::int(part.data.len() as i64)),
-                ("index", Value::int(index as i64)),
+                ("size", count(part.data.len())),
+                ("index", count(index)),
             ]
             .into_iter()
             .collect();
@@ -86,6 +82,14 @@ impl Run<'_> {
         let request: Object = [("parts", parts)].into_iter().collect();
         Value::object(request)
     }
+}
+
+fn settings_layer(name: &str, config: &Value) -> Value {
+    if name == "config" { config.clone() } else { Value::Absent }
+}
+
+fn count(value: usize) -> Value {
+    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 /// The parameters of one statement on a table (`connectors.md` 2.1).
@@ -135,7 +139,7 @@ impl Params for StatementParams<'_> {
             return self.run.client(name);
         }
         let client = self.run.client(name);
-        if client.is_absent() { self.run.settings_layer(name, config) } else { client }
+        if client.is_absent() { settings_layer(name, config) } else { client }
     }
 
     fn default(&self, name: &str) -> Value {

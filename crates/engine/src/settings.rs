@@ -187,13 +187,11 @@ impl Reader<'_> {
         }
         let chosen =
             value.as_str().and_then(|text| choices.iter().find(|(choice, _)| *choice == text));
-        match chosen {
-            Some((_, choice)) => *into = *choice,
-            None => {
-                let names: Vec<_> =
-                    choices.iter().map(|(choice, _)| format!("`{choice}`")).collect();
-                self.problems.push(format!("setting `{name}` must be one of {}", names.join(", ")));
-            }
+        if let Some((_, choice)) = chosen {
+            *into = *choice;
+            return;
         }
+        let names: Vec<_> = choices.iter().map(|(choice, _)| format!("`{choice}`")).collect();
+        self.problems.push(format!("setting `{name}` must be one of {}", names.join(", ")));
     }
 }

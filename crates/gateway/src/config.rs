@@ -52,9 +52,9 @@ const DEPTH_MAX: usize = 32;
 
 /// Reads a settings file; without one the defaults hold. Problems leave the defaults in place.
 pub fn read(file: Option<&Path>) -> (Config, Vec<ConfigProblem>) {
-    let Some(file) = file else { return understand(Value::object(Object::new()), Path::new("")) };
+    let Some(file) = file else { return understand(&Value::object(Object::new()), Path::new("")) };
     let problem = |message: String| {
-        let (config, _) = understand(Value::object(Object::new()), file);
+        let (config, _) = understand(&Value::object(Object::new()), file);
         (config, vec![ConfigProblem { file: file.to_owned(), message }])
     };
     let text = match std::fs::read_to_string(file) {
@@ -72,13 +72,13 @@ pub fn read(file: Option<&Path>) -> (Config, Vec<ConfigProblem>) {
     if !value.is_object() {
         return problem("the settings must be one JSON object".to_owned());
     }
-    understand(value, file)
+    understand(&value, file)
 }
 
 /// Makes settings of a configuration object.
-pub fn understand(value: Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
+pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
     let mut filler = EnvironmentFiller { secrets: Vec::new(), problems: Vec::new() };
-    let values = filler.fill(&value, 0);
+    let values = filler.fill(value, 0);
     for path in texts(&values.member("secrets")) {
         let found = path.split('.').fold(values.clone(), |value, step| value.member(step));
         if let Some(text) = found.scalar_text() {
@@ -110,7 +110,10 @@ pub fn understand(value: Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
     let problems =
         messages.into_iter().map(|message| ConfigProblem { file: file.to_owned(), message });
     let problems = problems.collect();
-    (Config { values, settings, transport, request_bytes_max, cache, secrets: filler.secrets }, problems)
+    (
+        Config { values, settings, transport, request_bytes_max, cache, secrets: filler.secrets },
+        problems,
+    )
 }
 
 /// Shorter texts are not searched for in messages: they would hide half of every message.
@@ -131,16 +134,15 @@ impl EnvironmentFiller {
             Value::String(text) => {
                 match text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
                     None => value.clone(),
-                    Some(name) => match std::env::var(name) {
-                        Ok(found) => {
+                    Some(name) => {
+                        if let Ok(found) = std::env::var(name) {
                             self.secrets.push(found.clone());
                             Value::from(found)
-                        }
-                        Err(_) => {
+                        } else {
                             self.problems.push(format!("environment variable `{name}` is not set"));
                             Value::Absent
                         }
-                    },
+                    }
                 }
             }
             Value::Array(elements) => {
@@ -219,7 +221,7 @@ mod tests {
     use super::*;
 
     fn config(text: &str) -> (Config, Vec<ConfigProblem>) {
-        understand(json::parse_str(text).unwrap(), Path::new("config.json"))
+        understand(&json::parse_str(text).unwrap(), Path::new("config.json"))
     }
 
     #[test]

@@ -54,10 +54,10 @@ pub fn load(folders: &CatalogFolders, config: &Config) -> Loaded {
     let resources = FilesBeside::new(&tables_root);
     let mut builder = CatalogBuilder::new(config.values.clone(), &resources);
     if let Some(tables) = &folders.tables {
-        each_script(tables, &mut builder, |builder, file, text| builder.add_table_file(file, text));
+        each_script(tables, &mut builder, CatalogBuilder::add_table_file);
     }
     if let Some(routes) = &folders.routes {
-        each_script(routes, &mut builder, |builder, file, text| builder.add_route_file(file, text));
+        each_script(routes, &mut builder, CatalogBuilder::add_route_file);
     }
     finish(builder)
 }
@@ -117,7 +117,7 @@ pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
     let mut scripts = Vec::new();
     for path in paths {
         each_script(path, &mut builder, |_, file, text| {
-            scripts.push((file.to_owned(), text.to_owned()))
+            scripts.push((file.to_owned(), text.to_owned()));
         });
     }
     let is_route = |text: &str| qlio_syntax::parse(text).script.result.is_some();

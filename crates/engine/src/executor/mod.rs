@@ -12,6 +12,8 @@ mod scheduler;
 mod scheduler_tests;
 mod statement;
 
+use std::pin::Pin;
+
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use qlio_data::Value;
 use qlio_plan::{Node, NodeId, NodeKind};
@@ -29,6 +31,9 @@ pub(crate) use statement::{Resolved, bounded, local_rows, resolve_source};
 pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
     let mut scheduler = Scheduler::new(run.plan);
     let mut in_flight = FuturesUnordered::new();
+    // What was started since the last wait. One statement alone is awaited as it is; boxes keep
+    // the large futures of statements from being moved about.
+    let mut started: Vec<Pin<Box<_>>> = Vec::new();
     scheduler.start();
     loop {
         while let Some(id) = scheduler.next_ready() {
@@ -37,18 +42,21 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
                 Started::Done(outcome) => finish(run, &mut scheduler, id, outcome)?,
                 Started::Block => {}
                 Started::Later => {
-                    in_flight.push(async move { (id, statement::run(run, node).await) })
+                    started.push(Box::pin(async move { (id, statement::run(run, node).await) }));
                 }
             }
             decide_catches(run, &mut scheduler)?;
         }
-        match in_flight.next().await {
-            Some((id, outcome)) => {
-                finish(run, &mut scheduler, id, outcome)?;
-                decide_catches(run, &mut scheduler)?;
-            }
-            None => break,
-        }
+        let alone = if in_flight.is_empty() && started.len() == 1 { started.pop() } else { None };
+        let ended = if let Some(statement) = alone {
+            Some(statement.await)
+        } else {
+            in_flight.extend(started.drain(..));
+            in_flight.next().await
+        };
+        let Some((id, outcome)) = ended else { break };
+        finish(run, &mut scheduler, id, outcome)?;
+        decide_catches(run, &mut scheduler)?;
     }
     scheduler
         .into_value()

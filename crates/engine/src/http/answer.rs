@@ -1,7 +1,7 @@
 //! From an upstream's answer to the value of a request (`connectors.md` 5).
 
 use bytes::Bytes;
-use http::header;
+use http::{HeaderMap, header};
 use qlio_data::{
     Object, Text, Value,
     codec::{
@@ -42,16 +42,24 @@ impl Call<'_> {
     /// # Errors
     /// A status outside 200–299; a body that is not what it says; a hook that throws.
     pub(super) fn value(&self, reply: Reply, hooks: Option<&Hooks>) -> Result<Value, RunError> {
-        let uri = shown_uri(&reply.uri);
+        let uri = reply.uri.clone();
         let status = reply.status.as_u16();
         let failed = FailedAnswer { table: &self.table.name, uri: &uri, status };
         match hooks {
             None => self.plain_value(reply, &failed),
-            Some(hooks) => self.hooked_value(reply, &failed, hooks),
+            Some(hooks) => self.hooked_value(&reply, &failed, hooks),
         }
     }
 
     fn plain_value(&self, reply: Reply, failed: &FailedAnswer<'_>) -> Result<Value, RunError> {
+        // Nearly every answer is plain JSON; it needs no media type to be taken apart.
+        if reply.status.is_success()
+            && self.verb.format.is_none()
+            && is_plain_json(&reply.headers)
+            && let Ok(value) = json::decode(reply.body.clone(), self.projection, &self.limits())
+        {
+            return Ok(resultset(value, &self.verb.resultset));
+        }
         let media_type = media_type_of(&reply);
         if !reply.status.is_success() {
             // An error page that does not decode must not hide the status (C-Q43).
@@ -72,17 +80,17 @@ impl Call<'_> {
     /// The same with the response hooks in between (`connectors.md` 5.1).
     fn hooked_value(
         &self,
-        reply: Reply,
+        reply: &Reply,
         failed: &FailedAnswer<'_>,
         hooks: &Hooks,
     ) -> Result<Value, RunError> {
         let (uri, status, headers) = (reply.uri.as_str(), reply.status.as_u16(), &reply.headers);
         let raw_text = |body: &Bytes| String::from_utf8_lossy(body).into_owned();
         let with_body = |error: RunError, body: &Bytes| {
-            error.with("uri", failed.uri).with("body", raw_text(body))
+            error.with("uri", shown_uri(failed.uri)).with("body", raw_text(body))
         };
         let mut body = reply.body.clone();
-        let mut media_type = media_type_of(&reply);
+        let mut media_type = media_type_of(reply);
         let parsed =
             hooks.parse(uri, status, headers, &body).map_err(|error| with_body(error, &body))?;
         let decoded = match parsed {
@@ -99,9 +107,10 @@ impl Call<'_> {
                 if let Some(changed) = changed {
                     media_type = MediaType::parse(&changed);
                 }
-                let transformed = match is_blank(&body) {
-                    true => None,
-                    false => hooks.transform(self, || self.lossy_text(&body, &media_type), headers),
+                let transformed = if is_blank(&body) {
+                    None
+                } else {
+                    hooks.transform(self, || self.lossy_text(&body, &media_type), headers)
                 };
                 match transformed {
                     Some(value) => Ok(value?),
@@ -165,7 +174,7 @@ impl Call<'_> {
             Some(Decoder::MessagePack) => msgpack::decode(body, projection, &self.limits())
                 .map_err(|error| undecodable(codes::BAD_MSGPACK, &error, None)),
             Some(Decoder::Text) => self.text(body, media_type, projection),
-            None => self.without_decoder(body, media_type),
+            None => without_decoder(body, media_type),
         }
     }
 
@@ -263,14 +272,6 @@ impl Call<'_> {
         }
     }
 
-    /// No decoder: text in a valid charset may still pass through untouched (`decisions.md` 13).
-    fn without_decoder(&self, body: Bytes, media_type: &MediaType) -> Result<Value, Undecodable> {
-        let text = charset::to_utf8(body, media_type.charset(), Sniff::None).ok();
-        let text = text.filter(|(_, was_replaced)| !was_replaced).map(|(text, _)| text);
-        let message = format!("No transformer available for {media_type}");
-        Err(Undecodable { code: codes::NO_DECODER, message, text })
-    }
-
     fn to_text(
         &self,
         body: Bytes,
@@ -301,6 +302,23 @@ impl Call<'_> {
             ..DecodeLimits::default()
         }
     }
+}
+
+/// No decoder for this type: the error repeats the body if it is text.
+fn without_decoder(body: Bytes, media_type: &MediaType) -> Result<Value, Undecodable> {
+    let text = charset::to_utf8(body, media_type.charset(), Sniff::None).ok();
+    let text = text.filter(|(_, was_replaced)| !was_replaced).map(|(text, _)| text);
+    let message = format!("No transformer available for {media_type}");
+    Err(Undecodable { code: codes::NO_DECODER, message, text })
+}
+
+/// JSON in UTF-8, as most servers name it.
+fn is_plain_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(header::CONTENT_TYPE) else { return true };
+    let value = value.as_bytes();
+    value.eq_ignore_ascii_case(b"application/json")
+        || value.eq_ignore_ascii_case(b"application/json; charset=utf-8")
+        || value.eq_ignore_ascii_case(b"application/json;charset=utf-8")
 }
 
 fn media_type_of(reply: &Reply) -> MediaType {
@@ -334,6 +352,10 @@ fn is_other_text_format(media_type: &MediaType, declared: FormatKind) -> bool {
     }
 }
 
+fn count(value: usize) -> Value {
+    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
 fn is_blank(body: &[u8]) -> bool {
     body.iter().all(u8::is_ascii_whitespace)
 }
@@ -345,7 +367,7 @@ fn resultset(value: Value, steps: &[Text]) -> Value {
     for (position, step) in steps.iter().enumerate() {
         let next = match step.parse::<usize>() {
             Ok(index) if value.is_array() => value.element(index),
-            _ if value.is_array() && **step == *"length" => Value::int(value.len() as i64),
+            _ if value.is_array() && **step == *"length" => count(value.len()),
             _ => value.member(step),
         };
         if next.is_absent() {

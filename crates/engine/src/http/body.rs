@@ -210,10 +210,14 @@ fn push_part(
     let mut head =
         format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(name));
     if let Some(file) = file {
-        head.push_str(&format!("; filename=\"{}\"", quoted(file)));
+        head.extend(["; filename=\"", &quoted(file), "\""]);
     }
     if let Some(media_type) = media_type {
-        head.push_str(&format!("\r\nContent-Type: {}", quoted(media_type)));
+        head.extend([
+            "
+Content-Type: ",
+            &quoted(media_type),
+        ]);
     }
     head.push_str("\r\n\r\n");
     out.extend_from_slice(head.as_bytes());

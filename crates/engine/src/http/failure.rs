@@ -5,7 +5,7 @@ use qlio_syntax::diagnostic::{Code, codes};
 
 use crate::{
     error::{Origin, RunError},
-    transport::{ErrorKind, TransportError},
+    transport::{ErrorKind, TransportError, shown_uri},
 };
 
 /// Raw text of an answer is repeated in an error up to this length.
@@ -79,6 +79,7 @@ fn classify(kind: &ErrorKind) -> (Code, Origin, u16) {
 /// What is known of an answer that is treated as a failure.
 pub(super) struct FailedAnswer<'a> {
     pub(super) table: &'a Text,
+    /// The URI as it answered; it may hold credentials and is shown without them.
     pub(super) uri: &'a str,
     pub(super) status: u16,
 }
@@ -110,14 +111,15 @@ impl FailedAnswer<'_> {
 
     fn describe(&self, failed: RunError) -> RunError {
         let status = int(u64::from(self.status));
+        let uri = Value::from(shown_uri(self.uri));
         let upstream: Object = [
             ("status", status.clone()),
             ("table", Value::from(self.table.clone())),
-            ("uri", Value::from(self.uri)),
+            ("uri", uri.clone()),
         ]
         .into_iter()
         .collect();
-        failed.with("uri", self.uri).with("upstreamStatus", status).with("upstream", upstream)
+        failed.with("uri", uri).with("upstreamStatus", status).with("upstream", upstream)
     }
 }
 

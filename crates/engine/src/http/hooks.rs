@@ -23,6 +23,16 @@ use crate::{
     scope::StatementParams,
 };
 
+/// What `compute key` decided.
+pub(super) enum ComputedKey {
+    /// The patch has no such hook: the default key holds.
+    NoHook,
+    /// This exchange is not cached.
+    Uncached,
+    /// The key.
+    Key(String),
+}
+
 /// One execution of one statement with its scripts; `params` of all its hooks is one object.
 pub(crate) struct Hooks {
     scripts: Rc<VerbScripts>,
@@ -199,16 +209,16 @@ impl Hooks {
         }
     }
 
-    /// `compute key`; `None` when the patch has no such hook, an inner `None` switches the cache off.
+    /// `compute key`.
     pub(super) fn cache_key(
         &self,
         call: &Call<'_>,
         uri: &str,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> Result<Option<Option<String>>, RunError> {
+    ) -> Result<ComputedKey, RunError> {
         if !self.has(Hook::ComputeKey) {
-            return Ok(None);
+            return Ok(ComputedKey::NoHook);
         }
         let body = String::from_utf8_lossy(body);
         let args = HookArgs::ComputeKey {
@@ -220,8 +230,8 @@ impl Hooks {
             request_id_name: &call.run.engine.settings().request_id_header,
         };
         match self.call(args)? {
-            HookResult::Key(key) => Ok(Some(key)),
-            _ => Ok(Some(None)),
+            HookResult::Key(Some(key)) => Ok(ComputedKey::Key(key)),
+            _ => Ok(ComputedKey::Uncached),
         }
     }
 
@@ -361,17 +371,28 @@ pub(super) fn visible_params(params: &StatementParams<'_>) -> Object {
             visible.insert(name.clone(), value);
         }
     };
-    params.own.iter().for_each(|(name, _)| add(name));
-    run.plan.symbols.iter().for_each(|symbol| add(&symbol.name));
+    let written = params.hooks.map(Hooks::all_written).unwrap_or_default();
+    for (name, _) in written.iter().chain(params.own) {
+        add(name);
+    }
+    for symbol in &run.plan.symbols {
+        add(&symbol.name);
+    }
     let request = run.request;
     for layer in [&request.variables, &request.route, &request.query, &request.headers] {
-        layer.iter().for_each(|(name, _)| add(name));
+        for (name, _) in layer.iter() {
+            add(name);
+        }
     }
     if let Value::Object(body) = &*request.body.open() {
-        body.iter().for_each(|(name, _)| add(name));
+        for (name, _) in body.iter() {
+            add(name);
+        }
     }
     add(&Text::from_static("remoteAddress"));
-    params.verb.defaults.iter().for_each(|(name, _)| add(name));
+    for (name, _) in &params.verb.defaults {
+        add(name);
+    }
     add(&Text::from_static("config"));
     visible
 }
@@ -421,7 +442,7 @@ pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object
         "params",
         verb.uri.tokens().iter().map(|token| Value::from(token.name.as_str())).collect(),
     );
-    let cache = verb.expires_seconds.map(|seconds| ("expires", Value::int(seconds as i64)));
+    let cache = verb.expires_seconds.map(|seconds| ("expires", count(seconds)));
     record.insert("cache", Value::object(cache.into_iter().collect()));
     if let Some(body) = &verb.body {
         let body: Object = [
@@ -443,9 +464,12 @@ pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object
     record
 }
 
+fn count(value: u64) -> Value {
+    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
 /// The executing statement itself.
 fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
-    let count = |value: u64| Value::int(i64::try_from(value).unwrap_or(i64::MAX));
     let mut record = Object::new();
     record.insert("type", Value::from(call.kind.as_str()));
     record.insert("line", Value::int(i64::from(call.line)));

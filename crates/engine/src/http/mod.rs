@@ -71,9 +71,10 @@ impl<'a> Call<'a> {
             let message = format!("Table {} does not support {}", table.name, kind.as_str());
             RunError::client(codes::UNSUPPORTED_VERB, message).in_table(&table.name)
         })?;
-        let scripts = match VerbScripts::is_needed(verb) {
-            true => Some(run.engine.verb_scripts(table, kind)?),
-            false => None,
+        let scripts = if VerbScripts::is_needed(verb) {
+            Some(run.engine.verb_scripts(table, kind)?)
+        } else {
+            None
         };
         Ok(Self {
             run,
@@ -149,9 +150,10 @@ pub(crate) async fn scan_each(
         let mut result = Vec::with_capacity(counts.len());
         for count in counts {
             let rows = answers.by_ref().take(count).collect::<Result<Vec<_>, _>>()?;
-            result.push(match rows.is_empty() {
-                true => Rows::Whole(Value::array(Vec::new())),
-                false => gather::gather(rows, scan.width(), false, shape::lists),
+            result.push(if rows.is_empty() {
+                Rows::Whole(Value::array(Vec::new()))
+            } else {
+                gather::gather(rows, scan.width(), false, shape::lists)
             });
         }
         Ok(result)
@@ -159,21 +161,27 @@ pub(crate) async fn scan_each(
     outcome.await.map_err(|error: RunError| error.in_table(&table.name))
 }
 
-/// An insert, update or delete on a table: the merged answer, not projected.
+/// An insert, update or delete on a table.
+pub(crate) struct WriteRequest<'a> {
+    pub(crate) kind: VerbKind,
+    pub(crate) own: Own,
+    pub(crate) payload: Payload,
+    /// The client's attachments to send on, by position.
+    pub(crate) parts: Vec<usize>,
+    pub(crate) delays: &'a Delays,
+    pub(crate) line: u32,
+}
+
+/// Writes to a table: the merged answer, not projected.
 pub(crate) async fn write(
     run: &Run<'_>,
-    kind: VerbKind,
     table: &Arc<Table>,
-    own: Own,
-    payload: Payload,
-    parts: Vec<usize>,
-    delays: &Delays,
-    line: u32,
+    request: WriteRequest<'_>,
 ) -> Result<Value, RunError> {
-    let mut call = Call::new(run, kind, table, delays, &Projection::All)?;
-    call.line = line;
+    let mut call = Call::new(run, request.kind, table, request.delays, &Projection::All)?;
+    call.line = request.line;
     let outcome = async {
-        let prepared = call.prepare(&own, &payload, &parts)?;
+        let prepared = call.prepare(&request.own, &request.payload, &request.parts)?;
         let rows =
             call.exchange(prepared, 0, &|value| Ok(Rows::Whole(value)), &shape::lists).await?;
         match rows {
@@ -250,8 +258,12 @@ impl Call<'_> {
              raise the setting, or let a token take several values with `{{20|name}}`"
         );
         let error = RunError::new(codes::MAX_NESTED_REQUESTS, Origin::Client, 400, message);
-        Err(error.with("limit", Value::int(limit as i64)).with("asked", Value::int(count as i64)))
+        Err(error.with("limit", number(limit)).with("asked", number(count)))
     }
+}
+
+fn number(count: usize) -> Value {
+    Value::int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// Adds `limit` and `offset` under the names that the verb gives them.

@@ -7,10 +7,18 @@ use http::{HeaderMap, Method};
 use qlio_data::{Text, Value, params, uri_template::ExpandError};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
-use super::{Call, body::Payload, hooks::Hooks};
+use super::{
+    Call,
+    body::Payload,
+    hooks::{ComputedKey, Hooks},
+};
 use crate::{
     cache::{CacheKey, KeyParts},
-    error::RunError, executor::Own, request::Caller, scope::StatementParams};
+    error::RunError,
+    executor::Own,
+    request::Caller,
+    scope::StatementParams,
+};
 
 /// One request, complete.
 pub(crate) struct Prepared {
@@ -119,16 +127,20 @@ impl Call<'_> {
         body: &[u8],
         hooks: Option<&Hooks>,
     ) -> Result<Option<CacheKey>, RunError> {
+        // A client's table must not be answered with what a loaded table of the same name fetched.
         let is_cached = self.kind == VerbKind::Select
+            && !self.is_untrusted()
             && self.verb.expires_seconds.is_some()
             && self.run.engine.cache().is_some();
         if !is_cached {
             return Ok(None);
         }
-        if let Some(hooks) = hooks
-            && let Some(computed) = hooks.cache_key(self, uri, headers, body)?
-        {
-            return Ok(computed.and_then(|text| CacheKey::computed(&text)));
+        if let Some(hooks) = hooks {
+            match hooks.cache_key(self, uri, headers, body)? {
+                ComputedKey::NoHook => {}
+                ComputedKey::Uncached => return Ok(None),
+                ComputedKey::Key(text) => return Ok(CacheKey::computed(&text)),
+            }
         }
         let headers: Vec<(&str, &str)> = headers
             .iter()

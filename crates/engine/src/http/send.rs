@@ -36,19 +36,18 @@ impl Call<'_> {
             return results;
         }
         let (unique, position) = without_repetition(requests);
-        let answers = join_all(unique.into_iter().map(|request| self.send(request, project))).await;
+        let answers =
+            join_all(unique.into_iter().map(|request| Box::pin(self.send(request, project)))).await;
         position.into_iter().map(|unique| answers[unique].clone()).collect()
     }
 
     async fn send(&self, request: Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
-        match (request.cache_key.clone(), self.run.engine.cache()) {
-            (Some(key), Some(cache)) => self.send_cached(request, &key, cache, project).await,
-            _ => {
-                let hooks = request.hooks.clone();
-                let reply = self.exchange_with(request).await?;
-                project(self.value(reply, hooks.as_deref())?)
-            }
+        if let (Some(key), Some(cache)) = (request.cache_key.clone(), self.run.engine.cache()) {
+            return self.send_cached(request, &key, cache, project).await;
         }
+        let hooks = request.hooks.clone();
+        let reply = self.exchange_with(request).await?;
+        project(self.value(reply, hooks.as_deref())?)
     }
 
     /// Asks the cache first. Only an answer that became a value is stored: neither a failure nor a
@@ -82,10 +81,10 @@ impl Call<'_> {
     }
 
     async fn exchange_with(&self, request: Prepared) -> Result<Reply, RunError> {
-        let sent_headers = request.headers.clone();
+        let sent_id = request.headers.get(self.run.engine.default_headers().request_id()).cloned();
         let reply = self.run.engine.transport().send(self.exchange_of(request)).await;
         let reply = reply.map_err(|error| failure::transport_failed(&error))?;
-        self.run.close_request_id(&sent_headers, &reply.headers);
+        self.run.close_request_id(sent_id.as_ref(), &reply.headers);
         Ok(reply)
     }
 
@@ -143,17 +142,30 @@ fn reply_of(entry: Entry, uri: String) -> Reply {
     }
 }
 
+/// Up to this many requests are compared one by one; more are found by their URI.
+const COMPARED_MAX: usize = 16;
+
 /// The requests without repetition, and for each of the given ones its position among them.
 fn without_repetition(requests: Vec<Prepared>) -> (Vec<Prepared>, Vec<usize>) {
+    let is_few = requests.len() <= COMPARED_MAX;
     let mut unique: Vec<Prepared> = Vec::with_capacity(requests.len());
-    let mut by_uri: HashMap<String, Vec<usize>> = HashMap::with_capacity(requests.len());
+    let mut by_uri: HashMap<String, Vec<usize>> = HashMap::new();
     let mut positions = Vec::with_capacity(requests.len());
     for request in requests {
-        let known = by_uri.entry(request.uri.clone()).or_default();
-        let same =
-            known.iter().copied().find(|position| unique[*position].is_same_safe_request(&request));
+        let same = if is_few {
+            unique.iter().position(|known| known.is_same_safe_request(&request))
+        } else {
+            let known = by_uri.entry(request.uri.clone()).or_default();
+            let same = known
+                .iter()
+                .copied()
+                .find(|position| unique[*position].is_same_safe_request(&request));
+            if same.is_none() {
+                known.push(unique.len());
+            }
+            same
+        };
         positions.push(same.unwrap_or_else(|| {
-            known.push(unique.len());
             unique.push(request);
             unique.len() - 1
         }));

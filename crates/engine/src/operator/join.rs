@@ -127,7 +127,7 @@ fn values_join(main: &Value, side: &Value) -> bool {
     is_match
 }
 
-/// The joined side's values: a list counts as any of its elements, absent as none.
+/// The joined side's values: the list of matches of its key column.
 fn each_element(value: &Value, mut visit: impl FnMut(&Value)) {
     match value.elements() {
         Some(elements) => elements.iter().for_each(visit),
@@ -136,11 +136,15 @@ fn each_element(value: &Value, mut visit: impl FnMut(&Value)) {
     }
 }
 
-/// The main side's values: a list counts as any of its elements; absent can still meet null.
+/// The main side's values: a list counts as any of its elements, and a list in it as any of its
+/// own, as in filters; absent can still meet null.
 fn each_expected(value: &Value, mut visit: impl FnMut(&Value)) {
-    match value.elements() {
-        Some(elements) => elements.iter().for_each(visit),
-        None => visit(value),
+    let Some(elements) = value.elements() else { return visit(value) };
+    for element in elements.iter() {
+        match element.elements() {
+            Some(inner) => inner.iter().for_each(&mut visit),
+            None => visit(element),
+        }
     }
 }
 

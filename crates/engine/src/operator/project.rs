@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use qlio_data::{
     Value,
-    path::{Options, Path},
+    path::{Options, Path, Segment},
 };
 use qlio_plan::operator::{ColumnPath, Scan, ScanColumns};
 
@@ -20,13 +20,14 @@ pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, 
     }
     let mut paths = Vec::with_capacity(columns.len());
     for column in columns {
-        paths.push(match &column.path {
+        let path = match &column.path {
             ColumnPath::Static(path) => Cow::Borrowed(path),
             ColumnPath::Dynamic(template) => {
                 let text = template.fill(run)?.scalar_text().unwrap_or_default();
                 Cow::Owned(Path::parse(&text)?)
             }
-        });
+        };
+        paths.push((path, column.is_key));
     }
     let elements = value.elements();
     let mut table =
@@ -44,25 +45,46 @@ pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, 
 
 fn push_row(
     run: &Run<'_>,
-    paths: &[Cow<'_, Path>],
+    paths: &[(Cow<'_, Path>, bool)],
     element: &Value,
     table: &mut Table,
 ) -> Result<(), RunError> {
     let element = element.open();
-    let mut row = Vec::with_capacity(paths.len());
-    for path in paths {
-        row.push(column_value(run, path, &element)?);
-    }
-    table.push(row);
-    Ok(())
+    table.push_with(|row| {
+        for (path, is_key) in paths {
+            row.push(if *is_key {
+                Value::array(path.select(&element, run, Options { flatten: true })?)
+            } else {
+                column_value(run, path, &element)?
+            });
+        }
+        Ok(())
+    })
 }
 
 /// No match is absent, one match is itself, several are a list.
 fn column_value(run: &Run<'_>, path: &Path, element: &Value) -> Result<Value, RunError> {
+    if let Some(value) = plain_member(path, element) {
+        return Ok(value);
+    }
     let mut matches = path.select(element, run, Options { flatten: path.has_descent() })?;
     Ok(match matches.len() {
         0 => Value::Absent,
         1 => matches.swap_remove(0),
         _ => Value::array(matches),
     })
+}
+
+/// The value of a path of names only, as long as it leads through decoded objects; `None` leaves it
+/// to the general way.
+fn plain_member(path: &Path, element: &Value) -> Option<Value> {
+    let mut value = element;
+    for segment in path.segments() {
+        let (Segment::Member(name), Value::Object(object)) = (segment, value) else { return None };
+        match object.get(name) {
+            Some(member) => value = member,
+            None => return Some(Value::Absent),
+        }
+    }
+    Some(value.clone())
 }

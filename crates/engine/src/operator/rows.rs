@@ -35,6 +35,17 @@ impl Table {
         debug_assert_eq!(self.values.len(), self.width * self.count);
     }
 
+    /// Adds the row that `fill` writes, which must have the table's width.
+    pub(crate) fn push_with<E>(
+        &mut self,
+        fill: impl FnOnce(&mut Vec<Value>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        fill(&mut self.values)?;
+        self.count += 1;
+        debug_assert_eq!(self.values.len(), self.width * self.count);
+        Ok(())
+    }
+
     pub(crate) fn append(&mut self, other: Self) {
         debug_assert_eq!(self.width, other.width);
         self.values.extend(other.values);

@@ -11,7 +11,7 @@ use super::filter::{Matcher, unwrap};
 use crate::{
     error::RunError,
     executor::{Own, Resolved, bounded, operand, own, resolve_source},
-    http::{self, Payload},
+    http::{self, Payload, WriteRequest},
     run::Run,
 };
 
@@ -37,7 +37,17 @@ pub(crate) async fn write(run: &Run<'_>, write: &Write) -> Result<Value, RunErro
                     parts.extend(number.as_i64().and_then(|index| usize::try_from(index).ok()));
                 }
             }
-            http::write(run, kind, table, own, payload, parts, &write.delays, write.line).await
+            {
+                let request = WriteRequest {
+                    kind,
+                    own,
+                    payload,
+                    parts,
+                    delays: &write.delays,
+                    line: write.line,
+                };
+                http::write(run, table, request).await
+            }
         }
     }
 }
@@ -112,17 +122,17 @@ pub(crate) async fn delete(run: &Run<'_>, delete: &Delete) -> Result<Value, RunE
     match resolve_source(run, &delete.target)? {
         Resolved::Table(table) => {
             let own = own(run, &delete.conditions).await?;
-            http::write(
-                run,
-                VerbKind::Delete,
-                table,
-                own,
-                Payload::Template,
-                Vec::new(),
-                &delete.delays,
-                delete.line,
-            )
-            .await
+            {
+                let request = WriteRequest {
+                    kind: VerbKind::Delete,
+                    own,
+                    payload: Payload::Template,
+                    parts: Vec::new(),
+                    delays: &delete.delays,
+                    line: delete.line,
+                };
+                http::write(run, table, request).await
+            }
         }
         Resolved::Local(value) => {
             let own = own(run, &delete.conditions).await?;

@@ -2,7 +2,8 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use qlio_engine::cache::{Cache, CacheEvent, CacheEventSink, CacheSettings};
@@ -64,11 +65,21 @@ pub(super) fn config(problems: &[ConfigProblem]) {
     }
 }
 
+/// Errors of the cache are told at most this often.
+const CACHE_ERROR_PAUSE: Duration = Duration::from_secs(10);
+
 /// Starts the response cache; what goes wrong in it is told, and never fails a statement.
 pub(super) fn start_cache(settings: Option<CacheSettings>) -> Result<Option<Arc<Cache>>, String> {
     let Some(settings) = settings else { return Ok(None) };
-    let sink: CacheEventSink = Arc::new(|event: &CacheEvent| {
-        if matches!(event, CacheEvent::Error { .. }) {
+    let last_told = Mutex::new(None::<Instant>);
+    let sink: CacheEventSink = Arc::new(move |event: &CacheEvent| {
+        if !matches!(event, CacheEvent::Error { .. }) {
+            return;
+        }
+        // A server that is down fails every request in the same way.
+        let mut last_told = last_told.lock().unwrap_or_else(PoisonError::into_inner);
+        if last_told.is_none_or(|at| at.elapsed() >= CACHE_ERROR_PAUSE) {
+            *last_told = Some(Instant::now());
             error(&event.message());
         }
     });

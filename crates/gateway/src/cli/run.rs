@@ -95,8 +95,9 @@ where
         let Config { settings, transport, cache, .. } = config;
         let cache = report::start_cache(cache)?;
         let module_roots = vec![PathBuf::from(".")];
-        let engine = Engine::new(EngineOptions { settings, transport, module_roots, tables_root, cache })
-            .map_err(|error| error.to_string())?;
+        let engine =
+            Engine::new(EngineOptions { settings, transport, module_roots, tables_root, cache })
+                .map_err(|error| error.to_string())?;
         Ok(work(std::rc::Rc::new(engine)).await)
     })
 }

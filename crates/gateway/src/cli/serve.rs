@@ -22,6 +22,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ServeArgs {
     #[command(flatten)]
     catalog: CatalogArgs,

@@ -156,14 +156,19 @@ fn json_answer(
     headers: &[(String, String)],
     rendition: Rendition<'_>,
 ) -> Response {
-    let mut body = Vec::new();
-    match value {
-        Value::Absent => body.extend_from_slice(b"null"),
-        value => json::encode(value, &mut body),
-    }
+    let mut body = match value {
+        Value::Absent => Bytes::from_static(b"null"),
+        // An answer that nobody looked into goes out as it came.
+        Value::Raw(text) => text.clone().into_bytes(),
+        value => {
+            let mut body = Vec::new();
+            json::encode(value, &mut body);
+            body.into()
+        }
+    };
     let mut content_type = "application/json";
     if let Some(callback) = rendition.callback {
-        body = callback.wrap(&body);
+        body = callback.wrap(&body).into();
         content_type = "application/javascript";
     }
     let coded = rendition
@@ -172,7 +177,7 @@ fn json_answer(
         .and_then(|coding| Some((coding, compress::compress(&body, coding).ok()?)));
     let (coding, body) = match coded {
         Some((coding, coded)) => (Some(coding), coded),
-        None => (None, body.into()),
+        None => (None, body),
     };
     let mut response = plain(status, content_type, body);
     if rendition.callback.is_some() {

@@ -267,13 +267,13 @@ impl Builder<'_> {
                 return None;
             }
         };
-        let mut find = |name: &ast::RawText| match schema.message(&name.text) {
-            Some(message) => Some(message),
-            None => {
+        let mut find = |name: &ast::RawText| {
+            let message = schema.message(&name.text);
+            if message.is_none() {
                 let text = format!("schema `{}` has no message `{}`", from.text, name.text);
-                self.error(codes::BAD_SCHEMA, name.span, text);
-                None
+                self.error(codes::UNKNOWN_MESSAGE, name.span, text);
             }
+            message
         };
         let message = find(message)?;
         let error = match option(&clause.options, "error") {

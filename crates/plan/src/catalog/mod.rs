@@ -60,14 +60,12 @@ impl Catalog {
     }
 
     fn add_table(&mut self, table: Arc<Table>) -> Option<Arc<Table>> {
-        match self.table_index.get(&*table.name) {
-            Some(index) => Some(std::mem::replace(&mut self.tables[*index], table)),
-            None => {
-                self.table_index.insert(table.name.to_string(), self.tables.len());
-                self.tables.push(table);
-                None
-            }
+        if let Some(index) = self.table_index.get(&*table.name) {
+            return Some(std::mem::replace(&mut self.tables[*index], table));
         }
+        self.table_index.insert(table.name.to_string(), self.tables.len());
+        self.tables.push(table);
+        None
     }
 }
 

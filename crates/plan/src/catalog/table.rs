@@ -183,7 +183,7 @@ pub enum FormatKind {
     Text,
     /// Protocol Buffers against a schema.
     Protobuf,
-    /// MessagePack.
+    /// `MessagePack`.
     MessagePack,
 }
 

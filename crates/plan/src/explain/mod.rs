@@ -170,17 +170,15 @@ fn levels(plan: &Plan) -> Vec<Vec<usize>> {
                 node.dependencies.iter().chain(&node.orphans).copied().collect();
             waits.extend(node.block.map(|block| block.block));
             waits.extend(node.fallback_of);
-            match waits
-                .iter()
-                .find(|id| depth[id.index()].is_none() && !stack.contains(&id.index()))
-            {
-                Some(open) => stack.push(open.index()),
-                None => {
-                    let deepest = waits.iter().filter_map(|id| depth[id.index()]).max();
-                    depth[at] = Some(deepest.map_or(0, |depth| depth + 1));
-                    stack.pop();
-                }
+            let open =
+                waits.iter().find(|id| depth[id.index()].is_none() && !stack.contains(&id.index()));
+            if let Some(open) = open {
+                stack.push(open.index());
+                continue;
             }
+            let deepest = waits.iter().filter_map(|id| depth[id.index()]).max();
+            depth[at] = Some(deepest.map_or(0, |depth| depth + 1));
+            stack.pop();
         }
     }
     let mut levels = Vec::new();

@@ -29,16 +29,8 @@ impl Lowering<'_> {
             }
             ast::Condition::Call(_) => return None,
         };
-        let left = self.strip_alias(left, alias);
+        let left = strip_alias(left, alias);
         Some(Condition { name: path_text(&left).into(), path: self.path(&left), expected })
-    }
-
-    /// The path without `alias.`, if it begins with it.
-    pub(super) fn strip_alias(&mut self, path: &ast::Path, alias: Option<&str>) -> ast::Path {
-        match (path::prefix(path), alias) {
-            (Some(prefix), Some(alias)) if prefix == alias => path::without_first(path),
-            _ => path.clone(),
-        }
     }
 
     /// Lowers a path; a bad expression in it is reported and reads nothing.
@@ -66,6 +58,14 @@ impl Lowering<'_> {
                 Path::from_segments(Vec::new())
             }
         }
+    }
+}
+
+/// The path without `alias.`, if it begins with it.
+pub(super) fn strip_alias(path: &ast::Path, alias: Option<&str>) -> ast::Path {
+    match (path::prefix(path), alias) {
+        (Some(prefix), Some(alias)) if prefix == alias => path::without_first(path),
+        _ => path.clone(),
     }
 }
 

@@ -4,7 +4,7 @@ use qlio_syntax::ast;
 
 use super::{
     Lowering,
-    condition::delays,
+    condition::{delays, strip_alias},
     path_text,
     select::{ScanBuilder, scan, side_of},
 };
@@ -75,10 +75,10 @@ impl Lowering<'_> {
                 }
                 _ => match condition_side(condition, &main_alias, &joined_alias) {
                     Side::Main => {
-                        main_conditions.extend(self.condition(condition, Some(&main_alias)))
+                        main_conditions.extend(self.condition(condition, Some(&main_alias)));
                     }
                     Side::Joined => {
-                        joined_conditions.extend(self.condition(condition, Some(&joined_alias)))
+                        joined_conditions.extend(self.condition(condition, Some(&joined_alias)));
                     }
                 },
             }
@@ -136,8 +136,8 @@ impl Lowering<'_> {
             _ => (left, right),
         };
         let (_, main_column) = halves.column(self, main);
-        let (_, joined_column) = halves.column(self, joined);
-        let joined_path = self.strip_alias(joined, Some(halves.joined_alias));
+        let joined_column = self.key_column(joined, Some(halves.joined_alias), &mut halves.joined);
+        let joined_path = strip_alias(joined, Some(halves.joined_alias));
         JoinKey { main_column, joined_column, joined_name: path_text(&joined_path).into() }
     }
 }

@@ -27,17 +27,13 @@ impl Lowering<'_> {
             }
             Some((ast::Item::Statement(statement), id)) => {
                 let id = *id;
-                match &statement.target {
+                if let Some(target) = &statement.target {
                     // Other statements may read the target, and must not wait for themselves.
-                    Some(target) => {
-                        let kind = self.reference(&target.text, false);
-                        self.push(statement.span, kind, None)
-                    }
-                    None => {
-                        top_level.retain(|other| *other != id);
-                        id
-                    }
+                    let kind = self.reference(&target.text, false);
+                    return self.push(statement.span, kind, None);
                 }
+                top_level.retain(|other| *other != id);
+                id
             }
             Some(_) => self.constant(Value::Absent),
         }

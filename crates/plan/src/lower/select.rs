@@ -3,7 +3,11 @@
 use qlio_data::{projection::Projection, template::Template};
 use qlio_syntax::ast::{self, VerbKind};
 
-use super::{Lowering, condition::delays, path, path_text};
+use super::{
+    Lowering,
+    condition::{delays, strip_alias},
+    path, path_text,
+};
 use crate::{
     catalog::Verb,
     operator::{
@@ -21,12 +25,12 @@ pub(super) struct ScanBuilder {
 
 impl ScanBuilder {
     /// The position of the column with this path, added if it is new.
-    pub(super) fn add(&mut self, text: String, path: impl FnOnce() -> ColumnPath) -> usize {
+    pub(super) fn add(&mut self, text: String, path: ColumnPath, is_key: bool) -> usize {
         if let Some(position) = self.texts.iter().position(|known| *known == text) {
             return position;
         }
         self.texts.push(text);
-        self.columns.push(Column { path: path() });
+        self.columns.push(Column { path, is_key });
         self.columns.len() - 1
     }
 }
@@ -110,12 +114,28 @@ impl Lowering<'_> {
         alias: Option<&str>,
         builder: &mut ScanBuilder,
     ) -> usize {
-        let path = self.strip_alias(path, alias);
+        let path = strip_alias(path, alias);
         let text = path_text(&path);
         let lowered = self.column_path(&path);
         // Quoted segments with dots print like nested ones, so the key tells them apart.
         let key = format!("{text}\u{0}{}", path.segments.len());
-        builder.add(key, || lowered)
+        builder.add(key, lowered, false)
+    }
+
+    /// Adds the key of a join, which is read apart from a column of the same path.
+    pub(super) fn key_column(
+        &mut self,
+        path: &ast::Path,
+        alias: Option<&str>,
+        builder: &mut ScanBuilder,
+    ) -> usize {
+        let path = strip_alias(path, alias);
+        let lowered = self.column_path(&path);
+        builder.add(
+            format!("key\u{0}{}\u{0}{}", path_text(&path), path.segments.len()),
+            lowered,
+            true,
+        )
     }
 
     fn column_path(&mut self, path: &ast::Path) -> ColumnPath {

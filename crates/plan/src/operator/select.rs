@@ -68,6 +68,9 @@ pub enum ScanColumns {
 pub struct Column {
     /// The path into the row, without the source's alias.
     pub path: ColumnPath,
+    /// The column is a key of a join: its value is the list of all matches, lists among them
+    /// opened, as filters see them (`language.md` 5.8).
+    pub is_key: bool,
 }
 
 /// A condition on one source.
@@ -106,7 +109,7 @@ pub struct Join {
 pub struct JoinKey {
     /// The column of the main scan that holds the main side's value.
     pub main_column: usize,
-    /// The column of the joined scan that holds the other side's value.
+    /// The key column of the joined scan that holds the other side's values.
     pub joined_column: usize,
     /// The parameter's name on a remote joined side.
     pub joined_name: Text,

@@ -64,6 +64,21 @@ pub(crate) fn find_cycle(plan: &Plan) -> Option<NodeId> {
     None
 }
 
+/// Whether `node` cannot finish before `other` has.
+pub(super) fn awaits(plan: &Plan, node: NodeId, other: NodeId) -> bool {
+    let mut is_seen = vec![false; plan.nodes.len()];
+    let mut stack = vec![node];
+    while let Some(id) = stack.pop() {
+        if id == other {
+            return true;
+        }
+        if !std::mem::replace(&mut is_seen[id.index()], true) {
+            stack.extend(awaited(plan, id));
+        }
+    }
+    false
+}
+
 /// Everything that must happen before a node can finish.
 fn awaited(plan: &Plan, id: NodeId) -> Vec<NodeId> {
     let node = plan.node(id);

@@ -7,7 +7,7 @@ use crate::{
 
 pub(super) fn apply(plan: &mut Plan) {
     let mut last_writers: Vec<Option<NodeId>> = vec![None; plan.symbols.len()];
-    let mut edges = Vec::new();
+    let mut edges: Vec<(NodeId, NodeId)> = Vec::new();
     for node in &plan.nodes {
         let Some(slot) = written_slot(&node.kind) else { continue };
         let first = node.fallback_of.unwrap_or(node.id);
@@ -18,9 +18,12 @@ pub(super) fn apply(plan: &mut Plan) {
         }
     }
     for (node, earlier) in edges {
-        let dependencies = &mut plan.nodes[node.index()].dependencies;
-        if !dependencies.contains(&earlier) {
-            dependencies.push(earlier);
+        // Text order holds only where nothing else orders them: data may flow the other way.
+        if !super::edges::awaits(plan, earlier, node) {
+            let dependencies = &mut plan.nodes[node.index()].dependencies;
+            if !dependencies.contains(&earlier) {
+                dependencies.push(earlier);
+            }
         }
     }
 }

@@ -1,0 +1,473 @@
+//! Access tokens of `using oauth2`: client credentials for a bearer token (RFC 6749, 4.4).
+//!
+//! ```text
+//! exchange ─▶ token known? ─▶ send with `Authorization: Bearer …` ─▶ 401? ─▶ once more, new token
+//!                 └─ no ─▶ POST to the token endpoint, kept until shortly before it expires
+//! ```
+//!
+//! One [`Tokens`] per thread. Statements that need the same token at the same time wait for one
+//! request to the token endpoint, each no longer than its own time allows. The endpoint is called
+//! like any upstream of the table: same time, limits, proxy and egress rules.
+//!
+//! Promised: neither the secret nor a token is in an error or a log. Tokens are in memory only.
+//! Other grants, refresh tokens and token revocation are not here.
+
+use std::{cell::RefCell, collections::HashMap, fmt::Write, rc::Rc, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use qlio_data::{
+    Value,
+    codec::{DecodeLimits, json},
+    projection::Projection,
+};
+use qlio_plan::catalog::Oauth2;
+use qlio_syntax::diagnostic::codes;
+use tokio::time::{Instant, timeout_at};
+
+use super::{Call, failure};
+use crate::{
+    error::RunError,
+    transport::{ErrorKind, Exchange, Reply, Retry, TransportError, shown_uri},
+};
+
+/// Credentials whose tokens are kept per thread; those nobody waits for go when there are more.
+const CREDENTIALS_MAX: usize = 256;
+
+/// How long a token lives that comes without `expires_in`.
+const LIFETIME_DEFAULT: Duration = Duration::from_secs(300);
+
+/// No token is kept longer, whatever the endpoint says.
+const LIFETIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A token is renewed so long before it expires, or a tenth of its life if that is shorter.
+const RENEWED_BEFORE: Duration = Duration::from_secs(30);
+
+/// Longer tokens would not fit into the head of a request.
+const TOKEN_BYTES_MAX: usize = 16 << 10;
+
+/// Error words of the endpoint are repeated up to this length.
+const WORD_BYTES_SHOWN_MAX: usize = 64;
+
+/// The tokens of one thread.
+#[derive(Default)]
+pub(crate) struct Tokens {
+    slots: RefCell<HashMap<Credentials, Rc<Slot>>>,
+}
+
+/// What a token was given for. The secret is part of it: who does not know it must not be served
+/// with the token of somebody who does.
+#[derive(PartialEq, Eq, Hash, Clone)]
+struct Credentials {
+    token_uri: String,
+    client: String,
+    secret: String,
+    scope: Option<String>,
+}
+
+/// The token of some credentials. Whoever holds the lock fetches; the others wait.
+#[derive(Default)]
+struct Slot {
+    state: tokio::sync::Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    token: Option<Token>,
+    failure: Option<Failure>,
+}
+
+#[derive(Clone)]
+struct Token {
+    /// `Bearer …`, marked as sensitive.
+    header: HeaderValue,
+    fetched: Instant,
+    good_until: Instant,
+}
+
+/// The last fetch, when it gave no token.
+struct Failure {
+    reason: Reason,
+    at: Instant,
+    /// How patient the fetch was.
+    timeout: Duration,
+}
+
+/// Why there is no token.
+#[derive(Clone)]
+enum Reason {
+    /// The endpoint could not be asked.
+    Transport(TransportError),
+    /// The endpoint answered something else than a token.
+    Refused(String),
+}
+
+impl Tokens {
+    fn slot(&self, credentials: &Credentials) -> Rc<Slot> {
+        let mut slots = self.slots.borrow_mut();
+        if let Some(slot) = slots.get(credentials) {
+            return Rc::clone(slot);
+        }
+        if slots.len() >= CREDENTIALS_MAX {
+            slots.retain(|_, slot| Rc::strong_count(slot) > 1);
+        }
+        let slot = Rc::<Slot>::default();
+        slots.insert(credentials.clone(), Rc::clone(&slot));
+        slot
+    }
+}
+
+impl Credentials {
+    fn of(clause: &Oauth2) -> Self {
+        Self {
+            token_uri: clause.token_uri.clone(),
+            client: clause.client.clone(),
+            secret: clause.secret.clone(),
+            scope: clause.scope.clone(),
+        }
+    }
+
+    /// The request for a token, sent like `exchange`.
+    fn request(&self, exchange: &Exchange) -> Result<Exchange, Reason> {
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(super::body::FORM));
+        headers.insert(header::AUTHORIZATION, self.basic()?);
+        let mut body = "grant_type=client_credentials".to_owned();
+        if let Some(scope) = &self.scope {
+            body.push_str("&scope=");
+            push_encoded(&mut body, scope);
+        }
+        Ok(Exchange {
+            method: Method::POST,
+            uri: self.token_uri.clone(),
+            headers,
+            body: body.into(),
+            // Asking for a token twice does no harm.
+            retry: Retry::Once,
+            ..exchange.clone()
+        })
+    }
+
+    /// Id and secret are encoded as in a form before they are joined (RFC 6749, 2.3.1).
+    fn basic(&self) -> Result<HeaderValue, Reason> {
+        let mut pair = String::with_capacity(self.client.len() + self.secret.len() + 1);
+        push_encoded(&mut pair, &self.client);
+        pair.push(':');
+        push_encoded(&mut pair, &self.secret);
+        let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
+            .map_err(|_| Reason::Refused("the client cannot be sent as a header".to_owned()))?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    /// The endpoint's word for what is wrong, if it is one and tells no secret.
+    fn shown_word(&self, answer: &Value) -> String {
+        match answer.member("error").as_str() {
+            Some(word)
+                if word.len() <= WORD_BYTES_SHOWN_MAX
+                    && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                    && !word.contains(&self.secret) =>
+            {
+                format!(" and `{word}`")
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Sends an exchange with an access token. If the upstream does not take the token, it is
+    /// dropped; selects that may be repeated are sent once more with a new one.
+    pub(super) async fn exchange_with_token(
+        &self,
+        mut exchange: Exchange,
+        clause: &Oauth2,
+    ) -> Result<Reply, RunError> {
+        let transport = self.run.engine.transport();
+        let credentials = Credentials::of(clause);
+        let slot = self.run.engine.tokens().slot(&credentials);
+        let token = self.token(&slot, &credentials, &exchange, None).await?;
+        exchange.headers.insert(header::AUTHORIZATION, token.header.clone());
+        let is_repeatable = exchange.retry == Retry::Once;
+        let again = is_repeatable.then(|| exchange.clone());
+        let sent = transport.send(exchange).await;
+        let reply = sent.map_err(|error| failure::transport_failed(&error))?;
+        if reply.status != StatusCode::UNAUTHORIZED {
+            return Ok(reply);
+        }
+        let Some(mut again) = again else {
+            slot.state.lock().await.forget(&token);
+            return Ok(reply);
+        };
+        let token = self.token(&slot, &credentials, &again, Some(&token)).await?;
+        again.headers.insert(header::AUTHORIZATION, token.header);
+        transport.send(again).await.map_err(|error| failure::transport_failed(&error))
+    }
+
+    /// The token for some credentials, other than the rejected one.
+    async fn token(
+        &self,
+        slot: &Slot,
+        credentials: &Credentials,
+        exchange: &Exchange,
+        rejected: Option<&Token>,
+    ) -> Result<Token, RunError> {
+        let asked = Instant::now();
+        let waited = timeout_at(patience_end(asked, exchange), slot.state.lock()).await;
+        let outcome = match waited {
+            Ok(mut state) => {
+                if let Some(rejected) = rejected {
+                    state.forget(rejected);
+                }
+                match state.known(asked, exchange.timeout) {
+                    Some(outcome) => outcome,
+                    None => self.fetch(&mut state, credentials, exchange).await,
+                }
+            }
+            Err(_) => Err(Reason::Transport(out_of_patience(exchange))),
+        };
+        outcome.map_err(|reason| self.token_failed(&credentials.token_uri, reason))
+    }
+
+    async fn fetch(
+        &self,
+        state: &mut State,
+        credentials: &Credentials,
+        exchange: &Exchange,
+    ) -> Result<Token, Reason> {
+        let outcome = async {
+            let request = credentials.request(exchange)?;
+            let sent = self.run.engine.transport().send(request).await;
+            read_token(credentials, &sent.map_err(Reason::Transport)?)
+        };
+        match outcome.await {
+            Ok(token) => {
+                *state = State { token: Some(token.clone()), failure: None };
+                Ok(token)
+            }
+            Err(reason) => {
+                let failure =
+                    Failure { reason: reason.clone(), at: Instant::now(), timeout: exchange.timeout };
+                *state = State { token: None, failure: Some(failure) };
+                Err(reason)
+            }
+        }
+    }
+
+    fn token_failed(&self, token_uri: &str, reason: Reason) -> RunError {
+        let endpoint = shown_uri(token_uri);
+        let table = &self.table.name;
+        let failed = match reason {
+            Reason::Transport(error) => {
+                let mut failed = failure::transport_failed(&error);
+                failed.message =
+                    format!("no token for table {table} from {endpoint}: {}", failed.message);
+                failed
+            }
+            Reason::Refused(reason) => {
+                let message = format!("no token for table {table} from {endpoint}: {reason}");
+                RunError::upstream(codes::TOKEN_REFUSED, message)
+            }
+        };
+        failed.with("tokenUri", endpoint.as_str()).in_table(table)
+    }
+}
+
+impl State {
+    /// Drops a token that an upstream did not take, unless it has been replaced already.
+    fn forget(&mut self, rejected: &Token) {
+        if self.token.as_ref().is_some_and(|token| token.fetched == rejected.fetched) {
+            self.token = None;
+        }
+    }
+
+    /// What is known without asking: a good token, or the outcome of a fetch that ran while this
+    /// statement waited for it.
+    fn known(&self, asked: Instant, timeout: Duration) -> Option<Result<Token, Reason>> {
+        if let Some(token) = &self.token
+            && (Instant::now() < token.good_until || token.fetched >= asked)
+        {
+            return Some(Ok(token.clone()));
+        }
+        let failure = self.failure.as_ref()?;
+        // A fetch that was less patient says nothing about what this statement would get.
+        let is_shared = failure.at >= asked
+            && match &failure.reason {
+                Reason::Transport(error) => match error.kind {
+                    ErrorKind::Deadline => false,
+                    ErrorKind::Timeout { .. } => failure.timeout >= timeout,
+                    _ => true,
+                },
+                Reason::Refused(_) => true,
+            };
+        is_shared.then(|| Err(failure.reason.clone()))
+    }
+}
+
+/// Until when an exchange may wait for somebody else's fetch.
+fn patience_end(now: Instant, exchange: &Exchange) -> Instant {
+    let idle = now + exchange.timeout;
+    exchange.deadline.map_or(idle, |deadline| deadline.min(idle))
+}
+
+fn out_of_patience(exchange: &Exchange) -> TransportError {
+    let is_deadline = exchange.deadline.is_some_and(|deadline| deadline <= Instant::now());
+    let ms = u64::try_from(exchange.timeout.as_millis()).unwrap_or(u64::MAX);
+    TransportError {
+        kind: if is_deadline { ErrorKind::Deadline } else { ErrorKind::Timeout { ms } },
+        uri: Box::default(),
+        origin: Box::default(),
+        detail: None,
+        attempts: 0,
+    }
+}
+
+/// The token in the answer of an endpoint (RFC 6749, 5.1).
+fn read_token(credentials: &Credentials, reply: &Reply) -> Result<Token, Reason> {
+    let refused = |reason: &str| Reason::Refused(reason.to_owned());
+    let answer = json::decode(reply.body.clone(), &Projection::All, &DecodeLimits::default());
+    if !reply.status.is_success() {
+        let word = answer.map(|answer| credentials.shown_word(&answer)).unwrap_or_default();
+        return Err(Reason::Refused(format!("it answered with status {}{word}", reply.status.as_u16())));
+    }
+    let answer = answer.map_err(|_| refused("its answer is no JSON"))?;
+    let token = answer.member("access_token");
+    let token = token
+        .as_str()
+        .filter(|token| !token.is_empty() && token.len() <= TOKEN_BYTES_MAX)
+        .ok_or_else(|| {
+            Reason::Refused(format!(
+                "its answer has no `access_token`{}",
+                credentials.shown_word(&answer)
+            ))
+        })?;
+    let kind = answer.member("token_type");
+    if kind.as_str().is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+        return Err(refused("its token is of another type than `Bearer`"));
+    }
+    let mut header = HeaderValue::from_str(&format!("Bearer {token}"))
+        .map_err(|_| refused("its token cannot be sent as a header"))?;
+    header.set_sensitive(true);
+    let lifetime = lifetime(&answer.member("expires_in"));
+    let fetched = Instant::now();
+    let good_until = fetched + lifetime - RENEWED_BEFORE.min(lifetime / 10);
+    Ok(Token { header, fetched, good_until })
+}
+
+/// `expires_in` in seconds, which some endpoints send as text.
+fn lifetime(expires_in: &Value) -> Duration {
+    let seconds = match expires_in.scalar_text() {
+        Some(text) if !text.is_empty() => text.parse::<f64>().ok(),
+        _ => None,
+    };
+    match seconds {
+        Some(seconds) if seconds >= LIFETIME_MAX.as_secs_f64() => LIFETIME_MAX,
+        Some(seconds) if seconds > 0.0 => Duration::from_secs_f64(seconds),
+        // An expired token serves those who have waited for it, nobody else.
+        Some(_) => Duration::ZERO,
+        None => LIFETIME_DEFAULT,
+    }
+}
+
+/// Text as a value of a form.
+fn push_encoded(out: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'*' => {
+                out.push(char::from(byte));
+            }
+            b' ' => out.push('+'),
+            _ => {
+                // Writing into a text cannot fail.
+                _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credentials() -> Credentials {
+        Credentials {
+            token_uri: "https://id.test/token".to_owned(),
+            client: "shop one".to_owned(),
+            secret: "s/ö:".to_owned(),
+            scope: Some("read write".to_owned()),
+        }
+    }
+
+    fn reply(status: u16, body: &str) -> Reply {
+        Reply {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: HeaderMap::new(),
+            body: body.to_owned().into(),
+            uri: String::new(),
+            wire_bytes: 0,
+            timings: crate::transport::Timings::default(),
+            attempts: 1,
+            redirects: 0,
+        }
+    }
+
+    fn refusal(status: u16, body: &str) -> String {
+        match read_token(&credentials(), &reply(status, body)) {
+            Err(Reason::Refused(reason)) => reason,
+            _ => panic!("not refused"),
+        }
+    }
+
+    #[test]
+    fn id_secret_and_scope_are_encoded_as_in_a_form() {
+        let Ok(request) = credentials().request(&Exchange::new(Method::GET, "http://h.test/"))
+        else {
+            panic!("no request")
+        };
+        let authorization = request.headers[header::AUTHORIZATION].to_str().unwrap();
+        let pair = STANDARD.decode(authorization.strip_prefix("Basic ").unwrap()).unwrap();
+        assert_eq!(pair, b"shop+one:s%2F%C3%B6%3A");
+        assert_eq!(request.body, "grant_type=client_credentials&scope=read+write");
+        assert_eq!(request.uri, "https://id.test/token");
+    }
+
+    #[test]
+    fn a_lifetime_is_a_number_or_its_text_and_bounded() {
+        let seconds = |text: &str| lifetime(&json::parse_str(text).unwrap()).as_secs();
+        assert_eq!(seconds("3600"), 3600);
+        assert_eq!(seconds("\"90\""), 90);
+        assert_eq!(seconds("1e30"), LIFETIME_MAX.as_secs());
+        assert_eq!(seconds("-5"), 0);
+        assert_eq!(seconds("0"), 0);
+        assert_eq!(seconds("\"soon\""), LIFETIME_DEFAULT.as_secs());
+        assert_eq!(seconds("null"), LIFETIME_DEFAULT.as_secs());
+    }
+
+    #[test]
+    fn a_token_is_renewed_before_it_expires() {
+        let Ok(token) = read_token(
+            &credentials(),
+            &reply(200, r#"{"access_token": "t", "token_type": "bearer", "expires_in": 3600}"#),
+        ) else {
+            panic!("no token")
+        };
+        assert_eq!(token.header, "Bearer t");
+        assert!(token.header.is_sensitive());
+        assert_eq!(token.good_until - token.fetched, Duration::from_secs(3570));
+    }
+
+    #[test]
+    fn refusals_name_the_reason_and_no_secret() {
+        assert_eq!(
+            refusal(401, r#"{"error": "invalid_client"}"#),
+            "it answered with status 401 and `invalid_client`"
+        );
+        assert_eq!(refusal(401, r#"{"error": "s/ö:"}"#), "it answered with status 401");
+        assert_eq!(refusal(500, "<html>"), "it answered with status 500");
+        assert_eq!(refusal(200, "<html>"), "its answer is no JSON");
+        assert_eq!(refusal(200, "[]"), "its answer has no `access_token`");
+        assert!(refusal(200, r#"{"access_token": "a\nb"}"#).contains("header"));
+        assert!(refusal(200, r#"{"access_token": "a", "token_type": "mac"}"#).contains("Bearer"));
+    }
+}
