@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{Exit, report};
+use super::{Exit, report, serve::StopSignals};
 use crate::mock::{MockOptions, serve};
 
 #[derive(Debug, Args)]
@@ -44,8 +44,15 @@ pub(super) fn mock(args: &MockArgs) -> Exit {
         }
         match serve(options).await {
             Ok(server) => {
+                let mut signals = match StopSignals::listen() {
+                    Ok(signals) => signals,
+                    Err(error) => {
+                        report::error(&format!("cannot listen to signals: {error}"));
+                        return Exit::Usage;
+                    }
+                };
                 report::data(&server.url());
-                server.run(super::serve::stop_signal()).await;
+                server.run(signals.next()).await;
                 Exit::Success
             }
             Err(error) => {

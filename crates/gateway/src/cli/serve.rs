@@ -4,12 +4,13 @@ use std::{
     io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, mpsc},
 };
 
 use arc_swap::ArcSwap;
 use clap::Args;
 use qlio_engine::{Engine, EngineOptions};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CatalogArgs, Exit, report};
 use crate::{
@@ -51,7 +52,7 @@ pub(super) struct ServeArgs {
 
 pub(super) fn serve(args: &ServeArgs) -> Exit {
     match start(args) {
-        Ok(server) => wait(server),
+        Ok((server, summary)) => wait(server, &summary),
         Err(reason) => {
             report::error(&reason);
             Exit::Usage
@@ -59,7 +60,8 @@ pub(super) fn serve(args: &ServeArgs) -> Exit {
     }
 }
 
-fn start(args: &ServeArgs) -> Result<Server, String> {
+/// Starts the server; answers it with what there is to say about it.
+fn start(args: &ServeArgs) -> Result<(Server, String), String> {
     let addresses = addresses(&args.host, args.port)?;
     let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
     if args.dev && !is_loopback {
@@ -108,30 +110,37 @@ fn start(args: &ServeArgs) -> Result<Server, String> {
         Ok(HttpApp::new(Arc::clone(&shared), engine))
     })
     .map_err(|error| format!("cannot start: {error}"))?;
+    let summary = format!("serving {routes} routes over {tables} tables with {workers} workers");
+    Ok((server, summary))
+}
+
+/// Serves until a signal asks to stop, then lets requests in flight finish. The addresses are told
+/// once signals are listened to, so whoever reads them can stop the server.
+fn wait(server: Server, summary: &str) -> Exit {
+    let stopper = server.stopper();
+    let (ready, is_ready) = mpsc::channel();
+    let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+            return;
+        };
+        runtime.block_on(async {
+            let Ok(mut signals) = StopSignals::listen() else { return };
+            let _ = ready.send(());
+            signals.next().await;
+            stopper.drain();
+            // A second signal does not wait for anybody.
+            signals.next().await;
+            stopper.stop();
+        });
+    });
+    if watcher.is_err() || is_ready.recv().is_err() {
+        report::error("cannot listen to signals");
+        return Exit::Usage;
+    }
     for address in server.addresses() {
         report::data(&format!("http://{address}"));
     }
-    report::note(&format!("serving {routes} routes over {tables} tables with {workers} workers"));
-    Ok(server)
-}
-
-/// Serves until a signal asks to stop, then lets requests in flight finish.
-fn wait(server: Server) -> Exit {
-    let stopper = server.stopper();
-    let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        if let Ok(runtime) = runtime {
-            runtime.block_on(stop_signal());
-            stopper.drain();
-            // A second signal does not wait for anybody.
-            runtime.block_on(stop_signal());
-            stopper.stop();
-        }
-    });
-    if let Err(error) = watcher {
-        report::error(&format!("cannot watch for signals: {error}"));
-        return Exit::Usage;
-    }
+    report::note(summary);
     match server.join() {
         Ok(0) => Exit::Success,
         Ok(aborted) => {
@@ -145,18 +154,30 @@ fn wait(server: Server) -> Exit {
     }
 }
 
-/// Waits for SIGINT or SIGTERM.
-pub(super) async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
-        (Ok(mut interrupt), Ok(mut terminate)) => {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+/// SIGINT and SIGTERM.
+pub(super) struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    /// Begins to listen; from here on the signals no longer end the process by themselves.
+    ///
+    /// # Errors
+    /// The system refuses a handler.
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for either.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
-        // Without handlers the process ends at the first signal, which is what was asked for.
-        _ => std::future::pending().await,
     }
 }
 
