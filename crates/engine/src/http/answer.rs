@@ -58,7 +58,7 @@ impl Call<'_> {
             && is_plain_json(&reply.headers)
             && let Ok(value) = json::decode(reply.body.clone(), self.projection, &self.limits())
         {
-            return Ok(resultset(value, &self.verb.resultset));
+            return Ok(self.resultset(value));
         }
         let media_type = media_type_of(&reply);
         if !reply.status.is_success() {
@@ -70,7 +70,7 @@ impl Call<'_> {
             return Err(failed.status_error(body));
         }
         match self.decode(reply.body, &media_type, self.projection, true) {
-            Ok(value) => Ok(resultset(value, &self.verb.resultset)),
+            Ok(value) => Ok(self.resultset(value)),
             Err(fault) => {
                 Err(failed.decode_error(fault.code, fault.message, fault.text.as_deref()))
             }
@@ -141,7 +141,21 @@ impl Call<'_> {
         let value = hooks
             .response(uri, patched, headers, value)
             .map_err(|error| with_body(error, &body))?;
-        Ok(resultset(value, &self.verb.resultset))
+        Ok(self.resultset(value))
+    }
+
+    /// The rows of an answer; a resultset that leads nowhere is told, because it is easily misspelt.
+    fn resultset(&self, value: Value) -> Value {
+        let steps = &self.verb.resultset;
+        if steps.is_empty() {
+            return value;
+        }
+        resultset(value, steps).unwrap_or_else(|| {
+            let steps: Vec<&str> = steps.iter().map(|step| &**step).collect();
+            let (table, path) = (&self.table.name, steps.join("."));
+            self.run.warn(format!("table {table}: resultset `{path}` matches nothing in the answer"));
+            Value::array(Vec::new())
+        })
     }
 
     fn lossy_text(&self, body: &Bytes, media_type: &MediaType) -> Text {
@@ -362,7 +376,7 @@ fn is_blank(body: &[u8]) -> bool {
 
 /// Walks to the rows: own members step by step; on the way an array counts as its first element; not
 /// found is `[]` (`language.md` 5.12).
-fn resultset(value: Value, steps: &[Text]) -> Value {
+fn resultset(value: Value, steps: &[Text]) -> Option<Value> {
     let mut value = value;
     for (position, step) in steps.iter().enumerate() {
         let next = match step.parse::<usize>() {
@@ -371,11 +385,11 @@ fn resultset(value: Value, steps: &[Text]) -> Value {
             _ => value.member(step),
         };
         if next.is_absent() {
-            return Value::array(Vec::new());
+            return None;
         }
         let is_last = position + 1 == steps.len();
         value =
             if !is_last && next.is_array() && !next.is_empty() { next.element(0) } else { next };
     }
-    value
+    Some(value)
 }

@@ -40,7 +40,18 @@ pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, 
         }
         None => push_row(run, &paths, &value, &mut table)?,
     }
+    warn_of_unmatched(run, scan, &paths, &table);
     Ok(Rows::Table(table))
+}
+
+/// A column that is absent in every row is told, because it is easily misspelt.
+fn warn_of_unmatched(run: &Run<'_>, scan: &Scan, paths: &[(Cow<'_, Path>, bool)], table: &Table) {
+    for (position, (path, is_key)) in paths.iter().enumerate() {
+        if !is_key && table.rows().all(|row| row[position].is_absent()) {
+            let (source, path, rows) = (&scan.source.name, path.text(), table.len());
+            run.warn(format!("column `{path}` matches nothing in {rows} rows of {source}"));
+        }
+    }
 }
 
 fn push_row(

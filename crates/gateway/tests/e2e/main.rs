@@ -6,6 +6,7 @@
 mod commands;
 mod mock;
 mod serve;
+mod shop;
 
 use std::fs;
 use std::path::Path;
