@@ -16,7 +16,7 @@ use crate::{
     cache::{Cache, CacheClient},
     error::RunError,
     executor,
-    http::{DefaultHeaders, VerbScripts, local_address},
+    http::{DefaultHeaders, Tokens, VerbScripts, local_address},
     request::{Answer, Caller, ClientRequest},
     run::Run,
     sandbox::{FunctionModule, Sandbox, SandboxLimits, ScriptError},
@@ -67,6 +67,7 @@ pub struct Engine {
     /// Folder that patches may read below.
     tables_root: Option<PathBuf>,
     cache: Option<CacheClient>,
+    tokens: Tokens,
     scripts: RefCell<HashMap<(*const Table, VerbKind), Rc<VerbScripts>>>,
 }
 
@@ -92,6 +93,7 @@ impl Engine {
             modules: RefCell::default(),
             tables_root: tables_root.and_then(|root| root.canonicalize().ok()),
             cache: cache.as_ref().map(Cache::client),
+            tokens: Tokens::default(),
             scripts: RefCell::default(),
         })
     }
@@ -134,6 +136,10 @@ impl Engine {
 
     pub(crate) fn cache(&self) -> Option<&CacheClient> {
         self.cache.as_ref()
+    }
+
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.tokens
     }
 
     pub(crate) fn default_headers(&self) -> &DefaultHeaders {

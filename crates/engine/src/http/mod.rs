@@ -13,6 +13,7 @@ mod body;
 mod failure;
 mod headers;
 mod hooks;
+mod oauth2;
 mod prepare;
 mod request_id;
 mod scripts;
@@ -37,6 +38,7 @@ use crate::{
 pub(crate) use body::Payload;
 pub(crate) use headers::DefaultHeaders;
 pub(crate) use hooks::Hooks;
+pub(crate) use oauth2::Tokens;
 use prepare::Prepared;
 pub(crate) use request_id::local_address;
 pub(crate) use scripts::VerbScripts;

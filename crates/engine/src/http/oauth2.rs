@@ -35,10 +35,10 @@ use crate::{
 const CREDENTIALS_MAX: usize = 256;
 
 /// How long a token lives that comes without `expires_in`.
-const LIFETIME_DEFAULT: Duration = Duration::from_secs(300);
+const LIFETIME_DEFAULT: Duration = Duration::from_mins(5);
 
 /// No token is kept longer, whatever the endpoint says.
-const LIFETIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+const LIFETIME_MAX: Duration = Duration::from_hours(24);
 
 /// A token is renewed so long before it expires, or a tenth of its life if that is shorter.
 const RENEWED_BEFORE: Duration = Duration::from_secs(30);
@@ -197,7 +197,10 @@ impl Call<'_> {
             return Ok(reply);
         }
         let Some(mut again) = again else {
-            slot.state.lock().await.forget(&token);
+            // Whoever holds the lock fetches a new one anyway.
+            if let Ok(mut state) = slot.state.try_lock() {
+                state.forget(&token);
+            }
             return Ok(reply);
         };
         let token = self.token(&slot, &credentials, &again, Some(&token)).await?;
@@ -247,8 +250,11 @@ impl Call<'_> {
                 Ok(token)
             }
             Err(reason) => {
-                let failure =
-                    Failure { reason: reason.clone(), at: Instant::now(), timeout: exchange.timeout };
+                let failure = Failure {
+                    reason: reason.clone(),
+                    at: Instant::now(),
+                    timeout: exchange.timeout,
+                };
                 *state = State { token: None, failure: Some(failure) };
                 Err(reason)
             }
@@ -329,7 +335,10 @@ fn read_token(credentials: &Credentials, reply: &Reply) -> Result<Token, Reason>
     let answer = json::decode(reply.body.clone(), &Projection::All, &DecodeLimits::default());
     if !reply.status.is_success() {
         let word = answer.map(|answer| credentials.shown_word(&answer)).unwrap_or_default();
-        return Err(Reason::Refused(format!("it answered with status {}{word}", reply.status.as_u16())));
+        return Err(Reason::Refused(format!(
+            "it answered with status {}{word}",
+            reply.status.as_u16()
+        )));
     }
     let answer = answer.map_err(|_| refused("its answer is no JSON"))?;
     let token = answer.member("access_token");

@@ -312,15 +312,29 @@ impl Builder<'_> {
     }
 
     fn oauth2(&mut self, clause: &ast::Oauth2Clause) -> Option<Oauth2> {
-        let part = |name: &str| option(&clause.options, name).map(|text| self.template(&text.text));
-        let (Some(client), Some(secret), Some(token_uri)) =
-            (part("client"), part("secret"), part("token"))
-        else {
+        let (client, secret) =
+            (self.credential(clause, "client"), self.credential(clause, "secret"));
+        let (token_uri, scope) =
+            (self.credential(clause, "token"), self.credential(clause, "scope"));
+        let (Some(client), Some(secret), Some(token_uri)) = (client, secret, token_uri) else {
             let message = "`using oauth2` needs `client`, `secret` and `token`".to_owned();
             self.error(codes::UNKNOWN_FORMAT, clause.span, message);
             return None;
         };
-        Some(Oauth2 { client, secret, token_uri, scope: part("scope") })
+        Some(Oauth2 { client, secret, token_uri, scope })
+    }
+
+    /// Only settings fill credentials: whatever comes with a request must not steer where a secret
+    /// is sent.
+    fn credential(&mut self, clause: &ast::Oauth2Clause, name: &str) -> Option<String> {
+        let written = option(&clause.options, name)?;
+        let filled = self.filled(&written.text);
+        if let Some(rest) = filled.split_once("{config.").map(|(_, rest)| rest) {
+            let setting = rest.split('}').next().unwrap_or_default();
+            let message = format!("`{name}` of `using oauth2` needs the setting `{setting}`");
+            self.error(codes::UNKNOWN_SETTING, written.span, message);
+        }
+        Some(filled)
     }
 }
 

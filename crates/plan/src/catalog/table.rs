@@ -198,15 +198,25 @@ pub struct ProtobufFormat {
     pub options: qlio_data::codec::protobuf::ProtobufOptions,
 }
 
-/// OAuth 2 client credentials.
-#[derive(Debug, Clone)]
+/// OAuth 2 client credentials, with the settings filled in.
+#[derive(Clone)]
 pub struct Oauth2 {
     /// The client's id.
-    pub client: Template,
-    /// The client's secret.
-    pub secret: Template,
+    pub client: String,
+    /// The client's secret; `Debug` hides it.
+    pub secret: String,
     /// The token endpoint.
-    pub token_uri: Template,
+    pub token_uri: String,
     /// The scopes asked for.
-    pub scope: Option<Template>,
+    pub scope: Option<String>,
+}
+
+impl std::fmt::Debug for Oauth2 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Oauth2")
+            .field("client", &self.client)
+            .field("token_uri", &self.token_uri)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
 }
