@@ -51,6 +51,8 @@ pub(crate) struct LexError {
     pub(crate) span: Span,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// The token is a quoted text that goes on to the end of the whole text.
+    pub(crate) is_open_to_end: bool,
 }
 
 /// Reads tokens of one text.
@@ -189,6 +191,7 @@ impl<'t> Lexer<'t> {
             span: Span::new(self.at as u32, self.at as u32 + 1),
             message: "this quote is never closed".to_owned(),
             hint: None,
+            is_open_to_end: true,
         }
     }
 
@@ -225,6 +228,7 @@ impl<'t> Lexer<'t> {
             return LexError {
                 message: "this text has no closing quote on its line".to_owned(),
                 hint,
+                is_open_to_end: false,
                 ..self.unclosed()
             };
         }
@@ -234,6 +238,7 @@ impl<'t> Lexer<'t> {
             span: Span::new(at, at + 1),
             message: format!("the control character U+{:04X} must be escaped", c as u32),
             hint: Some(format!("write it as `\\u{:04x}`", c as u32)),
+            is_open_to_end: false,
         }
     }
 
@@ -275,7 +280,7 @@ impl<'t> Lexer<'t> {
             _ => (format!("`\\{c}` is no escape"), Some("write a backslash as `\\\\`".to_owned())),
         };
         let span = Span::new(at, at + 1 + c.len_utf8() as u32);
-        LexError { code: codes::BAD_ESCAPE, span, message, hint }
+        LexError { code: codes::BAD_ESCAPE, span, message, hint, is_open_to_end: false }
     }
 
     /// Reads a number (`language.md` 1.7) and gives it as valid JSON text; `None` if none starts

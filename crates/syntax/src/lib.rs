@@ -13,6 +13,7 @@
 pub mod analyse;
 pub mod ast;
 pub mod check;
+pub mod complete;
 pub mod diagnostic;
 pub mod format;
 pub mod limits;
@@ -20,6 +21,8 @@ pub mod parser;
 pub mod render;
 pub mod source;
 pub mod spelling;
+pub mod symbols;
+pub mod visit;
 
 mod lexer;
 mod token;

@@ -10,7 +10,7 @@
 //!
 //! Files: `script` and `control` (lists of statements), `select`, `write`, `create`, `clause`,
 //! `describe`, `route` (statements), `operand` and `literal` (values), `expect` and `recover`
-//! (failures).
+//! (failures), `cursor` (completion).
 
 use crate::{
     ast::{Comment, Script},
@@ -23,6 +23,7 @@ use crate::{
 mod clause;
 mod control;
 mod create;
+pub(crate) mod cursor;
 mod describe;
 mod expect;
 mod literal;
@@ -94,6 +95,8 @@ struct Parser<'t> {
     statements: usize,
     /// A limit was hit or everything is said: report nothing more and read nothing more.
     is_stopped: bool,
+    /// Notes for completion; absent while a text is just read.
+    cursor: Option<Box<cursor::Cursor>>,
 }
 
 impl<'t> Parser<'t> {
@@ -107,6 +110,7 @@ impl<'t> Parser<'t> {
             depth: 0,
             statements: 0,
             is_stopped: false,
+            cursor: None,
         }
     }
 
@@ -151,6 +155,9 @@ impl<'t> Parser<'t> {
 
     /// Reports a token that could not be read.
     fn lex_failure<T>(&mut self, error: LexError) -> Outcome<T> {
+        if error.is_open_to_end {
+            self.note_open_text(error.span.start as usize);
+        }
         let mut diagnostic = Diagnostic::error(error.code, error.span, error.message);
         diagnostic.hints.extend(error.hint);
         let at = error.span.start as usize;

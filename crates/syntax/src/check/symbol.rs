@@ -4,16 +4,17 @@ use std::collections::HashMap;
 
 use super::Checker;
 use crate::{
-    ast::{Item, Primary, Script, Statement},
+    ast::{Primary, Script, Statement},
     diagnostic::codes,
     source::Span,
+    visit::each_statement,
 };
 
 /// Collects the variables of the script and reports every name that is bound twice, as a variable or
 /// as an inline table.
 pub(super) fn check<'s>(checker: &mut Checker<'s>, script: &'s Script) {
     let mut bound = HashMap::new();
-    visit(&script.items, &mut |statement| {
+    each_statement(&script.items, &mut |statement| {
         if let Some(target) = &statement.target {
             checker.variables.entry(&target.text).or_insert(target.span);
             bind(checker, &mut bound, statement, &target.text, target.span);
@@ -43,25 +44,4 @@ fn bind<'s>(
     let diagnostic = checker.add(site, codes::DUPLICATE_SYMBOL, span, &message);
     diagnostic.secondary.push(crate::diagnostic::Label { span: first, text: "first here".into() });
     diagnostic.hints.push("a name is bound once, also across the branches of an `if`".into());
-}
-
-/// Visits every statement, nested ones included, in text order.
-pub(super) fn visit<'s>(items: &'s [Item], visitor: &mut impl FnMut(&'s Statement)) {
-    for item in items {
-        match item {
-            Item::Statement(statement) => visitor(statement),
-            Item::If(node) => {
-                visit(&node.then, visitor);
-                visit(node.otherwise.as_deref().unwrap_or_default(), visitor);
-            }
-            Item::Try(node) => {
-                visit(&node.body, visitor);
-                for catch in &node.catches {
-                    visit(&catch.body, visitor);
-                }
-                visit(node.finally.as_deref().unwrap_or_default(), visitor);
-            }
-            Item::Throw(_) => {}
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use super::{Failed, Outcome, Parser, script::Place};
 use crate::{
     ast::{Catch, Comment, If, Item, Logic, Throw, Try},
+    complete::Wanted,
     diagnostic::codes,
 };
 
@@ -80,6 +81,8 @@ impl Parser<'_> {
                 return Ok(items);
             }
             if self.lexer.peek().is_none() {
+                self.leave_scope();
+                self.want_statement(place);
                 return self.fail();
             }
             let started_at = self.lexer.at();
@@ -149,6 +152,7 @@ impl Parser<'_> {
             });
         }
         if self.lexer.peek_word().is_empty() {
+            self.want(Wanted::Variable);
             self.expect(super::expect::Expected::Kind("a variable"));
             return self.fail();
         }

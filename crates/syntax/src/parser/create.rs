@@ -3,6 +3,7 @@
 use super::{Outcome, Parser};
 use crate::{
     ast::{Create, Ident, Verb, VerbKind},
+    complete::{TokenPlace, Wanted},
     lexer,
     source::Span,
 };
@@ -20,6 +21,7 @@ impl Parser<'_> {
         let name = self.name()?;
         let connector = if self.is_clause("via") && !self.is_route_ahead() {
             self.require_word("via")?;
+            self.want(Wanted::Connector);
             Some(self.ident()?)
         } else {
             None
@@ -45,7 +47,9 @@ impl Parser<'_> {
         let (index, _) = self.one_of(&["select", "insert", "update", "delete"])?;
         let kind = [VerbKind::Select, VerbKind::Insert, VerbKind::Update, VerbKind::Delete][index];
         let (method, is_do) = self.method()?;
+        self.mark_text(TokenPlace::Uri);
         let uri = self.raw_text()?;
+        self.enter_table();
         let mut verb = Verb {
             kind,
             method,

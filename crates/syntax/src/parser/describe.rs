@@ -1,7 +1,10 @@
 //! `show` and `describe` (`language.md` 2.7).
 
 use super::{Outcome, Parser};
-use crate::ast::{Describe, DescribeRoute, Ident, Primary, Show};
+use crate::{
+    ast::{Describe, DescribeRoute, Ident, Primary, Show},
+    complete::{TokenPlace, Wanted},
+};
 
 /// The methods a route can have.
 const ROUTE_METHODS: &[&str] = &["get", "post", "put", "delete", "patch"];
@@ -23,10 +26,12 @@ impl Parser<'_> {
         let is_route = self.lexer.peek_word() == "route"
             && self.lexer.rest_after_word().starts_with(['"', '\'']);
         if !is_route {
+            self.offer(&["route"]);
             let source = self.source()?;
             return Ok(Primary::Describe(Describe { source, span: self.since(start) }));
         }
         self.require_word("route")?;
+        self.mark_text(TokenPlace::Route);
         let path = self.raw_text()?;
         self.require_word("using")?;
         self.require_word("method")?;
@@ -37,6 +42,7 @@ impl Parser<'_> {
 
     /// `httpMethod = 'get' | 'post' | 'put' | 'delete' | 'patch'`.
     pub(super) fn route_method(&mut self) -> Outcome<Ident> {
+        self.want(Wanted::RouteMethod);
         let (index, span) = self.one_of(ROUTE_METHODS)?;
         Ok(Ident { text: ROUTE_METHODS[index].to_owned(), span })
     }

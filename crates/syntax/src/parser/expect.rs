@@ -36,6 +36,11 @@ impl Expected {
 impl Parser<'_> {
     /// Remembers that something could stand here.
     pub(super) fn expect(&mut self, expected: Expected) {
+        if let Expected::Literal(word) = expected
+            && word.starts_with(char::is_alphabetic)
+        {
+            self.offer(&[word]);
+        }
         if self.expected_at != self.lexer.at() {
             self.expected.clear();
             self.expected_at = self.lexer.at();
@@ -151,6 +156,7 @@ impl Parser<'_> {
 
     /// Reports a problem and gives up the production.
     pub(super) fn report<T>(&mut self, diagnostic: Diagnostic) -> Outcome<T> {
+        self.close_notes();
         if self.is_stopped {
             return Err(Failed);
         }
@@ -196,6 +202,7 @@ impl Parser<'_> {
     pub(super) fn give_up<T>(&mut self) -> Outcome<T> {
         self.is_stopped = true;
         self.lexer.go_to_end();
+        self.close_notes();
         Err(Failed)
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{Outcome, Parser, expect::Expected};
+use super::{Outcome, Parser, cursor::LITERAL_WORDS, expect::Expected};
 use crate::{
     ast::{Count, Json, JsonKind, Member, RawText},
+    complete::TokenPlace,
     diagnostic::codes,
 };
 
@@ -38,6 +39,7 @@ impl Parser<'_> {
             "null" => JsonKind::Null,
             word => {
                 let word = word.to_owned();
+                self.offer(LITERAL_WORDS);
                 self.expect(Expected::Kind("a JSON value"));
                 let hint = if word.is_empty() {
                     return self.fail();
@@ -60,6 +62,7 @@ impl Parser<'_> {
 
     /// `JStr`, with the white space behind it.
     pub(super) fn json_text(&mut self) -> Outcome<String> {
+        self.mark_text(TokenPlace::Script);
         match self.lexer.json_text() {
             Ok((text, _)) => {
                 self.lexer.skip_trivia();

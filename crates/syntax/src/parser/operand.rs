@@ -5,6 +5,7 @@ use crate::{
     ast::{
         Arg, Call, Ident, Name, NameValue, Operand, OperandKind, Path, RawText, Segment, Source,
     },
+    complete::{TokenPlace, Wanted},
     diagnostic::codes,
     lexer,
 };
@@ -48,6 +49,8 @@ impl Parser<'_> {
     /// `source = Name [ 'as' Name ]`.
     pub(super) fn source(&mut self) -> Outcome<Source> {
         let start = self.start();
+        self.want(Wanted::Table);
+        self.want(Wanted::Variable);
         let name = self.name()?;
         let alias = match self.accept_clause("as") {
             Some(_) => Some(self.name()?),
@@ -65,6 +68,7 @@ impl Parser<'_> {
 
     fn path_part(&mut self) -> Outcome<Path> {
         let start = self.start();
+        self.mark_text(TokenPlace::Script);
         let first = match self.lexer.peek() {
             Some('"' | '\'') => Segment::Member { name: self.raw_part()?.text, is_quoted: true },
             Some(c) if lexer::is_word_start(c) => {
@@ -205,6 +209,8 @@ impl Parser<'_> {
     /// `operand = Scalar | Path`.
     pub(super) fn operand(&mut self) -> Outcome<Operand> {
         let start = self.start();
+        self.want_value(false);
+        self.mark_text(TokenPlace::Script);
         let kind = match self.lexer.peek() {
             Some('"' | '\'') => OperandKind::Text(self.raw_text()?.text),
             Some(c) if c.is_ascii_digit() || matches!(c, '+' | '-') => {
@@ -262,6 +268,7 @@ impl Parser<'_> {
 
     /// `arg = json | Path`.
     fn arg(&mut self) -> Outcome<Arg> {
+        self.want_value(true);
         let word = self.lexer.peek_word();
         let continues = self.lexer.rest()[word.len()..].starts_with(['.', '[']);
         let is_path = !word.is_empty() && (continues || !matches!(word, "true" | "false" | "null"));

@@ -1,7 +1,7 @@
 //! The route clause of `return` (`language.md` 2.10).
 
 use super::{Outcome, Parser};
-use crate::ast::RouteClause;
+use crate::{ast::RouteClause, complete::TokenPlace};
 
 impl Parser<'_> {
     /// `'via' 'route' QStr [ 'with' 'optional' 'params' ] [ 'using' 'defaults' nvs ]
@@ -10,6 +10,7 @@ impl Parser<'_> {
         let start = self.start();
         self.require_word("via")?;
         self.require_word("route")?;
+        self.mark_text(TokenPlace::Route);
         let path = self.raw_text()?;
         let has_optional_params = self.accept_word("with").is_some();
         if has_optional_params {

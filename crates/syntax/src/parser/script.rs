@@ -2,10 +2,12 @@
 
 use super::{
     Failed, Outcome, Parser,
+    cursor::{LITERAL_WORDS, VALUE_WORDS},
     expect::{self, Expected, STATEMENT_WORDS},
 };
 use crate::{
     ast::{Call, Comment, Ident, Item, Primary, Return, Script, Statement},
+    complete::Wanted,
     diagnostic::codes,
     source::Span,
 };
@@ -47,6 +49,10 @@ impl Parser<'_> {
                 self.synchronise(started_at, false);
             }
             documented_to = self.lexer.last_end();
+        }
+        if script.result.is_none() {
+            self.leave_scope();
+            self.want_statement(Place::Top);
         }
         if let Some(span) = self.lexer.unclosed_comment.take() {
             let _: Outcome<()> =
@@ -92,6 +98,7 @@ impl Parser<'_> {
 
     /// `item = ifStmt | tryStmt | throwStmt | assignable`.
     pub(super) fn item(&mut self, docs: Vec<Comment>, place: Place) -> Outcome<Item> {
+        self.leave_scope();
         self.count_statement()?;
         let word = self.lexer.peek_word();
         let after = self.lexer.rest_after_word();
@@ -187,6 +194,11 @@ impl Parser<'_> {
         if self.lexer.peek().is_some_and(starts_json) {
             return self.json().map(Primary::Json);
         }
+        self.offer(VALUE_WORDS);
+        self.offer(LITERAL_WORDS);
+        if allow_name {
+            self.want(Wanted::Variable);
+        }
         self.forget_expected();
         if !allow_name {
             self.expect(Expected::Kind("a statement"));
@@ -223,7 +235,10 @@ impl Parser<'_> {
         if !allow_name {
             return true;
         }
-        let is_end = after.is_empty() || after.starts_with([';', '}']) || after.starts_with("||");
+        // A word at the end that somebody is still typing behind is no variable.
+        let is_end = (after.is_empty() && !self.is_completing())
+            || after.starts_with([';', '}'])
+            || after.starts_with("||");
         if is_end {
             return false;
         }
@@ -315,6 +330,7 @@ impl Parser<'_> {
 
     /// `return = 'return' ret { '||' ret } [ route ] { ';' }`.
     fn return_clause(&mut self, docs: Vec<Comment>) -> Outcome<Return> {
+        self.leave_scope();
         self.count_statement()?;
         let start = self.start();
         if self.lexer.rest_after_word().starts_with('(') {

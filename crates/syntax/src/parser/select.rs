@@ -2,7 +2,7 @@
 
 use super::{Outcome, Parser, expect::Expected};
 use crate::{
-    ast::{Column, ColumnValue, Columns, Condition, Count, Delays, Select},
+    ast::{Column, ColumnValue, Columns, Condition, Count, Delays, Select, VerbKind},
     diagnostic::codes,
     source::Span,
 };
@@ -21,12 +21,14 @@ impl Parser<'_> {
     pub(super) fn select(&mut self) -> Outcome<Select> {
         let start = self.start();
         self.require_word("select")?;
+        self.leave_scope();
         let columns = self.columns()?;
         self.require_word("from")?;
         let mut sources = vec![self.source()?];
         while self.accept(",").is_some() {
             sources.push(self.source()?);
         }
+        self.set_scope(start, &sources, VerbKind::Select);
         let conditions = self.where_clause()?;
         let limit = self.counted_clause("limit")?;
         let offset = self.counted_clause("offset")?;
@@ -50,6 +52,7 @@ impl Parser<'_> {
     /// `column = ( udfCall | Path ) [ 'as' Name ]`.
     fn column(&mut self) -> Outcome<Column> {
         let start = self.start();
+        self.want_column();
         let value = if self.lexer.is_call_ahead() {
             ColumnValue::Call(self.call()?)
         } else {
@@ -82,6 +85,7 @@ impl Parser<'_> {
 
     /// `cond = Path ( '=' | 'in' ) operand | Path 'in' '(' … ')' | udfCall`.
     fn where_condition(&mut self) -> Outcome<Condition> {
+        self.want_condition();
         if self.lexer.is_call_ahead() {
             return self.call().map(Condition::Call);
         }
@@ -99,7 +103,9 @@ impl Parser<'_> {
             return Ok(Condition::Equals { path, operand, is_in: true, span: self.since(start) });
         }
         if self.is_sub_select() {
+            let (outer, verb) = self.scope();
             let select = Box::new(self.nested(Self::select)?);
+            self.set_scope(u32::MAX, &outer, verb);
             self.require(")")?;
             return Ok(Condition::InSelect { path, select, span: self.since(start) });
         }

@@ -1,7 +1,12 @@
 //! `insert`, `update` and `delete` (`language.md` 2.5).
 
+use std::slice;
+
 use super::{Outcome, Parser};
-use crate::ast::{Delete, Insert, RawText, Update};
+use crate::{
+    ast::{Delete, Insert, RawText, Update, VerbKind},
+    complete::TokenPlace,
+};
 
 impl Parser<'_> {
     /// `'insert' [ QStr ] 'into' source [ '(' columns ')' ] [ 'values' '(' … ')' ]
@@ -10,11 +15,15 @@ impl Parser<'_> {
         let start = self.start();
         self.require_word("insert")?;
         let object = match self.lexer.peek() {
-            Some('"' | '\'') => Some(self.raw_text()?),
+            Some('"' | '\'') => {
+                self.mark_text(TokenPlace::Script);
+                Some(self.raw_text()?)
+            }
             _ => None,
         };
         self.require_word("into")?;
         let target = self.source()?;
+        self.set_scope(start, slice::from_ref(&target), VerbKind::Insert);
         let columns = match self.accept("(") {
             Some(_) => {
                 let columns = self.columns()?;
@@ -42,6 +51,7 @@ impl Parser<'_> {
         self.require_word("update")?;
         let target = self.source()?;
         self.require_word("with")?;
+        self.mark_text(TokenPlace::Script);
         let object = self.raw_text()?;
         let parts = self.parts()?;
         let delays = self.delays()?;
@@ -54,6 +64,7 @@ impl Parser<'_> {
         self.require_word("delete")?;
         self.require_word("from")?;
         let target = self.source()?;
+        self.set_scope(start, slice::from_ref(&target), VerbKind::Delete);
         let conditions = self.where_clause()?;
         let delays = self.delays()?;
         Ok(Delete { target, conditions, delays, span: self.since(start) })
@@ -65,6 +76,7 @@ impl Parser<'_> {
             return Ok(Vec::new());
         }
         self.require_word("parts")?;
+        self.mark_text(TokenPlace::Script);
         self.raw_texts()
     }
 }

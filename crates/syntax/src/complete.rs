@@ -1,0 +1,161 @@
+//! What could be written at a place of a text, for editors.
+//!
+//! In: a text as it stands, finished or not, and an offset. Out: [`Completions`]: the keywords that
+//! the grammar accepts there, the kinds of names it accepts, and the stretch that a chosen word
+//! replaces. Which names there are is for whoever knows a catalog. The text before the place is
+//! read by the parser itself, which notes what it asks for; there is no second grammar. Total on
+//! any text, pure, linear in its length.
+
+use crate::{
+    ast::{Source, VerbKind},
+    lexer,
+    limits::Limits,
+    parser::cursor::{self, AtCursor},
+    source::Span,
+};
+
+/// What could be written at a place.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Completions {
+    /// Keywords and literals, in the order of the grammar. Not filtered by what is typed already.
+    pub keywords: Vec<&'static str>,
+    /// Kinds of names.
+    pub wants: Vec<Wanted>,
+    /// What is typed already and would be replaced: the dotted word before the place.
+    pub replace: Span,
+    /// The text of `replace`.
+    pub typed: String,
+}
+
+/// A kind of name that could be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// A table, loaded or created by the script.
+    Table,
+    /// A variable of the script.
+    Variable,
+    /// A column of rows of these sources, none if they are not written yet. Of several sources the
+    /// column needs its source's alias in front.
+    Column {
+        /// The sources of the statement.
+        sources: Vec<Source>,
+    },
+    /// A parameter of these sources, where they are tables.
+    Parameter {
+        /// The sources of the statement.
+        sources: Vec<Source>,
+        /// What the statement does with them.
+        verb: VerbKind,
+    },
+    /// A token: the place is between the braces of a quoted text.
+    Token {
+        /// What the token may name.
+        place: TokenPlace,
+    },
+    /// The HTTP method of a route.
+    RouteMethod,
+    /// The template of a route that exists.
+    RoutePath,
+    /// A connector.
+    Connector,
+}
+
+/// What the tokens of a quoted text may name (`language.md` 5.3, `connectors.md` 1.7, 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenPlace {
+    /// A value of a script: variables, the request, settings.
+    Script,
+    /// A header, default or the like of a table: parameters, settings.
+    Table,
+    /// The URI of a table: new parameters, settings.
+    Uri,
+    /// The path of a route: new parameters.
+    Route,
+}
+
+/// What could be written at byte `offset` of `text`; an offset inside of a character counts as the
+/// one before it, one behind the end as the end. Nothing inside of comments, in the middle of a
+/// number and in texts longer than the parser reads.
+pub fn at(text: &str, offset: usize) -> Completions {
+    let offset = text.floor_char_boundary(offset.min(text.len()));
+    if text.len() > Limits::default().text_bytes_max {
+        return Completions::default();
+    }
+    let Some(start) = word_start(text, offset) else { return Completions::default() };
+    let AtCursor { keywords, mut wants, text: quoted, is_comment, .. } =
+        cursor::at_end(&text[..start]);
+    if is_comment {
+        return Completions::default();
+    }
+    if let Some((quote, place)) = quoted {
+        return place
+            .map_or_else(Completions::default, |place| in_text(text, quote, offset, place));
+    }
+    add_sources_ahead(text, start, offset, &mut wants);
+    Completions {
+        keywords,
+        wants,
+        replace: Span::new(start as u32, offset as u32),
+        typed: text[start..offset].to_owned(),
+    }
+}
+
+/// Where the dotted word that ends at `offset` starts; `None` in the middle of a number.
+fn word_start(text: &str, offset: usize) -> Option<usize> {
+    let behind_dot =
+        |at: usize| text[..at].strip_suffix('.').filter(|rest| rest.ends_with(lexer::is_word_part));
+    let mut start = behind_dot(offset).map_or(offset, str::len);
+    loop {
+        let before = &text[..start];
+        let word = before.trim_end_matches(lexer::is_word_part);
+        let word = word.strip_suffix('$').unwrap_or(word);
+        let first = text[word.len()..start].chars().next();
+        match first {
+            None => return Some(start),
+            Some(first) if !lexer::is_word_start(first) => return None,
+            Some(_) => start = word.len(),
+        }
+        match behind_dot(start) {
+            Some(rest) => start = rest.len(),
+            None => return Some(start),
+        }
+    }
+}
+
+/// The place is inside of a quoted text: only tokens are known there, and the paths of routes.
+fn in_text(text: &str, quote: usize, offset: usize, place: TokenPlace) -> Completions {
+    let content = &text[quote + 1..offset];
+    let path = Completions {
+        wants: vec![Wanted::RoutePath],
+        replace: Span::new(quote as u32 + 1, offset as u32),
+        typed: content.to_owned(),
+        ..Completions::default()
+    };
+    let Some(brace) = content.rfind('{').filter(|brace| !content[*brace..].contains('}')) else {
+        return if place == TokenPlace::Route { path } else { Completions::default() };
+    };
+    let typed = content[brace + 1..].trim_start_matches(['^', '=', '#', '|']);
+    let is_path = typed.chars().all(|c| lexer::is_word_part(c) || matches!(c, '.' | '$'));
+    if !is_path {
+        return Completions::default();
+    }
+    Completions {
+        keywords: Vec::new(),
+        wants: vec![Wanted::Token { place }],
+        replace: Span::new((offset - typed.len()) as u32, offset as u32),
+        typed: typed.to_owned(),
+    }
+}
+
+/// A column list stands before its sources: reads the text behind the place to find them.
+fn add_sources_ahead(text: &str, start: usize, offset: usize, wants: &mut [Wanted]) {
+    let missing = wants.iter_mut().find_map(|wanted| match wanted {
+        Wanted::Column { sources } if sources.is_empty() => Some(sources),
+        _ => None,
+    });
+    let Some(missing) = missing else { return };
+    let rest = text[offset..].trim_start_matches(|c| lexer::is_word_part(c) || c == '.');
+    // The word that is being typed need not be there yet, and without one the list is broken.
+    let whole = format!("{}x {rest}", &text[..start]);
+    *missing = cursor::sources_around(&whole, start as u32);
+}

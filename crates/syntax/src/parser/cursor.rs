@@ -1,0 +1,227 @@
+//! What could stand at the end of a text, noted by the productions that read it.
+//!
+//! In: a parser whose text ends where somebody types. Every production that asks for a word or a
+//! name at that place leaves a note here, through the same questions that error messages are made of
+//! ([`super::expect`]); so there is one grammar, for reading and for completing. Out: [`AtCursor`],
+//! which [`crate::complete`] turns into its answer. A parser without a cursor notes nothing.
+
+use super::{Parser, expect::STATEMENT_WORDS, script::Place};
+use crate::{
+    ast::{Source, VerbKind},
+    complete::{TokenPlace, Wanted},
+    diagnostic::codes,
+    limits::Limits,
+};
+
+/// The words that start a statement which can stand as a value.
+pub(super) const VALUE_WORDS: &[&str] =
+    &["select", "insert", "update", "delete", "create", "show", "describe", "desc"];
+
+/// The three literals.
+pub(super) const LITERAL_WORDS: &[&str] = &["true", "false", "null"];
+
+/// What was noted at the end of a text.
+#[derive(Debug, Default)]
+pub(crate) struct AtCursor {
+    /// Keywords, in the order the grammar asks for them.
+    pub(crate) keywords: Vec<&'static str>,
+    /// Names.
+    pub(crate) wants: Vec<Wanted>,
+    /// The end lies inside a quoted text: where its quote stands, and what its tokens may name.
+    pub(crate) text: Option<(usize, Option<TokenPlace>)>,
+    /// The end lies inside a comment.
+    pub(crate) is_comment: bool,
+    /// The sources of the select whose column list holds the looked-for place.
+    pub(crate) sources: Vec<Source>,
+}
+
+/// The notes of a run, and the surroundings they need.
+#[derive(Debug, Default)]
+pub(super) struct Cursor {
+    notes: AtCursor,
+    /// A production failed at the end: what is asked for later belongs to the recovery.
+    is_closed: bool,
+    /// The sources of the statement that is being read.
+    scope: Vec<Source>,
+    /// What the statement does with them.
+    verb: Option<VerbKind>,
+    /// Inside a block of a table, whose values see no variables.
+    is_in_table: bool,
+    /// What the tokens of a quoted text at this place may name.
+    text_place: Option<(usize, TokenPlace)>,
+    /// Look for the select whose column list holds this offset.
+    looked_for: Option<u32>,
+}
+
+/// Reads `text` and notes what could stand at its end.
+pub(crate) fn at_end(text: &str) -> AtCursor {
+    run(text, Cursor::default())
+}
+
+/// The sources of the select whose column list holds `offset`.
+pub(crate) fn sources_around(text: &str, offset: u32) -> Vec<Source> {
+    run(text, Cursor { looked_for: Some(offset), ..Cursor::default() }).sources
+}
+
+fn run(text: &str, cursor: Cursor) -> AtCursor {
+    let mut parser = Parser::new(text, Limits::default());
+    parser.cursor = Some(Box::new(cursor));
+    parser.script();
+    let is_unclosed =
+        parser.diagnostics.iter().any(|problem| problem.code == codes::UNCLOSED_COMMENT);
+    let is_line_comment = parser
+        .lexer
+        .comments
+        .last()
+        .is_some_and(|last| !last.is_block && last.span.end as usize == text.len());
+    let mut notes = parser.cursor.map(|cursor| cursor.notes).unwrap_or_default();
+    notes.is_comment = is_unclosed || is_line_comment;
+    notes
+}
+
+impl Parser<'_> {
+    /// The notes, if the next token would stand at the end and nothing has failed there yet.
+    fn notes(&mut self) -> Option<&mut Cursor> {
+        let is_at_end = self.lexer.peek().is_none();
+        self.cursor.as_deref_mut().filter(|cursor| is_at_end && !cursor.is_closed)
+    }
+
+    /// Notes keywords that could stand here.
+    pub(super) fn offer(&mut self, words: &[&'static str]) {
+        let Some(cursor) = self.notes() else { return };
+        for word in words {
+            if !cursor.notes.keywords.contains(word) {
+                cursor.notes.keywords.push(word);
+            }
+        }
+    }
+
+    /// Notes a kind of name that could stand here.
+    pub(super) fn want(&mut self, wanted: Wanted) {
+        let Some(cursor) = self.notes() else { return };
+        if !cursor.notes.wants.contains(&wanted) {
+            cursor.notes.wants.push(wanted);
+        }
+    }
+
+    /// A column of the statement's sources could stand here.
+    pub(super) fn want_column(&mut self) {
+        let Some(cursor) = self.notes() else { return };
+        let sources = cursor.scope.clone();
+        let wanted = match cursor.verb {
+            Some(verb @ VerbKind::Insert) => Wanted::Parameter { sources, verb },
+            _ => Wanted::Column { sources },
+        };
+        self.want(wanted);
+    }
+
+    /// The left side of a condition could stand here: a parameter of a table, a column of a variable.
+    pub(super) fn want_condition(&mut self) {
+        let Some(cursor) = self.notes() else { return };
+        let sources = cursor.scope.clone();
+        let verb = cursor.verb.unwrap_or(VerbKind::Select);
+        self.want(Wanted::Parameter { sources: sources.clone(), verb });
+        self.want(Wanted::Column { sources });
+    }
+
+    /// A value could stand here: a literal, a variable, or a column where rows are at hand.
+    pub(super) fn want_value(&mut self, are_rows_at_hand: bool) {
+        self.offer(LITERAL_WORDS);
+        let Some(cursor) = self.notes() else { return };
+        if cursor.is_in_table {
+            return;
+        }
+        let sources = cursor.scope.clone();
+        self.want(Wanted::Variable);
+        if sources.len() > 1 || (are_rows_at_hand && !sources.is_empty()) {
+            self.want(Wanted::Column { sources });
+        }
+    }
+
+    /// A statement starts here if the text goes on. Behind a finished statement on the same line
+    /// only its own clauses are of interest.
+    pub(super) fn want_statement(&mut self, place: Place) {
+        let before = self.lexer.text()[..self.lexer.last_end() as usize].chars().next_back();
+        let is_start = matches!(before, None | Some(';' | '{' | '}'));
+        if !is_start && !self.lexer.is_on_new_line() {
+            return;
+        }
+        for word in STATEMENT_WORDS {
+            let is_wanted = match *word {
+                "return" => place == Place::Top,
+                "throw" => place == Place::Block,
+                _ => true,
+            };
+            if is_wanted {
+                self.offer(&[word]);
+            }
+        }
+    }
+
+    /// Notes the sources of the statement that began at `start`.
+    pub(super) fn set_scope(&mut self, start: u32, sources: &[Source], verb: VerbKind) {
+        let Some(cursor) = self.cursor.as_deref_mut() else { return };
+        cursor.scope = sources.to_vec();
+        cursor.verb = Some(verb);
+        let is_looked_for =
+            |at: u32| start <= at && sources.first().is_some_and(|first| at < first.span.start);
+        if cursor.looked_for.is_some_and(is_looked_for) {
+            cursor.notes.sources = sources.to_vec();
+        }
+    }
+
+    /// A new statement or sub-select begins.
+    pub(super) fn leave_scope(&mut self) {
+        let Some(cursor) = self.cursor.as_deref_mut() else { return };
+        cursor.scope.clear();
+        cursor.verb = None;
+        cursor.is_in_table = false;
+    }
+
+    /// The surroundings of a sub-select, to be given back to [`Self::set_scope`] behind it.
+    pub(super) fn scope(&self) -> (Vec<Source>, VerbKind) {
+        let cursor = self.cursor.as_ref();
+        let sources = cursor.map(|cursor| cursor.scope.clone()).unwrap_or_default();
+        (sources, cursor.and_then(|cursor| cursor.verb).unwrap_or(VerbKind::Select))
+    }
+
+    /// Values that follow belong to a table.
+    pub(super) fn enter_table(&mut self) {
+        if let Some(cursor) = self.cursor.as_deref_mut() {
+            cursor.is_in_table = true;
+        }
+    }
+
+    /// Notes what the tokens of the quoted text that is read next may name.
+    pub(super) fn mark_text(&mut self, place: TokenPlace) {
+        let at = self.lexer.at();
+        let Some(cursor) = self.cursor.as_deref_mut() else { return };
+        let is_value = place == TokenPlace::Script;
+        let place = if cursor.is_in_table && is_value { TokenPlace::Table } else { place };
+        cursor.text_place = Some((at, place));
+    }
+
+    /// The quote at `start` is never closed, so the end of the text lies in what it quotes.
+    pub(super) fn note_open_text(&mut self, start: usize) {
+        let Some(cursor) = self.cursor.as_deref_mut() else { return };
+        if cursor.is_closed {
+            return;
+        }
+        let place = cursor.text_place.filter(|(at, _)| *at == start).map(|(_, place)| place);
+        cursor.notes.text = Some((start, place));
+        cursor.is_closed = true;
+    }
+
+    /// A production failed; what is asked for from now on at the end is not what belongs there.
+    pub(super) fn close_notes(&mut self) {
+        let is_at_end = self.lexer.peek().is_none();
+        if let Some(cursor) = self.cursor.as_deref_mut() {
+            cursor.is_closed |= is_at_end;
+        }
+    }
+
+    /// Whether the text ends where somebody types: a lone `select` at the end is a keyword then.
+    pub(super) fn is_completing(&self) -> bool {
+        self.cursor.is_some()
+    }
+}

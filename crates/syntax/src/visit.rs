@@ -1,0 +1,57 @@
+//! Walking over a tree: every statement value, every select.
+//!
+//! In: a tree and a closure. Out: calls in text order. The recursion is as deep as the tree, which
+//! the parser bounds.
+
+use crate::ast::{Condition, Item, Primary, Script, Select, Statement};
+
+/// Visits every statement, those in blocks included, in text order.
+pub fn each_statement<'s>(items: &'s [Item], visitor: &mut impl FnMut(&'s Statement)) {
+    for item in items {
+        match item {
+            Item::Statement(statement) => visitor(statement),
+            Item::If(node) => {
+                each_statement(&node.then, visitor);
+                each_statement(node.otherwise.as_deref().unwrap_or_default(), visitor);
+            }
+            Item::Try(node) => {
+                each_statement(&node.body, visitor);
+                for catch in &node.catches {
+                    each_statement(&catch.body, visitor);
+                }
+                each_statement(node.finally.as_deref().unwrap_or_default(), visitor);
+            }
+            Item::Throw(_) => {}
+        }
+    }
+}
+
+/// Visits every alternative of every statement and of the `return`, in text order.
+pub fn each_primary<'s>(script: &'s Script, visitor: &mut impl FnMut(&'s Primary)) {
+    each_statement(&script.items, &mut |statement| {
+        statement.alternatives.iter().for_each(&mut *visitor);
+    });
+    script.result.iter().flat_map(|result| &result.alternatives).for_each(visitor);
+}
+
+/// Visits every select, sub-selects behind the one they stand in.
+pub fn each_select<'s>(script: &'s Script, visitor: &mut impl FnMut(&'s Select)) {
+    each_primary(script, &mut |primary| match primary {
+        Primary::Select(select) => with_sub_selects(select, visitor),
+        Primary::Delete(delete) => in_conditions(&delete.conditions, visitor),
+        _ => {}
+    });
+}
+
+fn with_sub_selects<'s>(select: &'s Select, visitor: &mut impl FnMut(&'s Select)) {
+    visitor(select);
+    in_conditions(&select.conditions, visitor);
+}
+
+fn in_conditions<'s>(conditions: &'s [Condition], visitor: &mut impl FnMut(&'s Select)) {
+    for condition in conditions {
+        if let Condition::InSelect { select, .. } = condition {
+            with_sub_selects(select, visitor);
+        }
+    }
+}
