@@ -1,11 +1,14 @@
 //! Every case of `spec/` against the real executable over real sockets, each as a test of its own:
-//! `<folder>/<file>::<id>`. A conformance collection beside the workspace (or where
+//! `<folder>/<file>::<id>`; and once more against the library in this process, under the name
+//! `in-process/…`. A conformance collection beside the workspace (or where
 //! `QLIO_CONFORMANCE` says) is run as well.
 //!
 //! Cases in `spec/gap/` are known failures: they run, must fail, and turn the suite red when one
 //! begins to pass, so that it is moved to where it belongs.
 //!
 //! The harness lies in this package because Cargo tells only the package of the binary where it is.
+
+mod in_process;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -17,7 +20,9 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use qlio_testkit::case::Case;
 use qlio_testkit::case::load::load_folder;
 use qlio_testkit::runner::binary::BinaryEngine;
-use qlio_testkit::runner::run_case;
+use qlio_testkit::runner::{CaseEngine, run_case};
+
+use in_process::InProcessEngine;
 
 /// Starting a process and waiting for it costs little of a core, so more cases than cores run at
 /// once.
@@ -29,24 +34,31 @@ const OVERRULED: &[(&str, &str)] = &[
     ("show-describe", "show-describe-012"),
 ];
 
+/// The name of the collection beside the workspace.
+const SHARED: &str = "conformance/";
+
+type Engine = Arc<dyn CaseEngine + Send + Sync>;
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(CASES_AT_ONCE);
-    let engine = Arc::new(BinaryEngine::new(env!("CARGO_BIN_EXE_qlio")));
+    let engine: Engine = Arc::new(BinaryEngine::new(env!("CARGO_BIN_EXE_qlio")));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut trials = Vec::new();
     add_folder(&mut trials, &engine, &root.join("spec"), "");
+    let in_process: Engine = Arc::new(InProcessEngine);
+    add_folder(&mut trials, &in_process, &root.join("spec"), "in-process/");
     let conformance = env::var_os("QLIO_CONFORMANCE").map(PathBuf::from);
     let shared = conformance.clone().unwrap_or_else(|| root.join("../shared/conformance"));
     if shared.is_dir() {
-        add_folder(&mut trials, &engine, &shared, "conformance/");
+        add_folder(&mut trials, &engine, &shared, SHARED);
     } else if conformance.is_some() {
         trials.push(Trial::test("conformance", || Err("QLIO_CONFORMANCE is no folder".into())));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn add_folder(trials: &mut Vec<Trial>, engine: &Arc<BinaryEngine>, folder: &Path, prefix: &str) {
+fn add_folder(trials: &mut Vec<Trial>, engine: &Engine, folder: &Path, prefix: &str) {
     let (files, errors) = load_folder(folder);
     for error in errors {
         let name = format!("{prefix}{}", name_in(folder, error.path()));
@@ -57,10 +69,10 @@ fn add_folder(trials: &mut Vec<Trial>, engine: &Arc<BinaryEngine>, folder: &Path
         let is_gap = file_name.starts_with("gap/");
         for case in file.cases {
             let id = (file_name.as_str(), case.id.as_str());
-            let overruled = !prefix.is_empty() && OVERRULED.contains(&id);
+            let overruled = prefix == SHARED && OVERRULED.contains(&id);
             let engine = Arc::clone(engine);
             let name = format!("{prefix}{file_name}::{}", case.id);
-            let trial = Trial::test(name, move || judge(&engine, &case, is_gap));
+            let trial = Trial::test(name, move || judge(&*engine, &case, is_gap));
             trials.push(trial.with_ignored_flag(overruled));
         }
     }
@@ -71,7 +83,7 @@ fn name_in(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).with_extension("").display().to_string()
 }
 
-fn judge(engine: &BinaryEngine, case: &Case, is_gap: bool) -> Result<(), Failed> {
+fn judge(engine: &dyn CaseEngine, case: &Case, is_gap: bool) -> Result<(), Failed> {
     match (run_case(engine, case), is_gap) {
         (Ok(()), false) | (Err(_), true) => Ok(()),
         (Err(why), false) => Err(format!("{}\n{why}", case.why).into()),
