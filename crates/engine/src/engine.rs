@@ -3,7 +3,7 @@
 use std::{
     cell::{OnceCell, RefCell},
     collections::HashMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     rc::Rc,
     sync::Arc,
 };
@@ -20,7 +20,7 @@ use crate::{
     request::{Answer, Caller, ClientRequest},
     run::Run,
     sandbox::{FunctionModule, Sandbox, SandboxLimits, ScriptError},
-    settings::Settings,
+    settings::{HookSettings, Settings},
     transport::{Transport, TransportSettings},
 };
 
@@ -152,15 +152,7 @@ impl Engine {
 
     /// The JavaScript of this thread, made when it is first needed.
     pub(crate) fn sandbox(&self) -> &Sandbox {
-        self.sandbox.get_or_init(|| {
-            let hooks = self.settings.hooks;
-            Sandbox::new(SandboxLimits {
-                time_ms: u64::try_from(hooks.time.as_millis()).unwrap_or(u64::MAX),
-                memory_bytes: hooks.memory_bytes,
-                hooks_async: hooks.allows_promises,
-                ..SandboxLimits::default()
-            })
-        })
+        self.sandbox.get_or_init(|| sandbox_of(self.settings.hooks))
     }
 
     /// The scripts of a verb, loaded when they are first needed.
@@ -173,7 +165,14 @@ impl Engine {
         if let Some(scripts) = self.scripts.borrow().get(&key) {
             return Ok(Rc::clone(scripts));
         }
-        let scripts = VerbScripts::load(self, table, kind)?;
+        let verb = table
+            .verb(kind)
+            .ok_or_else(|| RunError::internal("scripts of a verb that is not there"))?;
+        let loaded = VerbScripts::load(self.sandbox(), self.tables_root.as_deref(), table, verb);
+        let scripts = Rc::new(loaded.map_err(|faults| match faults.into_iter().next() {
+            Some(fault) => fault.into_run_error(&table.name),
+            None => RunError::internal("scripts that failed to load for no reason"),
+        })?);
         debug_assert!(Arc::ptr_eq(&scripts.table, table));
         let mut cached = self.scripts.borrow_mut();
         if cached.len() >= MODULES_MAX {
@@ -181,14 +180,6 @@ impl Engine {
         }
         cached.insert(key, Rc::clone(&scripts));
         Ok(scripts)
-    }
-
-    /// The folder that a patch may read below.
-    pub(crate) fn script_root<'a>(&'a self, file: &'a Path) -> &'a Path {
-        match &self.tables_root {
-            Some(root) if file.starts_with(root) => root,
-            _ => file.parent().unwrap_or(file),
-        }
     }
 
     /// The module that `require` names; scripts of clients find only those of the allow-list.
@@ -211,6 +202,16 @@ impl Engine {
         modules.insert(name.to_owned(), module.clone());
         Ok(module)
     }
+}
+
+/// A sandbox with the limits of hooks.
+pub(crate) fn sandbox_of(hooks: HookSettings) -> Sandbox {
+    Sandbox::new(SandboxLimits {
+        time_ms: u64::try_from(hooks.time.as_millis()).unwrap_or(u64::MAX),
+        memory_bytes: hooks.memory_bytes,
+        hooks_async: hooks.allows_promises,
+        ..SandboxLimits::default()
+    })
 }
 
 /// The response headers of the route clause; a value that does not resolve leaves its header out

@@ -29,5 +29,6 @@ pub mod transport;
 
 pub use engine::{Engine, EngineOptions, StartError};
 pub use error::{Origin, RunError};
+pub use http::{ScriptProblem, check_scripts};
 pub use request::{Answer, Caller, ClientRequest, Part};
 pub use settings::{ClientParams, HookSettings, Settings};

@@ -8,12 +8,13 @@ use std::{
     sync::Arc,
 };
 
+use qlio_engine::ScriptProblem;
 use qlio_plan::{
     Catalog,
     catalog::{CatalogBuilder, FileDiagnostics, Resources, Route},
 };
 use qlio_syntax::{
-    diagnostic::{Diagnostic, codes},
+    diagnostic::{Diagnostic, Severity, codes},
     source::Span,
 };
 use walkdir::WalkDir;
@@ -59,11 +60,13 @@ pub fn load(folders: &CatalogFolders, config: &Config) -> Loaded {
     if let Some(routes) = &folders.routes {
         each_script(routes, &mut builder, CatalogBuilder::add_route_file);
     }
-    finish(builder)
+    finish(builder, &tables_root, config)
 }
 
-fn finish(builder: CatalogBuilder<'_>) -> Loaded {
+fn finish(builder: CatalogBuilder<'_>, tables_root: &Path, config: &Config) -> Loaded {
     let (catalog, mut problems) = builder.finish();
+    let scripts = qlio_engine::check_scripts(&catalog, Some(tables_root), config.settings.hooks);
+    problems.extend(scripts.into_iter().map(script_problem));
     let specs = catalog.routes().iter().enumerate().filter_map(|(id, route)| {
         let spec = route.plan.route.as_ref()?;
         Some(RouteSpec {
@@ -89,6 +92,45 @@ fn finish(builder: CatalogBuilder<'_>) -> Loaded {
         });
     }
     Loaded { catalog, matcher, problems }
+}
+
+/// A problem of a patch or body template, shown in its own file.
+fn script_problem(problem: ScriptProblem) -> FileDiagnostics {
+    // Without the text the place is not shown; the message says enough.
+    let text = read_text(&problem.file).unwrap_or_default();
+    let span = problem.line.map_or(Span::default(), |line| {
+        span_at(&text, line as usize, problem.column.map(|column| column as usize))
+    });
+    let ScriptProblem { table, message, .. } = problem;
+    let diagnostic = match problem.severity {
+        Severity::Error => {
+            let message = format!("table `{table}` failed to load: {message}");
+            Diagnostic::error(problem.code, span, message)
+        }
+        Severity::Warning => {
+            Diagnostic::warning(problem.code, span, format!("table `{table}`: {message}"))
+        }
+    };
+    FileDiagnostics {
+        file: problem.file.display().to_string().into(),
+        text: text.into(),
+        diagnostics: vec![diagnostic],
+    }
+}
+
+/// The rest of a line from a column on, both counted from 1; without a column the whole line.
+fn span_at(text: &str, line: usize, column: Option<usize>) -> Span {
+    let mut start = 0;
+    for (index, content) in text.split_inclusive('\n').enumerate() {
+        if index + 1 == line {
+            let content = content.trim_end();
+            let skipped = content.char_indices().nth(column.unwrap_or(1).saturating_sub(1));
+            let from = skipped.map_or(content.len(), |(offset, _)| offset);
+            return Span::new((start + from) as u32, (start + content.len()) as u32);
+        }
+        start += content.len();
+    }
+    Span::default()
 }
 
 /// A fault of a route template as a diagnostic at its place in the file.
@@ -129,7 +171,7 @@ pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
     for (file, text) in routes {
         builder.add_route_file(&file, &text);
     }
-    finish(builder)
+    finish(builder, &root, config)
 }
 
 /// Visits every `.ql` file below a folder, or the file itself, names in byte order. Links are
@@ -235,6 +277,8 @@ impl Resources for FilesBeside {
 
 #[cfg(test)]
 mod tests {
+    use qlio_syntax::source::LineIndex;
+
     use super::*;
 
     #[test]
@@ -277,5 +321,66 @@ mod tests {
         let Loaded { catalog, problems, .. } = load(&folders, &Config::default());
         assert!(catalog.table("b").is_some());
         assert_eq!(problems.len(), 2, "{problems:?}");
+    }
+
+    #[test]
+    fn broken_scripts_and_templates_are_reported_in_their_own_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [
+            ("a.ql", "create table a on select get from 'http://h.test/' using patch 'a.js'"),
+            (
+                "a.js",
+                "exports['patch uri'] = function (args) {\n  return args.uri;\n};\nfunction (",
+            ),
+            ("b.ql", "create table b on select get from 'http://h.test/' using patch 'b.js'"),
+            ("b.js", "var lib = require('./lib');\nexports['patch url'] = lib.hook;"),
+            ("lib.js", "exports.hook = function () {};\n"),
+            (
+                "c.ql",
+                "create table c on insert post to 'http://h.test/'\n\
+                 using bodyTemplate 'c.mu' type 'text/plain'",
+            ),
+            ("c.mu", "one\n{{#params.x}}"),
+            (
+                "d.ql",
+                "create table d on insert post to 'http://h.test/' using bodyTemplate 'd.ejs' type 'text/plain'",
+            ),
+            ("d.ejs", "<% if ( %>"),
+            ("e.ql", "create table e on select get from 'http://h.test/' using patch 'e.js'"),
+            ("e.js", "require('./deep');"),
+            ("deep.js", "\n\nthrow new Error('no luck');"),
+            (
+                "f.ql",
+                "create table f on insert post to 'http://h.test/'\n\
+                 using bodyTemplate 'f.txt' type 'application/x-www-form-urlencoded'",
+            ),
+            ("f.txt", "a={a}&b={b"),
+        ];
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let folders = CatalogFolders { tables: Some(folder.path().to_owned()), routes: None };
+        let Loaded { catalog, problems, .. } = load(&folders, &Config::default());
+        assert_eq!(catalog.tables().len(), 6);
+        let shown: Vec<String> = problems
+            .iter()
+            .flat_map(|file| file.diagnostics.iter().map(move |problem| (file, problem)))
+            .map(|(file, problem)| {
+                let line = LineIndex::new(&file.text).line(problem.primary.span.start);
+                let name = Path::new(&*file.file).file_name().unwrap().to_string_lossy();
+                format!("{name}:{line} {} {}", problem.code.slug, problem.message)
+            })
+            .collect();
+        let begins = [
+            "a.js:4 bad-patch table `a` failed to load: ",
+            "b.js:1 bad-patch table `b`: the export `patch url`",
+            "c.mu:2 bad-body-template table `c` failed to load: ",
+            "deep.js:3 bad-patch table `e` failed to load: no luck",
+            "f.txt:1 bad-body-template table `f` failed to load: ",
+        ];
+        assert_eq!(shown.len(), begins.len(), "{shown:#?}");
+        for (shown, begin) in shown.iter().zip(begins) {
+            assert!(shown.starts_with(begin), "{shown}");
+        }
     }
 }

@@ -10,6 +10,7 @@
 
 mod answer;
 mod body;
+mod check;
 mod failure;
 mod headers;
 mod hooks;
@@ -36,6 +37,7 @@ use crate::{
 };
 
 pub(crate) use body::Payload;
+pub use check::{ScriptProblem, check_scripts};
 pub(crate) use headers::DefaultHeaders;
 pub(crate) use hooks::Hooks;
 pub(crate) use oauth2::Tokens;

@@ -1,17 +1,22 @@
 //! The JavaScript of a verb: its patch, auth module, transformer and body template, loaded once per
 //! thread.
 
-use std::{path::Path, rc::Rc, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use qlio_plan::catalog::{Table, Verb};
-use qlio_syntax::{ast::VerbKind, diagnostic::codes};
+use qlio_data::{Text, Value, uri_template::UriTemplate};
+use qlio_plan::catalog::{Body, Table, Verb};
+use qlio_syntax::{
+    diagnostic::{Code, codes},
+    source::LineIndex,
+};
 
 use crate::{
     body::mustache::Mustache,
-    engine::Engine,
     error::{Origin, RunError},
-    function::with_position,
-    sandbox::{AuthModule, EjsTemplate, Patch, Realm, ScriptError, Transformer},
+    sandbox::{AuthModule, EjsTemplate, Patch, Realm, Sandbox, ScriptError, Transformer},
 };
 
 /// What a verb brings in JavaScript and templates.
@@ -31,6 +36,74 @@ pub(super) enum Template {
     Ejs(EjsTemplate),
 }
 
+/// Why a script or template of a verb cannot be loaded.
+#[derive(Debug, Clone)]
+pub(crate) struct ScriptFault {
+    pub(crate) code: Code,
+    /// What is wrong, without the place.
+    pub(crate) reason: String,
+    /// The file of the mistake.
+    pub(crate) file: PathBuf,
+    /// 1-based place in it.
+    pub(crate) line: Option<u32>,
+    pub(crate) column: Option<u32>,
+    /// The file as errors of requests show it, and whether the message names it.
+    shown_file: Option<String>,
+    is_template: bool,
+}
+
+impl ScriptFault {
+    fn of_script(error: &ScriptError, file: &Path, root: &Path) -> Self {
+        // The mistake may be in a module that the script requires.
+        let culprit = error.file.as_ref().map(|inner| root.join(inner));
+        Self {
+            code: codes::BAD_PATCH,
+            reason: error.to_string(),
+            file: culprit.filter(|culprit| culprit.is_file()).unwrap_or_else(|| file.to_owned()),
+            line: error.line,
+            column: error.column,
+            shown_file: error.file.clone(),
+            is_template: false,
+        }
+    }
+
+    fn of_template(table: &Table, body: &Body, reason: String, line: Option<u32>) -> Self {
+        let folder = Path::new(&*table.file).parent().unwrap_or(Path::new(""));
+        Self {
+            code: codes::BAD_BODY_TEMPLATE,
+            reason,
+            file: folder.join(&body.template),
+            line,
+            column: None,
+            shown_file: Some(body.template.clone()),
+            is_template: true,
+        }
+    }
+
+    /// The error of a statement that needs the script.
+    pub(crate) fn into_run_error(self, table: &Text) -> RunError {
+        let mut message = format!("Table {table} failed to load: ");
+        if let (true, Some(file)) = (self.is_template, &self.shown_file) {
+            message.extend(["template `", file, "`"]);
+            if let Some(line) = self.line {
+                message.extend([" line ", &line.to_string()]);
+            }
+            message.push_str(": ");
+        }
+        message.push_str(&self.reason);
+        let mut failed = RunError::new(self.code, Origin::Gateway, 500, message);
+        if let Some(file) = &self.shown_file {
+            failed = failed.with("file", file.as_str());
+        }
+        for (name, number) in [("fileLine", self.line), ("fileColumn", self.column)] {
+            if let Some(number) = number {
+                failed = failed.with(name, Value::int(i64::from(number)));
+            }
+        }
+        failed
+    }
+}
+
 impl VerbScripts {
     /// Whether the verb has anything that runs.
     pub(crate) fn is_needed(verb: &Verb) -> bool {
@@ -40,41 +113,75 @@ impl VerbScripts {
             || has_template(verb)
     }
 
-    /// Loads everything; the first fault says what is wrong.
+    /// Loads everything of a verb.
+    ///
+    /// # Errors
+    /// Every script and template that cannot be loaded, at least one.
     pub(crate) fn load(
-        engine: &Engine,
+        sandbox: &Sandbox,
+        tables_root: Option<&Path>,
         table: &Arc<Table>,
-        kind: VerbKind,
-    ) -> Result<Rc<Self>, RunError> {
-        let failed = |error: &ScriptError| {
-            let message = format!("Table {} failed to load: {error}", table.name);
-            let error_code = codes::BAD_PATCH;
-            with_position(RunError::new(error_code, Origin::Gateway, 500, message), error)
-        };
-        let verb = table
-            .verb(kind)
-            .ok_or_else(|| RunError::internal("scripts of a verb that is not there"))?;
+        verb: &Verb,
+    ) -> Result<Self, Vec<ScriptFault>> {
         let file = [&verb.patch, &verb.auth, &verb.transformer].into_iter().flatten().next();
-        let realm = match file {
-            Some(file) => Realm::new(engine.script_root(file)).map_err(|error| failed(&error))?,
-            None => Realm::without_files(),
+        let root = file.map(|file| script_root(tables_root, file));
+        let realm = match (file, root) {
+            (Some(file), Some(root)) => Realm::new(root)
+                .map_err(|error| vec![ScriptFault::of_script(&error, file, root)])?,
+            _ => Realm::without_files(),
         };
-        let sandbox = engine.sandbox();
-        let load = |file: &Option<std::path::PathBuf>| file.as_deref().map(Path::to_owned);
-        let patch = load(&verb.patch).map(|file| Patch::load(sandbox, &realm, &file)).transpose();
-        let auth =
-            load(&verb.auth).map(|file| AuthModule::load(sandbox, &realm, &file)).transpose();
-        let transformer = load(&verb.transformer)
-            .map(|file| Transformer::load(sandbox, &realm, &file))
-            .transpose();
-        Ok(Rc::new(Self {
-            patch: patch.map_err(|error| failed(&error))?,
-            auth: auth.map_err(|error| failed(&error))?,
-            transformer: transformer.map_err(|error| failed(&error))?,
-            template: template(table, verb)?,
-            realm,
-            table: Arc::clone(table),
-        }))
+        let mut faults = Vec::new();
+        let patch = load_file(verb.patch.as_deref(), root, &mut faults, |file| {
+            Patch::load(sandbox, &realm, file)
+        });
+        let auth = load_file(verb.auth.as_deref(), root, &mut faults, |file| {
+            AuthModule::load(sandbox, &realm, file)
+        });
+        let transformer = load_file(verb.transformer.as_deref(), root, &mut faults, |file| {
+            Transformer::load(sandbox, &realm, file)
+        });
+        let template = match template(table, verb) {
+            Ok(template) => template,
+            Err(fault) => {
+                faults.push(*fault);
+                None
+            }
+        };
+        if faults.is_empty() {
+            let table = Arc::clone(table);
+            Ok(Self { realm, patch, auth, transformer, template, table })
+        } else {
+            Err(faults)
+        }
+    }
+
+    /// What is odd about the scripts, though they work.
+    pub(crate) fn warnings(&self) -> &[String] {
+        self.patch.as_ref().map_or(&[], Patch::warnings)
+    }
+}
+
+/// The folder that a script may read below.
+fn script_root<'a>(tables_root: Option<&'a Path>, file: &'a Path) -> &'a Path {
+    match tables_root {
+        Some(root) if file.starts_with(root) => root,
+        _ => file.parent().unwrap_or(file),
+    }
+}
+
+fn load_file<T>(
+    file: Option<&Path>,
+    root: Option<&Path>,
+    faults: &mut Vec<ScriptFault>,
+    load: impl FnOnce(&Path) -> Result<T, ScriptError>,
+) -> Option<T> {
+    let (file, root) = (file?, root?);
+    match load(file) {
+        Ok(loaded) => Some(loaded),
+        Err(error) => {
+            faults.push(ScriptFault::of_script(&error, file, root));
+            None
+        }
     }
 }
 
@@ -84,7 +191,7 @@ fn has_template(verb: &Verb) -> bool {
 }
 
 /// `.ejs` files are EJS, all others mustache (`connectors.md` 2.6, C-Q20).
-fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, RunError> {
+fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, Box<ScriptFault>> {
     let Some(body) = verb.body.as_ref().filter(|_| has_template(verb)) else { return Ok(None) };
     if body.template.contains(".ejs") {
         return Ok(Some(Template::Ejs(EjsTemplate::new(&body.template, &body.content))));
@@ -92,11 +199,16 @@ fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, RunError> {
     match Mustache::parse(&body.content) {
         Ok(template) => Ok(Some(Template::Mustache(template))),
         Err(error) => {
-            let message = format!(
-                "Table {} failed to load: template `{}` line {}: {}",
-                table.name, body.template, error.line, error.reason
-            );
-            Err(RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, message))
+            let line = u32::try_from(error.line).ok();
+            Err(Box::new(ScriptFault::of_template(table, body, error.reason, line)))
         }
     }
+}
+
+/// A form that is no URI template; it is read anew for each request.
+pub(crate) fn form_fault(table: &Table, verb: &Verb) -> Option<ScriptFault> {
+    let body = verb.body.as_ref().filter(|body| body.media_type == super::body::FORM)?;
+    let fault = UriTemplate::parse_form(&body.content).err()?;
+    let line = Some(LineIndex::new(&body.content).line(fault.offset as u32));
+    Some(ScriptFault::of_template(table, body, fault.reason, line))
 }
