@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
 mod commands;
+mod examples;
 mod mock;
 mod serve;
 mod shop;
