@@ -20,7 +20,9 @@ pub(crate) use declare::{Declaration, literal_text, literal_value, number};
 pub use declare::{Declared, declare_table};
 pub use resources::{NoResources, Resources};
 pub use settings::fill_settings;
-pub use table::{Body, DefaultValue, Format, FormatKind, Oauth2, ProtobufFormat, Table, Verb};
+#[cfg(feature = "protobuf")]
+pub use table::ProtobufFormat;
+pub use table::{Body, DefaultValue, Format, FormatKind, Oauth2, Table, Verb};
 
 use crate::node::Plan;
 

@@ -167,6 +167,7 @@ pub struct Format {
     /// The decoded value is wrapped in an object with this one member.
     pub root: Option<Text>,
     /// The compiled schema of `protobuf`.
+    #[cfg(feature = "protobuf")]
     pub protobuf: Option<Arc<ProtobufFormat>>,
 }
 
@@ -188,6 +189,7 @@ pub enum FormatKind {
 }
 
 /// A Protobuf schema with the messages that a verb uses.
+#[cfg(feature = "protobuf")]
 #[derive(Debug)]
 pub struct ProtobufFormat {
     /// The message of successful answers, or of requests.
