@@ -12,6 +12,8 @@
 //! catalog always give byte-identical explanations.
 
 pub mod catalog;
+pub mod complete;
+pub mod diagnose;
 pub mod explain;
 pub mod lower;
 pub mod node;
@@ -19,5 +21,7 @@ pub mod operator;
 mod rewrite;
 
 pub use catalog::Catalog;
+pub use diagnose::{diagnose, diagnose_with};
 pub use lower::{CompileOptions, Compiled, Origin, compile};
 pub use node::{BlockBranch, Branch, Node, NodeId, NodeKind, Plan, SlotId};
+pub use qlio_syntax::format::format_text as format;

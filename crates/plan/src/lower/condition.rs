@@ -2,7 +2,7 @@
 
 use qlio_data::path::Path;
 use qlio_syntax::{
-    ast,
+    ast::{self, VerbKind},
     diagnostic::{Diagnostic, codes},
 };
 
@@ -10,11 +10,13 @@ use super::{Lowering, path, path_text};
 use crate::operator::{Condition, Delays, Expected};
 
 impl Lowering<'_> {
-    /// Lowers a condition on a source; `alias` is cut off its left side.
+    /// Lowers a condition on a source of a select or delete; the source's alias is cut off its left
+    /// side.
     pub(super) fn condition(
         &mut self,
         condition: &ast::Condition,
-        alias: Option<&str>,
+        source: &ast::Source,
+        verb: VerbKind,
     ) -> Option<Condition> {
         let (left, expected) = match condition {
             ast::Condition::Equals { path, operand, .. } => {
@@ -29,7 +31,9 @@ impl Lowering<'_> {
             }
             ast::Condition::Call(_) => return None,
         };
+        let alias = source.alias.as_ref().map(|alias| alias.text.as_str());
         let left = strip_alias(left, alias);
+        self.warn_unused_parameter(&left, source, verb);
         Some(Condition { name: path_text(&left).into(), path: self.path(&left), expected })
     }
 

@@ -1,6 +1,6 @@
 //! Joins: one statement split into two scans and the equalities between them (`language.md` 5.11).
 
-use qlio_syntax::ast;
+use qlio_syntax::ast::{self, VerbKind};
 
 use super::{
     Lowering,
@@ -75,10 +75,14 @@ impl Lowering<'_> {
                 }
                 _ => match condition_side(condition, &main_alias, &joined_alias) {
                     Side::Main => {
-                        main_conditions.extend(self.condition(condition, Some(&main_alias)));
+                        main_conditions.extend(self.condition(condition, main, VerbKind::Select));
                     }
                     Side::Joined => {
-                        joined_conditions.extend(self.condition(condition, Some(&joined_alias)));
+                        joined_conditions.extend(self.condition(
+                            condition,
+                            joined,
+                            VerbKind::Select,
+                        ));
                     }
                 },
             }

@@ -16,6 +16,7 @@ mod result;
 mod select;
 mod statement;
 mod symbols;
+mod warning;
 mod write;
 
 use std::sync::Arc;
@@ -35,7 +36,7 @@ use crate::{
     rewrite,
 };
 
-pub(crate) use path::path_text;
+pub(crate) use path::{path_text, prefix, without_first};
 use symbols::Symbols;
 
 /// Where a script comes from, which decides what it may do.
@@ -75,10 +76,25 @@ pub fn compile(
     catalog: &Catalog,
     options: &CompileOptions<'_>,
 ) -> Result<Compiled, Vec<Diagnostic>> {
+    match compile_all(text, catalog, options) {
+        (Some(plan), warnings) => Ok(Compiled { plan, warnings }),
+        (None, mut problems) => {
+            problems.retain(|problem| problem.severity == Severity::Error);
+            Err(problems)
+        }
+    }
+}
+
+/// All problems of a script, warnings too, and its plan if none of them is an error.
+pub(crate) fn compile_all(
+    text: &str,
+    catalog: &Catalog,
+    options: &CompileOptions<'_>,
+) -> (Option<Plan>, Vec<Diagnostic>) {
     if text.trim().is_empty() {
         let problem = Diagnostic::error(codes::MISSING_SCRIPT, Span::default(), "missing script")
             .wire("Missing script");
-        return Err(vec![problem]);
+        return (None, vec![problem]);
     }
     let parsed = parse(text);
     let lines = LineIndex::new(text);
@@ -87,8 +103,7 @@ pub fn compile(
         problems.extend(check(&parsed.script, &lines));
     }
     if has_error(&problems) {
-        problems.retain(|problem| problem.severity == Severity::Error);
-        return Err(problems);
+        return (None, problems);
     }
     let mut lowering = Lowering::new(text, &lines, catalog, options, &parsed.script);
     let plan = lowering.script(&parsed.script);
@@ -96,11 +111,8 @@ pub fn compile(
     if let Some(cycle) = rewrite::find_cycle(&plan) {
         problems.push(circular(&plan, cycle));
     }
-    if has_error(&problems) {
-        problems.retain(|problem| problem.severity == Severity::Error);
-        return Err(problems);
-    }
-    Ok(Compiled { plan, warnings: problems })
+    let is_usable = !has_error(&problems);
+    (is_usable.then_some(plan), problems)
 }
 
 fn has_error(problems: &[Diagnostic]) -> bool {
@@ -127,6 +139,8 @@ struct Lowering<'a> {
     inline_tables: Vec<Arc<Table>>,
     loaded_tables: Vec<String>,
     problems: Vec<Diagnostic>,
+    /// How many warnings `problems` got.
+    warnings: usize,
     /// The variables read by the node that is being lowered, in order of reference.
     reads: Vec<SlotId>,
     /// The prerequisites of the node that is being lowered.
@@ -152,6 +166,7 @@ impl<'a> Lowering<'a> {
             inline_tables: Vec::new(),
             loaded_tables: Vec::new(),
             problems: Vec::new(),
+            warnings: 0,
             reads: Vec::new(),
             prerequisites: Vec::new(),
         }
@@ -252,7 +267,11 @@ impl<'a> Lowering<'a> {
         } else if let Some(table) = self.inline_tables.iter().find(|table| table.name == name) {
             SourceKind::Inline(Arc::clone(table))
         } else {
-            SourceKind::Loaded(self.loaded_table(&name))
+            let table = self.loaded_table(&name);
+            if table.is_none() {
+                self.warn_unknown_table(&source.name);
+            }
+            SourceKind::Loaded(table)
         };
         Source { name, kind }
     }

@@ -34,12 +34,12 @@ pub(crate) fn path_text(path: &ast::Path) -> String {
 }
 
 /// The path without its first segment: what is left of `alias.rest`.
-pub(super) fn without_first(path: &ast::Path) -> ast::Path {
+pub(crate) fn without_first(path: &ast::Path) -> ast::Path {
     ast::Path { segments: path.segments[1..].to_vec(), span: path.span }
 }
 
 /// The first segment if it is an unquoted word and more follows: a possible alias.
-pub(super) fn prefix(path: &ast::Path) -> Option<&str> {
+pub(crate) fn prefix(path: &ast::Path) -> Option<&str> {
     match path.segments.as_slice() {
         [ast::Segment::Member { name, is_quoted: false }, _, ..] => Some(name),
         _ => None,

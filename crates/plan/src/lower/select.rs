@@ -89,7 +89,7 @@ impl Lowering<'_> {
                     }
                 }));
             } else {
-                conditions.extend(self.condition(condition, alias));
+                conditions.extend(self.condition(condition, source, VerbKind::Select));
             }
         }
         // A column that only a row function needs changes the row's shape (`language.md` 5.20).

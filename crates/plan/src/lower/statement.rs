@@ -116,8 +116,8 @@ impl Lowering<'_> {
                 let name = describe.source.name.text.as_str();
                 let inline =
                     self.inline_tables.iter().find(|table| *table.name == *name).map(Arc::clone);
-                if inline.is_none() {
-                    self.loaded_table(name);
+                if inline.is_none() && self.loaded_table(name).is_none() {
+                    self.warn_unknown_table(&describe.source.name);
                 }
                 NodeKind::Describe { name: name.into(), inline }
             }

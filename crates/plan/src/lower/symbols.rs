@@ -36,6 +36,11 @@ impl Symbols {
         self.slot(name).filter(|slot| self.entries[*slot as usize].is_assigned)
     }
 
+    /// The names that statements assign, in order of first appearance.
+    pub(super) fn assigned_names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter(|entry| entry.is_assigned).map(|entry| entry.name.as_str())
+    }
+
     /// Notes the node that binds a slot.
     pub(super) fn set_node(&mut self, slot: SlotId, node: NodeId) {
         self.entries[slot as usize].node = Some(node);

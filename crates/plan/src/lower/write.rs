@@ -1,7 +1,7 @@
 //! Inserts, updates and deletes.
 
 use qlio_data::Text;
-use qlio_syntax::ast;
+use qlio_syntax::ast::{self, VerbKind};
 
 use super::{Lowering, condition::delays, path_text};
 use crate::operator::{Delete, Write, WriteKind, WriteValues};
@@ -50,11 +50,10 @@ impl Lowering<'_> {
 
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Delete {
         let target = self.source(&delete.target);
-        let alias = delete.target.alias.as_ref().map(|alias| alias.text.as_str());
         let conditions = delete
             .conditions
             .iter()
-            .filter_map(|condition| self.condition(condition, alias))
+            .filter_map(|condition| self.condition(condition, &delete.target, VerbKind::Delete))
             .collect();
         Delete {
             target,

@@ -1,6 +1,8 @@
 //! Plans as their explanations show them, what scans push down, and what loading reports.
 
 mod compiling;
+mod completing;
+mod diagnosing;
 mod explaining;
 mod loading;
 mod pushdown;

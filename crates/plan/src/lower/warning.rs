@@ -1,0 +1,121 @@
+//! What a script may well mean, but probably does not: tables that nobody declares and conditions
+//! that have no effect.
+//!
+//! Both are only warnings. A missing table fails when it is used, so that a fallback can take over
+//! (`language.md` 3.2), and a variable of the embedding caller may have its name; a condition that a
+//! table has no use for just does nothing.
+
+use qlio_syntax::{
+    ast::{self, VerbKind},
+    diagnostic::{Code, Diagnostic, codes},
+    source::Span,
+    spelling,
+};
+
+use super::{Lowering, path_text};
+use crate::catalog::{DefaultValue, Table, Verb};
+
+/// Warnings beyond this number are left out: each one looks through all tables.
+const WARNINGS_MAX: usize = 50;
+
+/// Parameters that a note lists.
+const PARAMETERS_SHOWN_MAX: usize = 8;
+
+impl Lowering<'_> {
+    /// Warns that a source is neither a variable nor a table.
+    pub(super) fn warn_unknown_table(&mut self, name: &ast::Name) {
+        let message = format!("no table named `{}`", name.text);
+        let Some(warning) = self.warning(codes::UNKNOWN_TABLE, name.span, message) else { return };
+        let loaded = self.catalog.tables().iter().map(|table| &*table.name);
+        let inline = self.inline_tables.iter().map(|table| &*table.name);
+        let known = loaded.chain(inline).chain(self.symbols.assigned_names());
+        let meant = spelling::closest(&name.text, known);
+        let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+        let mut warning = warning.note("a fallback behind `||` can take over when it runs");
+        warning.hints.extend(hint);
+        self.problems.push(warning);
+    }
+
+    /// Warns that a condition on a table sets a parameter which the table's request does not use.
+    pub(super) fn warn_unused_parameter(
+        &mut self,
+        path: &ast::Path,
+        source: &ast::Source,
+        kind: VerbKind,
+    ) {
+        let name = source.name.text.as_str();
+        if self.symbols.assigned_slot(name).is_some() {
+            return;
+        }
+        let inline = self.inline_tables.iter().find(|table| *table.name == *name);
+        let Some(table) = inline.or_else(|| self.catalog.table(name)).cloned() else { return };
+        let Some(used) = used_parameters(&table, kind) else { return };
+        let parameter = path_text(path);
+        if used.iter().any(|known| root(known) == root(&parameter)) {
+            return;
+        }
+        let message = format!("`{name}` does not use the parameter `{parameter}`");
+        let Some(warning) = self.warning(codes::UNUSED_PARAMETER, path.span, message) else {
+            return;
+        };
+        let meant = spelling::closest(&parameter, used.iter().copied());
+        let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+        let mut warning = warning.note(parameters_note(name, &used));
+        warning.hints.extend(hint);
+        self.problems.push(warning);
+    }
+
+    /// A new warning, unless there are enough.
+    fn warning(&mut self, code: Code, span: Span, message: String) -> Option<Diagnostic> {
+        self.warnings += 1;
+        (self.warnings <= WARNINGS_MAX).then(|| Diagnostic::warning(code, span, message))
+    }
+}
+
+/// The parameters that the request of a verb is made of; `None` where they cannot be known: hooks
+/// and bodies see all of them.
+fn used_parameters(table: &Table, kind: VerbKind) -> Option<Vec<&str>> {
+    let verb = table.verb(kind)?;
+    let sees_all = table.broken.is_some()
+        || verb.patch.is_some()
+        || verb.auth.is_some()
+        || verb.transformer.is_some()
+        || verb.body.is_some()
+        || verb.has_body()
+        || verb.uri.tokens().iter().any(|token| token.is_nested);
+    if sees_all {
+        return None;
+    }
+    let mut used: Vec<&str> = verb.uri.tokens().iter().map(|token| token.name.as_str()).collect();
+    used.extend(roots_of_values(verb));
+    Some(used)
+}
+
+/// The names that headers and defaults start from.
+fn roots_of_values(verb: &Verb) -> impl Iterator<Item = &str> {
+    let headers = verb.headers.iter().map(|(_, template)| template);
+    let defaults = verb.defaults.iter().filter_map(|(_, value)| match value {
+        DefaultValue::Template(template) => Some(template),
+        DefaultValue::Constant(_) => None,
+    });
+    headers.chain(defaults).flat_map(|template| template.roots())
+}
+
+/// What stands before the first dot or bracket: a parameter is also a structure to walk into.
+fn root(name: &str) -> &str {
+    name.split(['.', '[']).next().unwrap_or_default()
+}
+
+fn parameters_note(table: &str, used: &[&str]) -> String {
+    if used.is_empty() {
+        return format!("`{table}` takes no parameters; conditions do not filter its rows");
+    }
+    let mut shown: Vec<&str> = Vec::new();
+    for name in used {
+        if !shown.contains(name) && shown.len() < PARAMETERS_SHOWN_MAX {
+            shown.push(name);
+        }
+    }
+    let names = shown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    format!("`{table}` takes {names}; other conditions do not filter its rows")
+}

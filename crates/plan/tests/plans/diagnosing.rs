@@ -1,0 +1,108 @@
+//! The warnings of a script against a catalog, and all problems of a text for editors.
+
+use qlio_plan::{CompileOptions, Origin, catalog::NoResources, compile, diagnose};
+
+use crate::{catalog, line_of};
+
+fn problems(text: &str) -> Vec<String> {
+    diagnose(text, &catalog()).iter().map(|problem| line_of(problem, text)).collect()
+}
+
+fn hints(text: &str) -> Vec<String> {
+    diagnose(text, &catalog()).into_iter().flat_map(|problem| problem.hints).collect()
+}
+
+#[test]
+fn an_unknown_table_is_a_warning_with_the_nearest_name() {
+    let text = "return select * from lib.bok where id = 1 || 2";
+    assert_eq!(problems(text), ["Warning Q2003 unknown-table 1:22 no table named `lib.bok`"]);
+    assert_eq!(hints(text), ["did you mean `lib.book`?"]);
+    let options = CompileOptions { origin: Origin::AdHoc, file: "script", resources: &NoResources };
+    let warnings = compile(text, &catalog(), &options).map(|compiled| compiled.warnings.len());
+    assert_eq!(warnings.ok(), Some(1));
+}
+
+#[test]
+fn every_kind_of_statement_names_its_unknown_table() {
+    for text in [
+        "insert into nope (a) values (1)",
+        "update nope with '{x}'",
+        "delete from nope where a = 1",
+        "describe nope",
+        "a = 1 return select x from a where x in (select y from nope)",
+        "select a.x from lib.book as a, nope as n where a.id = n.id",
+    ] {
+        let found = problems(text);
+        assert!(
+            found.iter().any(|line| line.contains("no table named `nope`")),
+            "{text}: {found:?}"
+        );
+    }
+    assert_eq!(hints("item = []\nreturn select x from itm"), ["did you mean `item`?"]);
+}
+
+#[test]
+fn variables_and_tables_of_the_script_are_known() {
+    assert_eq!(
+        problems(
+            "create table t on select get from 'http://h.test/'\na = select * from t\nreturn select x from a"
+        ),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn a_condition_without_effect_is_a_warning() {
+    let text = "return select * from lib.find where q = 'x' and nn = 2";
+    assert_eq!(
+        problems(text),
+        ["Warning Q2025 unused-parameter 1:49 `lib.find` does not use the parameter `nn`"]
+    );
+    assert_eq!(
+        problems("select a.x from lib.rate as a, lib.book as b where a.id = b.id and b.x = 1"),
+        ["Warning Q2025 unused-parameter 1:68 `lib.book` does not use the parameter `b.x`"
+            .replace("b.x", "x")]
+    );
+    let text = "return select * from lib.rate where idd = 2";
+    assert_eq!(hints(text), ["did you mean `id`?"]);
+}
+
+#[test]
+fn conditions_that_may_have_an_effect_are_left_alone() {
+    for text in [
+        "select * from lib.hook where anything = 1",
+        "delete from lib.book where other = 1",
+        "a = [] select x from a where y = 1",
+        "select * from lib.find where q.a = 1 and n in (1, 2)",
+        "create table t on select get from 'http://h.test/' using headers 'k' = '{key}'\nselect * from t where key = 1",
+        "create table t on select get from 'http://h.test/{a{b}}'\nselect * from t where c = 1",
+    ] {
+        assert_eq!(problems(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn errors_and_warnings_come_in_text_order() {
+    assert_eq!(
+        problems("a = select * from nope\nreturn b"),
+        ["Error Q2002 unresolved-return 2:8 Line 2: Unresolved symbol 'b'"]
+    );
+    let found = problems(
+        "a = select * from nope\nb = select x['y'] from nada where q[?(\"@.a >\")] = 1\nreturn a",
+    );
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].contains("nope") && found[1].contains("nada") && found[2].contains("Error"));
+}
+
+#[test]
+fn files_out_of_reach_are_no_problem() {
+    let text = "create table t on insert post to 'http://h.test/' using patch 'p.js' \
+        using bodyTemplate 'b.mu' type 'text/plain'\nreturn 1";
+    assert_eq!(problems(text), Vec::<String>::new());
+}
+
+#[test]
+fn warnings_are_bounded() {
+    let text = "select * from nope\n".repeat(500);
+    assert_eq!(problems(&text).len(), 50);
+}
