@@ -35,7 +35,7 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    pub(super) fn new(bytes: Bytes, patience: &Patience) -> Self {
+    pub(super) fn new(bytes: Bytes, patience: &mut Patience) -> Self {
         let is_long = bytes.len() > UPLOAD_PIECE_BYTES;
         Self { rest: bytes, progress: is_long.then(|| patience.upload_counter()) }
     }
@@ -91,7 +91,10 @@ pub(super) async fn receive(
             }
         })
         .await?;
-        let Some(frame) = frame else { break };
+        let Some(frame) = frame else {
+            patience.touch(Instant::now());
+            break;
+        };
         let frame = frame.map_err(|cause| {
             let fault = Fault::from_hyper(&cause, true);
             match fault.kind {

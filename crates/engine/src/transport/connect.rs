@@ -60,10 +60,10 @@ impl Dialer<'_> {
         // Requests are written whole; waiting to fill packets would only delay them. An error here would
         // show again, and better, at the first write.
         tcp.set_nodelay(true).ok();
-        if self.proxy.is_some() && self.target.is_https {
+        if self.proxy.is_some() && self.target.site.is_https {
             open_tunnel(&mut tcp, self.target).await?;
         }
-        let (stream, is_http2) = if self.target.is_https {
+        let (stream, is_http2) = if self.target.site.is_https {
             let (stream, is_http2) = self.tls.connect(self.target, tcp).await?;
             (Stream::Tls(Box::new(stream)), is_http2)
         } else {
@@ -88,7 +88,7 @@ pub(super) async fn permitted(
     guard: &Guard,
     target: &Target,
 ) -> Result<Vec<SocketAddr>, Fault> {
-    let mut found = resolve(&target.host, target.port).await?;
+    let mut found = resolve(&target.site.host, target.site.port).await?;
     found.retain(|address| egress.permits(target, address.ip(), guard));
     if found.is_empty() { Err(denied(target)) } else { Ok(found) }
 }

@@ -12,8 +12,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Request, Response};
 use hyper::{
     body::Incoming,
     client::conn::{TrySendError, http1, http2},
@@ -22,7 +21,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
-    body::{RequestBody, receive},
+    body::RequestBody,
     connect::Stream,
     error::{ErrorKind, Fault},
     exchange::Timings,
@@ -62,7 +61,8 @@ impl H1 {
         Ok(Self { sender, connection, peer, is_closed: false, is_reused: false })
     }
 
-    fn drive(&mut self, cx: &mut Context<'_>) {
+    /// Moves the connection on, on behalf of the task in `cx`.
+    pub(super) fn drive(&mut self, cx: &mut Context<'_>) {
         if !self.is_closed && Pin::new(&mut self.connection).poll(cx).is_ready() {
             // An error here is also reported to the exchange under way, if there is one.
             self.is_closed = true;
@@ -76,16 +76,18 @@ impl H1 {
         !self.is_closed && self.sender.is_ready()
     }
 
+    /// Sends a request and waits for the head of the response. The request is made here rather than handed
+    /// in, because arguments stay in the future for as long as it lasts.
     pub(super) async fn head(
         &mut self,
-        request: Request<RequestBody>,
+        request: impl FnOnce(&mut Patience) -> Result<Request<RequestBody>, Fault>,
+        is_idempotent: bool,
         patience: &mut Patience,
         timings: &mut Timings,
     ) -> Result<Response<Incoming>, Failed> {
-        let is_idempotent = is_idempotent(request.method());
         let started = Instant::now();
         let mut sent = None;
-        let mut response = pin!(self.sender.try_send_request(request));
+        let mut response = pin!(self.sender.try_send_request(request(patience)?));
         let result = poll_fn(|cx| {
             // In this order: the response future relies on the connection being there.
             if !self.is_closed && Pin::new(&mut self.connection).poll(cx).is_ready() {
@@ -101,15 +103,6 @@ impl H1 {
         .await?;
         note_head(timings, patience, started, sent);
         result.map_err(|error| failed(error, self.is_reused && is_idempotent))
-    }
-
-    pub(super) async fn body(
-        &mut self,
-        mut body: Incoming,
-        patience: &mut Patience,
-        limit: usize,
-    ) -> Result<Bytes, Fault> {
-        receive(&mut body, |cx| self.drive(cx), patience, limit).await
     }
 }
 
@@ -144,10 +137,10 @@ impl H2 {
     pub(super) async fn head(
         &self,
         request: Request<RequestBody>,
+        is_idempotent: bool,
         patience: &mut Patience,
         timings: &mut Timings,
     ) -> Result<Response<Incoming>, Failed> {
-        let is_idempotent = is_idempotent(request.method());
         let started = Instant::now();
         let mut sender = self.sender.clone();
         let response = sender.try_send_request(request);
@@ -160,15 +153,6 @@ impl H2 {
             failed.may_resend |= is_refused;
             failed
         })
-    }
-
-    pub(super) async fn body(
-        &self,
-        mut body: Incoming,
-        patience: &mut Patience,
-        limit: usize,
-    ) -> Result<Bytes, Fault> {
-        receive(&mut body, |_| {}, patience, limit).await
     }
 }
 
@@ -195,12 +179,4 @@ fn failed(mut error: TrySendError<Request<RequestBody>>, may_repeat: bool) -> Fa
 
 fn h2_reason(error: &hyper::Error) -> Option<h2::Reason> {
     std::error::Error::source(error)?.downcast_ref::<h2::Error>()?.reason()
-}
-
-/// Whether a repetition has no further effect (RFC 9110, 9.2.2).
-fn is_idempotent(method: &Method) -> bool {
-    matches!(
-        *method,
-        Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS | Method::TRACE
-    )
 }

@@ -133,7 +133,7 @@ impl Egress {
 
     /// Judges a target by name, or by address if the URI holds one.
     pub(super) fn judge_target(&self, target: &Target, guard: &Guard) -> Result<(), Fault> {
-        let (host, port) = (target.host.as_str(), target.port);
+        let (host, port) = (target.site.host.as_str(), target.site.port);
         if any_host(&self.deny, host, port) {
             return Err(denied(target));
         }
@@ -144,15 +144,15 @@ impl Egress {
                 return Err(denied(target));
             }
         }
-        match host.parse() {
-            Ok(address) if !self.permits(target, address, guard) => Err(denied(target)),
+        match target.site.address {
+            Some(address) if !self.permits(target, address, guard) => Err(denied(target)),
             _ => Ok(()),
         }
     }
 
     /// Judges one resolved address of a target that passed [`Egress::judge_target`].
     pub(super) fn permits(&self, target: &Target, address: IpAddr, guard: &Guard) -> bool {
-        if self.deny.iter().any(|pattern| pattern.matches_address(address, target.port)) {
+        if self.deny.iter().any(|pattern| pattern.matches_address(address, target.site.port)) {
             return false;
         }
         match guard {
@@ -162,8 +162,8 @@ impl Egress {
                     || self.allow.iter().any(|pattern| {
                         // `*` opens the list of hosts, not the internal network.
                         pattern.hosts != Hosts::Any
-                            && pattern.matches_host(&target.host, target.port)
-                            || pattern.matches_address(address, target.port)
+                            && pattern.matches_host(&target.site.host, target.site.port)
+                            || pattern.matches_address(address, target.site.port)
                     })
             }
         }
@@ -171,7 +171,7 @@ impl Egress {
 }
 
 pub(super) fn denied(target: &Target) -> Fault {
-    ErrorKind::EgressDenied { host: target.host.as_str().into() }.into()
+    ErrorKind::EgressDenied { host: target.site.host.as_str().into() }.into()
 }
 
 pub(super) fn parse_all(

@@ -1,15 +1,19 @@
 //! One hop: one request to one target, over a pooled or a new connection.
 
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, uri::Uri};
+use std::{borrow::Cow, future::Future, task::Context};
+
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, response::Parts,
+    uri::Uri,
+};
 use http_body::Body;
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
-use bytes::Bytes;
-
 use super::{
     Transport,
-    body::RequestBody,
+    body::{RequestBody, receive},
     coding::{Coding, codings},
     connect::{Dialer, permitted},
     connection::{Failed, H1, H2},
@@ -56,60 +60,114 @@ pub(super) struct Answer {
 }
 
 impl Hop<'_> {
+    /// What rarely happens is boxed, because every exchange under way holds this future.
     pub(super) async fn run(&self, patience: &mut Patience) -> Result<Outcome, Fault> {
         let Self { transport, exchange, target, .. } = self;
         transport.egress.judge_target(target, &exchange.guard)?;
         let proxy = transport.proxies.select(target, &exchange.table);
         let proxy = proxy.as_deref();
         if proxy.is_some() {
-            self.vet_behind_proxy(patience).await?;
+            Box::pin(self.vet_behind_proxy(patience)).await?;
         }
         let mut timings = Timings::default();
-        let proxied_key;
-        let key = match proxy {
-            None => target.origin.as_str(),
-            Some(proxy) => {
-                let behind = if target.is_https { target.origin.as_str() } else { "http" };
-                proxied_key = format!("{behind} via {}:{}", proxy.host, proxy.port);
-                &proxied_key
+        let lease = match transport.pool.try_enter(&self.pool_key(proxy)) {
+            Ok(lease) => lease,
+            Err(origin) => {
+                let started = Instant::now();
+                let lease = Box::pin(patience.limit(transport.pool.queue(origin))).await??;
+                timings.blocked = Some(started.elapsed());
+                lease
             }
         };
-        let (lease, blocked) = patience.limit(transport.pool.enter(key)).await??;
-        timings.blocked = blocked;
+        let (mut connection, response) = self.head(&lease, proxy, patience, &mut timings).await?;
+        let (head, mut body) = response.into_parts();
+        let mut outcome = self.judge(head, body.is_end_stream(), timings)?;
+        let is_redirect = matches!(outcome, Outcome::Redirect(_));
+        let limit = if is_redirect { REDIRECT_BODY_BYTES_MAX } else { transport.body_bytes_max };
+        if is_redirect && body.size_hint().upper().is_none_or(|size| size > limit as u64) {
+            return Ok(outcome);
+        }
+        let started = patience.moved_at();
+        let received = receive_on(&mut connection, &mut body, patience, limit).await;
+        let ended = patience.moved_at();
+        if received.is_ok() {
+            lease.origin.put_back(connection, ended);
+        }
+        if let Outcome::Answer(answer) = &mut outcome {
+            answer.body = received?;
+            answer.timings.receive = Some(ended - started);
+        }
+        // What the body of a redirect says, or that it breaks off, does not matter any more.
+        Ok(outcome)
+    }
 
-        let mut pooled = self.pooled(&lease);
+    /// Sends the request and waits for the head of the response, replacing stale connections.
+    async fn head(
+        &self,
+        lease: &Lease,
+        proxy: Option<&ProxyTarget>,
+        patience: &mut Patience,
+        timings: &mut Timings,
+    ) -> Result<(Connection, Response<Incoming>), Fault> {
+        let is_idempotent = self.exchange.method.is_idempotent();
+        let mut pooled = self.pooled(lease);
         let mut replacements = REPLACEMENTS_MAX;
         loop {
             let (mut connection, was_pooled) = match pooled.take() {
                 Some(connection) => (connection, true),
-                None => self.connect(&lease, proxy, patience, &mut timings).await?,
+                None => Box::pin(self.connect(lease, proxy, patience, timings)).await?,
             };
             let result = match &mut connection {
                 Connection::Own(h1) => {
-                    let request = self.request(proxy.is_some(), patience)?;
-                    h1.head(request, patience, &mut timings).await
+                    let request = |patience: &mut _| self.request(proxy.is_some(), patience);
+                    h1.head(request, is_idempotent, patience, timings).await
                 }
                 Connection::Shared(h2) => {
                     let request = self.request_http2(patience)?;
-                    h2.head(request, patience, &mut timings).await
+                    Box::pin(h2.head(request, is_idempotent, patience, timings)).await
                 }
             };
-            match result {
-                Ok(response) => {
-                    return self.finish(response, connection, &lease, patience, timings).await;
-                }
-                Err(Failed { fault, may_resend }) => {
-                    if let Connection::Shared(h2) = &connection
-                        && (may_resend || !h2.is_usable())
-                    {
-                        lease.origin.forget(h2);
-                    }
-                    // A stale connection is replaced, a limited number of times.
-                    if !(was_pooled && may_resend && replacements > 0) {
-                        return Err(fault);
-                    }
-                    replacements -= 1;
-                }
+            let Failed { fault, may_resend } = match result {
+                Ok(response) => return Ok((connection, response)),
+                Err(failed) => failed,
+            };
+            if let Connection::Shared(h2) = &connection
+                && (may_resend || !h2.is_usable())
+            {
+                lease.origin.forget(h2);
+            }
+            // A stale connection is replaced, a limited number of times.
+            if !(was_pooled && may_resend && replacements > 0) {
+                return Err(fault);
+            }
+            replacements -= 1;
+        }
+    }
+
+    /// With the head at hand: is it the answer, still without its body, or does it lead on?
+    fn judge(&self, head: Parts, has_no_body: bool, timings: Timings) -> Result<Outcome, Fault> {
+        let Self { transport, exchange, target, .. } = self;
+        transport.note_success(exchange, target);
+        match next(&exchange.method, target, &transport.sites, head.status, &head.headers)? {
+            Next::Follow(target) => Ok(Outcome::Redirect(target)),
+            Next::Answer => Ok(Outcome::Answer(Answer {
+                status: head.status,
+                codings: if has_no_body { Vec::new() } else { codings(&head.headers)? },
+                headers: head.headers,
+                body: Bytes::new(),
+                timings,
+            })),
+        }
+    }
+
+    /// Which connections may be used: those to the origin, or to its proxy.
+    fn pool_key(&self, proxy: Option<&ProxyTarget>) -> Cow<'_, str> {
+        let site = &self.target.site;
+        match proxy {
+            None => Cow::Borrowed(&site.origin),
+            Some(proxy) => {
+                let behind = if site.is_https { site.origin.as_str() } else { "http" };
+                Cow::Owned(format!("{behind} via {}:{}", proxy.host, proxy.port))
             }
         }
     }
@@ -141,7 +199,7 @@ impl Hop<'_> {
         timings: &mut Timings,
     ) -> Result<(Connection, bool), Fault> {
         let origin = &lease.origin;
-        let first = if self.target.is_https {
+        let first = if self.target.site.is_https {
             let started = Instant::now();
             let first = patience.limit(origin.first_handshake()).await?;
             *timings.blocked.get_or_insert_default() += started.elapsed();
@@ -176,19 +234,19 @@ impl Hop<'_> {
     fn request(
         &self,
         is_proxied: bool,
-        patience: &Patience,
+        patience: &mut Patience,
     ) -> Result<Request<RequestBody>, Fault> {
         // Through a tunnel we speak with the target itself.
-        let uri = if is_proxied && !self.target.is_https {
+        let uri = if is_proxied && !self.target.site.is_https {
             self.target.absolute_form()?
         } else {
             self.target.origin_form()
         };
-        self.request_to(uri, patience)
+        Ok(self.request_to(uri, patience))
     }
 
-    fn request_http2(&self, patience: &Patience) -> Result<Request<RequestBody>, Fault> {
-        let mut request = self.request_to(self.target.absolute_form()?, patience)?;
+    fn request_http2(&self, patience: &mut Patience) -> Result<Request<RequestBody>, Fault> {
+        let mut request = self.request_to(self.target.absolute_form()?, patience);
         let headers = request.headers_mut();
         headers.remove(header::HOST);
         for name in CONNECTION_HEADERS {
@@ -197,13 +255,13 @@ impl Hop<'_> {
         Ok(request)
     }
 
-    fn request_to(&self, uri: Uri, patience: &Patience) -> Result<Request<RequestBody>, Fault> {
+    fn request_to(&self, uri: Uri, patience: &mut Patience) -> Request<RequestBody> {
         let body = self.exchange.body.clone();
         let mut headers = self.headers.clone();
         // Framing is ours, whatever the caller thinks of it.
         while headers.remove(header::CONTENT_LENGTH).is_some() {}
         while headers.remove(header::TRANSFER_ENCODING).is_some() {}
-        headers.insert(header::HOST, self.target.host_header()?);
+        headers.insert(header::HOST, self.target.site.host_header.clone());
         if !headers.contains_key(header::USER_AGENT) {
             headers.insert(header::USER_AGENT, self.transport.user_agent.clone());
         }
@@ -217,60 +275,21 @@ impl Hop<'_> {
         *request.method_mut() = self.exchange.method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        Ok(request)
-    }
-
-    /// With the head at hand: follow, or receive the rest.
-    async fn finish(
-        &self,
-        response: Response<Incoming>,
-        connection: Connection,
-        lease: &Lease,
-        patience: &mut Patience,
-        mut timings: Timings,
-    ) -> Result<Outcome, Fault> {
-        self.transport.note_success(self.exchange, self.target);
-        let (head, body) = response.into_parts();
-        if let Next::Follow(target) =
-            next(&self.exchange.method, self.target, head.status, &head.headers)?
-        {
-            let is_short =
-                body.size_hint().upper().is_some_and(|size| size <= REDIRECT_BODY_BYTES_MAX as u64);
-            if is_short {
-                // What the body says, or that it breaks off, does not matter any more.
-                receive_on(connection, body, lease, patience, REDIRECT_BODY_BYTES_MAX).await.ok();
-            }
-            return Ok(Outcome::Redirect(target));
-        }
-        let codings = if body.is_end_stream() { Vec::new() } else { codings(&head.headers)? };
-        let started = Instant::now();
-        let limit = self.transport.body_bytes_max;
-        let body = receive_on(connection, body, lease, patience, limit).await?;
-        timings.receive = Some(started.elapsed());
-        Ok(Outcome::Answer(Answer {
-            status: head.status,
-            headers: head.headers,
-            body,
-            codings,
-            timings,
-        }))
+        request
     }
 }
 
-/// Receives a body and gives the connection back.
-async fn receive_on(
-    connection: Connection,
-    body: Incoming,
-    lease: &Lease,
-    patience: &mut Patience,
+/// Receives a body.
+fn receive_on<'a>(
+    connection: &'a mut Connection,
+    body: &'a mut Incoming,
+    patience: &'a mut Patience,
     limit: usize,
-) -> Result<Bytes, Fault> {
-    match connection {
-        Connection::Own(mut h1) => {
-            let bytes = h1.body(body, patience, limit).await?;
-            lease.origin.put_back(h1);
-            Ok(bytes)
+) -> impl Future<Output = Result<Bytes, Fault>> + Send + 'a {
+    let drive = move |cx: &mut Context<'_>| {
+        if let Connection::Own(h1) = &mut *connection {
+            h1.drive(cx);
         }
-        Connection::Shared(h2) => h2.body(body, patience, limit).await,
-    }
+    };
+    receive(body, drive, patience, limit)
 }

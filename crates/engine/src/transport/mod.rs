@@ -32,10 +32,14 @@ mod proxy;
 mod redirect;
 mod secrets;
 mod settings;
+mod site;
 mod target;
 mod tls;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    future::Future,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
@@ -53,11 +57,12 @@ pub use settings::{
 use backoff::{BackOff, Bounds};
 use egress::Egress;
 use error::{Fault, is_network};
-use hop::{Answer, Hop, Outcome};
+use hop::{Hop, Outcome};
 use patience::Patience;
 use pool::Pool;
 use proxy::Proxies;
 use redirect::strip_credentials;
+use site::Sites;
 use target::Target;
 use tls::Tls;
 
@@ -69,6 +74,7 @@ pub struct Transport {
     tls: Tls,
     egress: Egress,
     proxies: Proxies,
+    sites: Sites,
     pool: Pool,
     backoff: Mutex<BackOff>,
     backoff_scope: BackoffScope,
@@ -84,11 +90,32 @@ impl std::fmt::Debug for Transport {
     }
 }
 
-/// How far an exchange has got: what an error report needs to know.
-#[derive(Default)]
+/// How far an exchange has got.
 struct Course {
-    target: Option<Target>,
+    /// Where it began.
+    first: Target,
+    /// Where the attempt under way was redirected to.
+    detour: Option<Box<Detour>>,
     attempts: u32,
+}
+
+/// What redirects have led to.
+struct Detour {
+    visited: Vec<String>,
+    target: Target,
+    /// The headers that are still sent, if not those of the exchange.
+    headers: Option<HeaderMap>,
+}
+
+impl Course {
+    fn target(&self) -> &Target {
+        self.detour.as_ref().map_or(&self.first, |detour| &detour.target)
+    }
+
+    fn headers<'a>(&'a self, exchange: &'a Exchange) -> &'a HeaderMap {
+        let kept = self.detour.as_ref().and_then(|detour| detour.headers.as_ref());
+        kept.unwrap_or(&exchange.headers)
+    }
 }
 
 impl Transport {
@@ -100,6 +127,7 @@ impl Transport {
             tls: Tls::new(&settings.tls)?,
             egress: Egress::new(&settings.egress)?,
             proxies: Proxies::new(&settings.proxies),
+            sites: Sites::default(),
             pool: Pool::new(
                 settings.idle_connection,
                 settings.connections_per_host_max,
@@ -117,28 +145,34 @@ impl Transport {
     /// Makes one exchange: sends, follows redirects, retries if allowed, and decodes the body.
     ///
     /// Any status is a success here. Errors: see [`ErrorKind`].
-    pub async fn send(&self, exchange: Exchange) -> Result<Reply, TransportError> {
-        let mut patience = Patience::new(exchange.timeout, exchange.deadline);
-        let mut course = Course::default();
-        loop {
-            let fault = match self.attempt(&exchange, &mut patience, &mut course).await {
-                Ok(reply) => return Ok(reply),
-                Err(fault) => fault,
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold the exchange twice")]
+    pub fn send(
+        &self,
+        mut exchange: Exchange,
+    ) -> impl Future<Output = Result<Reply, TransportError>> + Send {
+        async move {
+            let first = match Target::take(&mut exchange.uri, &self.sites) {
+                Ok(target) => target,
+                Err(fault) => return Err(fault.attach(&exchange.uri, "", 0)),
             };
-            let is_network = is_network(&fault.kind);
-            if is_network && exchange.retry == Retry::Once && course.attempts < ATTEMPTS_MAX {
-                patience.touch(Instant::now());
-                continue;
-            }
-            return Err(match &course.target {
-                None => fault.attach(&exchange.uri, "", course.attempts),
-                Some(target) => {
-                    if is_network {
-                        self.note_failure(&exchange, target);
-                    }
-                    fault.attach(&target.uri_text(), &target.origin, course.attempts)
+            let mut course = Course { first, detour: None, attempts: 0 };
+            let mut patience = Patience::new(exchange.timeout, exchange.deadline);
+            loop {
+                let fault = match self.attempt(&exchange, &mut patience, &mut course).await {
+                    Ok(reply) => return Ok(reply),
+                    Err(fault) => fault,
+                };
+                let is_network = is_network(&fault.kind);
+                if is_network && exchange.retry == Retry::Once && course.attempts < ATTEMPTS_MAX {
+                    patience.touch(Instant::now());
+                    continue;
                 }
-            });
+                let target = course.target();
+                if is_network {
+                    self.note_failure(&exchange, target);
+                }
+                return Err(fault.attach(target.uri_text(), &target.site.origin, course.attempts));
+            }
         }
     }
 
@@ -149,66 +183,77 @@ impl Transport {
         patience: &mut Patience,
         course: &mut Course,
     ) -> Result<Reply, Fault> {
-        course.target = None;
-        let mut target = &*course.target.insert(Target::parse(&exchange.uri)?);
-        let mut visited: Vec<String> = Vec::new();
-        let mut stripped: Option<HeaderMap> = None;
-        let mut is_counted = false;
+        course.detour = None;
         loop {
-            self.ask_backoff(exchange, target)?;
-            if !is_counted {
+            self.ask_backoff(exchange, course.target())?;
+            if course.detour.is_none() {
                 course.attempts += 1;
-                is_counted = true;
             }
-            let headers = stripped.as_ref().unwrap_or(&exchange.headers);
-            let hop = Hop { transport: self, exchange, target, headers };
-            let next = match hop.run(patience).await? {
-                Outcome::Redirect(next) => next,
-                Outcome::Answer(answer) => {
-                    let redirects = u32::try_from(visited.len()).unwrap_or(u32::MAX);
-                    let uri = target.uri_text();
-                    return self.reply(answer, uri, course.attempts, redirects).await;
+            let hop = Hop {
+                transport: self,
+                exchange,
+                target: course.target(),
+                headers: course.headers(exchange),
+            };
+            let answer = match hop.run(patience).await? {
+                Outcome::Answer(answer) => answer,
+                Outcome::Redirect(next) => {
+                    self.turn(exchange, course, next)?;
+                    patience.touch(Instant::now());
+                    continue;
                 }
             };
-            if visited.len() as u64 >= u64::from(self.redirects_max) {
-                return Err(ErrorKind::RedirectLimit.into());
-            }
-            visited.push(target.uri_text());
-            if visited.contains(&next.uri_text()) {
-                return Err(ErrorKind::RedirectLoop.into());
-            }
-            if next.origin != target.origin {
-                // Once dropped they stay dropped, even if a later hop leads back.
-                strip_credentials(stripped.get_or_insert_with(|| exchange.headers.clone()));
-            }
-            target = &*course.target.insert(next);
-            patience.touch(Instant::now());
+            let wire_bytes = answer.body.len();
+            let body = if answer.codings.is_empty() {
+                answer.body
+            } else {
+                let limit = self.decoded_bytes_max;
+                Box::pin(coding::decode(answer.body, &answer.codings, limit)).await?
+            };
+            let (uri, redirects) = match course.detour.take() {
+                None => (course.first.take_uri_text(), 0),
+                Some(mut detour) => (detour.target.take_uri_text(), detour.visited.len()),
+            };
+            return Ok(Reply {
+                status: answer.status,
+                headers: answer.headers,
+                body,
+                uri,
+                wire_bytes,
+                timings: answer.timings,
+                attempts: course.attempts,
+                redirects: u32::try_from(redirects).unwrap_or(u32::MAX),
+            });
         }
     }
 
-    async fn reply(
-        &self,
-        answer: Answer,
-        uri: String,
-        attempts: u32,
-        redirects: u32,
-    ) -> Result<Reply, Fault> {
-        let wire_bytes = answer.body.len();
-        let body = if answer.codings.is_empty() {
-            answer.body
-        } else {
-            coding::decode(answer.body, &answer.codings, self.decoded_bytes_max).await?
+    /// Follows a redirect, if it may be followed.
+    fn turn(&self, exchange: &Exchange, course: &mut Course, next: Target) -> Result<(), Fault> {
+        let visited = course.detour.as_ref().map_or(&[][..], |detour| &detour.visited);
+        if visited.len() as u64 >= u64::from(self.redirects_max) {
+            return Err(ErrorKind::RedirectLimit.into());
+        }
+        let text = course.target().uri_text();
+        if text == next.uri_text() || visited.iter().any(|uri| uri == next.uri_text()) {
+            return Err(ErrorKind::RedirectLoop.into());
+        }
+        let is_abroad = next.site.origin != course.target().site.origin;
+        let visited = text.to_owned();
+        let detour = match &mut course.detour {
+            Some(detour) => {
+                detour.target = next;
+                detour
+            }
+            none => {
+                none.insert(Box::new(Detour { visited: Vec::new(), target: next, headers: None }))
+            }
         };
-        Ok(Reply {
-            status: answer.status,
-            headers: answer.headers,
-            body,
-            uri,
-            wire_bytes,
-            timings: answer.timings,
-            attempts,
-            redirects,
-        })
+        detour.visited.push(visited);
+        if is_abroad {
+            // Once dropped they stay dropped, even if a later hop leads back.
+            strip_credentials(detour.headers.get_or_insert_with(|| exchange.headers.clone()));
+        }
+        Ok(())
     }
 
     fn ask_backoff(&self, exchange: &Exchange, target: &Target) -> Result<(), Fault> {
@@ -233,8 +278,8 @@ impl Transport {
 
     fn backoff_key(&self, exchange: &Exchange, target: &Target) -> String {
         let subject = match self.backoff_scope {
-            BackoffScope::Uri => &target.uri_text(),
-            BackoffScope::Origin => &target.origin,
+            BackoffScope::Uri => target.uri_text(),
+            BackoffScope::Origin => target.site.origin.as_str(),
         };
         format!("{subject}:{}", exchange.table)
     }
@@ -242,5 +287,21 @@ impl Transport {
     /// No code under this lock panics.
     fn backoff(&self) -> MutexGuard<'_, BackOff> {
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fan-out holds as many of these as it has requests, and moves them about.
+    const FUTURE_BYTES_MAX: usize = 1536;
+
+    #[test]
+    fn the_future_of_an_exchange_is_small() {
+        let transport = Transport::new(TransportSettings::default()).expect("valid");
+        let future = transport.send(Exchange::new(http::Method::GET, "http://h.test/"));
+        let size = size_of_val(&future);
+        assert!(size <= FUTURE_BYTES_MAX, "{size} bytes");
     }
 }

@@ -30,8 +30,8 @@ pub(super) struct Patience {
     timeout: Duration,
     deadline: Option<Instant>,
     moved_at: Instant,
-    /// Pieces of the request body handed over so far, counted by the body itself.
-    uploaded: Arc<AtomicU64>,
+    /// Pieces of the request body handed over so far, counted by the body itself; only long bodies count.
+    uploaded: Option<Arc<AtomicU64>>,
     uploaded_seen: u64,
 }
 
@@ -46,7 +46,7 @@ impl Patience {
             timeout,
             deadline,
             moved_at: now,
-            uploaded: Arc::default(),
+            uploaded: None,
             uploaded_seen: 0,
         }
     }
@@ -56,9 +56,14 @@ impl Patience {
         self.moved_at = now;
     }
 
+    /// When something moved last.
+    pub(super) fn moved_at(&self) -> Instant {
+        self.moved_at
+    }
+
     /// Where the request body reports its progress.
-    pub(super) fn upload_counter(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.uploaded)
+    pub(super) fn upload_counter(&mut self) -> Arc<AtomicU64> {
+        Arc::clone(self.uploaded.get_or_insert_default())
     }
 
     /// Ready when patience has run out.
@@ -69,7 +74,8 @@ impl Patience {
             if self.deadline.is_some_and(|deadline| deadline <= now) {
                 return Poll::Ready(ErrorKind::Deadline.into());
             }
-            let uploaded = self.uploaded.load(Ordering::Relaxed);
+            let uploaded =
+                self.uploaded.as_ref().map_or(0, |counter| counter.load(Ordering::Relaxed));
             if uploaded != self.uploaded_seen {
                 self.uploaded_seen = uploaded;
                 self.moved_at = now;

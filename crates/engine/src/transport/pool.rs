@@ -94,13 +94,17 @@ impl Pool {
         self.idle_max
     }
 
-    /// Waits for the right to exchange; also tells how long that took, if it took any time.
-    pub(super) async fn enter(&self, key: &str) -> Result<(Lease, Option<Duration>), Fault> {
+    /// The right to exchange, or where to queue for it.
+    pub(super) fn try_enter(&self, key: &str) -> Result<Lease, Arc<Origin>> {
         let origin = self.origin(key);
-        if let Ok(permit) = Arc::clone(&origin.permits).try_acquire_owned() {
-            return Ok((Lease { origin, _permit: permit }, None));
+        match Arc::clone(&origin.permits).try_acquire_owned() {
+            Ok(permit) => Ok(Lease { origin, _permit: permit }),
+            Err(_) => Err(origin),
         }
-        let started = Instant::now();
+    }
+
+    /// Waits for the right to exchange.
+    pub(super) async fn queue(&self, origin: Arc<Origin>) -> Result<Lease, Fault> {
         let permit = {
             let _place = Place::take(&origin.waiting, self.queue_max)?;
             // The semaphore is never closed; if it were, there would be no connection to be had.
@@ -109,7 +113,7 @@ impl Pool {
                 .await
                 .map_err(|_| ErrorKind::QueueFull { limit: self.queue_max })?
         };
-        Ok((Lease { origin, _permit: permit }, Some(started.elapsed())))
+        Ok(Lease { origin, _permit: permit })
     }
 
     fn origin(&self, key: &str) -> Arc<Origin> {
@@ -174,10 +178,12 @@ impl Origin {
         None
     }
 
-    /// Keeps a connection for later, unless it is used up.
-    pub(super) fn put_back(&self, mut connection: Box<H1>) {
+    /// Keeps a connection for later, unless it is used up. `since`: when it was used last.
+    pub(super) fn put_back(&self, connection: Connection, since: Instant) {
+        // A shared connection was never taken away.
+        let Connection::Own(mut connection) = connection else { return };
         if connection.is_usable() {
-            lock(&self.slots).idle.push(Idle { connection, since: Instant::now() });
+            lock(&self.slots).idle.push(Idle { connection, since });
         }
     }
 

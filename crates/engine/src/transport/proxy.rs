@@ -35,7 +35,7 @@ impl Proxies {
         if self.by_key.is_empty() {
             return None;
         }
-        [target.host_and_port(), target.host.as_str(), &table.to_ascii_lowercase(), "*"]
+        [target.site.host_and_port(), target.site.host.as_str(), &table.to_ascii_lowercase(), "*"]
             .iter()
             .find_map(|key| self.by_key.get(*key))
             .cloned()
@@ -48,7 +48,7 @@ pub(super) async fn open_tunnel<S>(stream: &mut S, target: &Target) -> Result<()
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let authority = target.host_and_port();
+    let authority = target.site.host_and_port();
     let request = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.map_err(|cause| Fault::from_io(&cause))?;
     let mut head = Vec::with_capacity(256);

@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use super::{
     error::{ErrorKind, Fault},
     secrets::is_sensitive_header,
+    site::Sites,
     target::Target,
 };
 
@@ -24,6 +25,7 @@ pub(super) enum Next {
 pub(super) fn next(
     method: &Method,
     current: &Target,
+    sites: &Sites,
     status: StatusCode,
     headers: &HeaderMap,
 ) -> Result<Next, Fault> {
@@ -39,8 +41,8 @@ pub(super) fn next(
         .get(header::LOCATION)
         .map(|value| clean(value.as_bytes()))
         .ok_or(ErrorKind::RedirectWithoutLocation)?;
-    let target = Target::parse(&resolve(current, &location))?;
-    if current.is_https && !target.is_https {
+    let target = Target::take(&mut resolve(current, &location), sites)?;
+    if current.site.is_https && !target.site.is_https {
         return Err(ErrorKind::RedirectDowngrade.into());
     }
     Ok(Next::Follow(target))
@@ -82,7 +84,7 @@ fn resolve(current: &Target, reference: &str) -> String {
     if has_scheme(reference) {
         return reference.to_owned();
     }
-    let scheme = if current.is_https { "https:" } else { "http:" };
+    let scheme = if current.site.is_https { "https:" } else { "http:" };
     if reference.starts_with("//") {
         return format!("{scheme}{reference}");
     }
@@ -99,7 +101,7 @@ fn resolve(current: &Target, reference: &str) -> String {
         let directory = base.path().rfind('/').map_or("/", |end| &base.path()[..=end]);
         (without_dots(&format!("{directory}{path}")), query)
     };
-    let mut uri = format!("{scheme}//{}{path}", current.authority());
+    let mut uri = format!("{scheme}//{}{path}", current.site.authority());
     if let Some(query) = query {
         uri.push('?');
         uri.push_str(query);
@@ -214,7 +216,7 @@ mod tests {
             let text = resolve(&current, &clean(&value));
             prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()));
             if let Ok(target) = Target::parse(&text) {
-                prop_assert!(Target::parse(&target.uri_text()).is_ok());
+                prop_assert!(Target::parse(target.uri_text()).is_ok());
             }
         }
     }

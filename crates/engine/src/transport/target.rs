@@ -1,10 +1,13 @@
 //! Where a request goes: a URI checked once, taken apart once.
 
-use std::fmt::Write;
+use std::{mem, sync::Arc};
 
-use http::{HeaderValue, Uri, uri::PathAndQuery};
+use http::{Uri, uri::PathAndQuery};
 
-use super::error::{ErrorKind, Fault};
+use super::{
+    error::{ErrorKind, Fault},
+    site::{Site, Sites},
+};
 
 /// The longest URI we send, in bytes.
 const URI_BYTES_MAX: usize = 32 * 1024;
@@ -12,89 +15,54 @@ const URI_BYTES_MAX: usize = 32 * 1024;
 /// A checked `http` or `https` URI.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
-    pub(super) is_https: bool,
-    /// Lower case, without the brackets of an IPv6 address and without a final dot.
-    pub(super) host: String,
-    pub(super) port: u16,
-    /// `scheme://host:port`, the port always present: the key of pools and of "same origin".
-    pub(super) origin: String,
+    pub(super) site: Arc<Site>,
+    text: String,
     path_and_query: PathAndQuery,
 }
 
 impl Target {
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
-        let text = text.split('#').next().unwrap_or_default();
+    /// Checks a URI; takes `uri` over if it is in our own form already and leaves it alone otherwise.
+    pub(super) fn take(uri: &mut String, sites: &Sites) -> Result<Self, Fault> {
+        let text = uri.split('#').next().unwrap_or_default();
         if text.len() > URI_BYTES_MAX {
             return Err(Fault::new(
                 ErrorKind::InvalidUri,
                 format_args!("longer than {URI_BYTES_MAX} bytes"),
             ));
         }
-        let uri: Uri = text.parse().map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))?;
-        let is_https = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err(Fault::new(ErrorKind::InvalidUri, "only `http` and `https` work")),
+        let (start, rest) = text.split_at(path_at(text));
+        let site = sites.find(start)?;
+        let parse = |path: &str| {
+            path.parse::<PathAndQuery>().map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))
         };
-        let authority = uri.authority().ok_or(ErrorKind::InvalidUri)?;
-        let without_user = authority.as_str().rsplit('@').next().unwrap_or_default();
-        let host = authority.host();
-        let port = match without_user.get(host.len()..).unwrap_or_default() {
-            "" | ":" if is_https => 443,
-            "" | ":" => 80,
-            text => text
-                .strip_prefix(':')
-                .and_then(|digits| digits.parse().ok())
-                .filter(|port| *port != 0)
-                .ok_or_else(|| Fault::new(ErrorKind::InvalidUri, "invalid port"))?,
-        };
-        let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
-        let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-        if host.is_empty() {
-            return Err(Fault::new(ErrorKind::InvalidUri, "no host"));
-        }
-        let mut origin = String::with_capacity(host.len() + 16);
-        origin.push_str(if is_https { "https://" } else { "http://" });
-        push_host(&mut origin, &host);
-        push_port(&mut origin, port);
-        let path_and_query = match uri.path_and_query() {
-            Some(found) if found.as_str().starts_with('/') => found.clone(),
-            Some(found) => format!("/{}", found.as_str())
-                .parse()
-                .map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))?,
+        let path_and_query = match rest.as_bytes().first() {
             None => PathAndQuery::from_static("/"),
+            Some(b'/') => parse(rest)?,
+            Some(_) => parse(&format!("/{rest}"))?,
         };
-        Ok(Self { is_https, host, port, origin, path_and_query })
+        let is_our_form = text.len() == uri.len()
+            && start == site.start
+            && rest.len() == path_and_query.as_str().len();
+        let text = if is_our_form {
+            mem::take(uri)
+        } else {
+            [site.start.as_str(), path_and_query.as_str()].concat()
+        };
+        Ok(Self { site, text, path_and_query })
     }
 
     pub(super) fn path_and_query(&self) -> &PathAndQuery {
         &self.path_and_query
     }
 
-    /// The value of `host`: the port only if it is not the scheme's own.
-    pub(super) fn host_header(&self) -> Result<HeaderValue, Fault> {
-        HeaderValue::from_str(&self.authority()).map_err(|_| ErrorKind::InvalidUri.into())
-    }
-
-    /// `host` or `host:port`, IPv6 addresses in brackets.
-    pub(super) fn authority(&self) -> String {
-        let mut authority = String::with_capacity(self.host.len() + 8);
-        push_host(&mut authority, &self.host);
-        if self.port != if self.is_https { 443 } else { 80 } {
-            push_port(&mut authority, self.port);
-        }
-        authority
-    }
-
-    /// `host:port`, the port always present.
-    pub(super) fn host_and_port(&self) -> &str {
-        self.origin.split_once("://").map_or("", |(_, rest)| rest)
-    }
-
     /// The URI without user-info and fragment.
-    pub(super) fn uri_text(&self) -> String {
-        let scheme = if self.is_https { "https://" } else { "http://" };
-        format!("{scheme}{}{}", self.authority(), self.path_and_query)
+    pub(super) fn uri_text(&self) -> &str {
+        &self.text
+    }
+
+    /// The same, when the exchange is over and nobody needs it here any more.
+    pub(super) fn take_uri_text(&mut self) -> String {
+        mem::take(&mut self.text)
     }
 
     /// For direct HTTP/1.1 requests: path and query only.
@@ -104,23 +72,22 @@ impl Target {
 
     /// For proxies and HTTP/2.
     pub(super) fn absolute_form(&self) -> Result<Uri, Fault> {
-        self.uri_text().parse().map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))
+        self.text.parse().map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))
     }
 }
 
-fn push_host(text: &mut String, host: &str) {
-    if host.contains(':') {
-        text.push('[');
-        text.push_str(host);
-        text.push(']');
-    } else {
-        text.push_str(host);
+#[cfg(test)]
+impl Target {
+    /// Checks a URI on its own.
+    pub(super) fn parse(uri: &str) -> Result<Self, Fault> {
+        Self::take(&mut uri.to_owned(), &Sites::default())
     }
 }
 
-fn push_port(text: &mut String, port: u16) {
-    // Writing to a string cannot fail.
-    write!(text, ":{port}").ok();
+/// Where the path or the query of a URI begins; its end if it has neither.
+fn path_at(text: &str) -> usize {
+    let authority_at = text.find("://").map_or(0, |colon| colon + "://".len());
+    text[authority_at..].find(['/', '?']).map_or(text.len(), |length| authority_at + length)
 }
 
 #[cfg(test)]
@@ -130,19 +97,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn our_own_form_is_taken_over_and_others_are_left_alone() {
+        let sites = Sites::default();
+        for (text, is_taken) in [
+            ("http://h:81/x?y", true),
+            ("http://h:81", false),
+            ("http://H/", false),
+            ("http://h/#f", false),
+        ] {
+            let mut uri = text.to_owned();
+            let target = Target::take(&mut uri, &sites).expect("valid");
+            assert_eq!(uri.is_empty(), is_taken, "{text}");
+            assert!(is_taken || uri == text, "{text}");
+            assert!(!target.uri_text().is_empty());
+        }
+        let mut uri = "http://h/a b".to_owned();
+        assert!(Target::take(&mut uri, &sites).is_err());
+        assert_eq!(uri, "http://h/a b");
+    }
+
+    #[test]
     fn user_info_and_fragment_are_dropped() {
         let target = Target::parse("http://me:pw@H.Test:8080/x?a=1#f").expect("valid");
         assert_eq!(target.uri_text(), "http://h.test:8080/x?a=1");
-        assert_eq!(target.origin, "http://h.test:8080");
-        assert_eq!(target.authority(), "h.test:8080");
+        assert_eq!(target.site.origin, "http://h.test:8080");
+        assert_eq!(target.site.authority(), "h.test:8080");
         assert_eq!(target.origin_form().to_string(), "/x?a=1");
     }
 
     #[test]
     fn the_port_of_the_scheme_is_implied() {
         let target = Target::parse("https://h.test").expect("valid");
-        assert_eq!((target.port, target.authority().as_str()), (443, "h.test"));
-        assert_eq!(target.origin, "https://h.test:443");
+        assert_eq!((target.site.port, target.site.authority()), (443, "h.test"));
+        assert_eq!(target.site.origin, "https://h.test:443");
         assert_eq!(target.origin_form().to_string(), "/");
         assert_eq!(Target::parse("http://h?x=1").expect("valid").uri_text(), "http://h/?x=1");
     }
@@ -150,8 +137,8 @@ mod tests {
     #[test]
     fn ipv6_hosts_keep_their_brackets_where_they_are_printed() {
         let target = Target::parse("http://[::1]:81/").expect("valid");
-        assert_eq!((target.host.as_str(), target.port), ("::1", 81));
-        assert_eq!(target.authority(), "[::1]:81");
+        assert_eq!((target.site.host.as_str(), target.site.port), ("::1", 81));
+        assert_eq!(target.site.authority(), "[::1]:81");
     }
 
     #[test]
@@ -179,11 +166,11 @@ mod tests {
         #[test]
         fn what_is_accepted_is_stable(text in "(https?://)?[ -~é]{0,40}") {
             if let Ok(target) = Target::parse(&text) {
-                let again = Target::parse(&target.uri_text()).expect("our own form is valid");
+                let again = Target::parse(target.uri_text()).expect("our own form is valid");
                 prop_assert_eq!(again.uri_text(), target.uri_text());
-                prop_assert_eq!(again.origin, target.origin.clone());
+                prop_assert_eq!(&again.site.origin, &target.site.origin);
                 prop_assert!(!target.uri_text().contains('@') || target.path_and_query().as_str().contains('@'));
-                prop_assert!(target.absolute_form().is_ok() && target.host_header().is_ok());
+                prop_assert!(target.absolute_form().is_ok());
             }
         }
     }

@@ -86,9 +86,9 @@ impl Tls {
         let is_insecure = self
             .insecure_hosts
             .iter()
-            .any(|pattern| pattern.matches_host(&target.host, target.port));
+            .any(|pattern| pattern.matches_host(&target.site.host, target.site.port));
         let config = if is_insecure { &self.unverified } else { &self.verified };
-        let name = ServerName::try_from(target.host.clone())
+        let name = ServerName::try_from(target.site.host.clone())
             .map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))?;
         let stream = TlsConnector::from(Arc::clone(config))
             .connect(name, stream)
