@@ -23,15 +23,13 @@ impl Scope for Run<'_> {
         if let Some(slot) = self.plan.symbols.iter().position(|symbol| *symbol.name == *name) {
             return self.slots.borrow()[slot].clone();
         }
+        if name == "config" {
+            // Settings are the operator's word; nothing that a client sends stands in for them.
+            let variable = self.request.variables.get(name);
+            return variable.unwrap_or_else(|| self.script_config()).clone();
+        }
         let found = self.given(name);
-        if !found.is_absent() {
-            return found;
-        }
-        let found = self.client(name);
-        if !found.is_absent() {
-            return found;
-        }
-        settings_layer(name, self.script_config())
+        if found.is_absent() { self.client(name) } else { found }
     }
 }
 
@@ -84,10 +82,6 @@ impl Run<'_> {
     }
 }
 
-fn settings_layer(name: &str, config: &Value) -> Value {
-    if name == "config" { config.clone() } else { Value::Absent }
-}
-
 fn count(value: usize) -> Value {
     Value::int(i64::try_from(value).unwrap_or(i64::MAX))
 }
@@ -106,6 +100,10 @@ pub(crate) struct StatementParams<'a> {
 
 impl Params for StatementParams<'_> {
     fn get(&self, name: &str) -> Value {
+        if name == "config" && self.is_loaded_for_client() {
+            // A client's script must not turn a loaded table to another host with a variable.
+            return self.config().clone();
+        }
         if let Some(hooks) = self.hooks {
             let written = hooks.written(name);
             if !written.is_absent() {
@@ -123,23 +121,17 @@ impl Params for StatementParams<'_> {
                 return value;
             }
         }
+        if name == "config" {
+            return self.config().clone();
+        }
         let given = self.run.given(name);
         if !given.is_absent() {
             return given;
         }
-        let config =
-            if self.is_untrusted { self.run.script_config() } else { self.run.catalog.config() };
-        if self.client_fills_only() {
-            if name == "config" {
-                return config.clone();
-            }
-            if self.has_default(name) {
-                return Value::Absent;
-            }
-            return self.run.client(name);
+        if self.client_fills_only() && self.has_default(name) {
+            return Value::Absent;
         }
-        let client = self.run.client(name);
-        if client.is_absent() { settings_layer(name, config) } else { client }
+        self.run.client(name)
     }
 
     fn default(&self, name: &str) -> Value {
@@ -159,6 +151,16 @@ impl Params for StatementParams<'_> {
 }
 
 impl StatementParams<'_> {
+    /// The settings that the table may read.
+    fn config(&self) -> &Value {
+        if self.is_untrusted { self.run.script_config() } else { self.run.catalog.config() }
+    }
+
+    /// A loaded table that runs in a script sent by a client.
+    fn is_loaded_for_client(&self) -> bool {
+        matches!(self.run.caller, Caller::AdHoc { .. }) && !self.is_untrusted
+    }
+
     fn client_fills_only(&self) -> bool {
         self.run.caller == Caller::Route
             && self.run.engine.settings().client_params != ClientParams::Any
