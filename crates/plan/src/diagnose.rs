@@ -12,14 +12,8 @@ use crate::{
 };
 
 /// What is said of files that cannot be read.
-const FILE_CODES: &[Code] = &[
-    codes::MISSING_BODY_TEMPLATE,
-    codes::MISSING_PATCH,
-    codes::MISSING_AUTH_MODULE,
-    codes::MISSING_TRANSFORMER,
-    codes::MISSING_SCHEMA,
-    codes::BAD_SCHEMA,
-];
+const FILE_CODES: &[Code] =
+    &[codes::MISSING_BODY_TEMPLATE, codes::MISSING_PATCH, codes::BAD_SCHEMA];
 
 /// Every problem of a script, a route or a table file. The files that its tables name are out of
 /// reach, so nothing is said of them.
