@@ -45,8 +45,7 @@ pub unsafe extern "C" fn explain_json(
 ) -> u64 {
     // SAFETY: as promised by the caller.
     let (tables, script) = unsafe { (text(tables, tables_length), text(script, script_length)) };
-    let options =
-        CompileOptions { origin: Origin::AdHoc, file: "script", resources: &NoResources };
+    let options = CompileOptions { origin: Origin::AdHoc, file: "script", resources: &NoResources };
     answer(match compile(&script, &catalog(&tables), &options) {
         Ok(compiled) => explain::to_json(&explain::explain(&compiled.plan)),
         Err(problems) => {
