@@ -11,6 +11,7 @@
 //! - [`process`]: starts a real executable, reads where it listens, stops it by its handle.
 //! - [`client`]: a plain HTTP/1.1 client that can also send what no good client would.
 //! - [`runner`]: runs one case against an engine: the real binary, or one in this process.
+//! - [`finding`]: the canned answers of the example of that name.
 //! - [`reference`]: a naive interpreter of scripts that the engine is compared with.
 //!
 //! It promises: loopback only, free ports only, every wait has an end, nothing outlives its
@@ -18,6 +19,7 @@
 
 pub mod case;
 pub mod client;
+pub mod finding;
 pub mod process;
 pub mod reference;
 pub mod runner;
