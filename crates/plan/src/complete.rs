@@ -263,6 +263,14 @@ impl Names<'_> {
                 list.add(name, CompletionKind::Token, "the client's request");
             }
         }
+        if place == TokenPlace::Table {
+            // Which of the text's tables it is does not matter much: there is one as a rule.
+            for token in
+                self.inline.iter().flat_map(Table::verbs).flat_map(|verb| verb.uri.tokens())
+            {
+                list.add(&token.name, CompletionKind::Parameter, "");
+            }
+        }
         if place != TokenPlace::Route {
             let mut paths = Vec::new();
             setting_paths("config", self.catalog.config(), 0, &mut paths);

@@ -19,7 +19,7 @@ mod symbols;
 mod warning;
 mod write;
 
-use std::sync::Arc;
+use std::{collections::HashMap, rc::Rc, sync::Arc};
 
 use qlio_data::{Text, template::Template};
 use qlio_syntax::{
@@ -137,10 +137,14 @@ struct Lowering<'a> {
     symbols: Symbols,
     nodes: Vec<Node>,
     inline_tables: Vec<Arc<Table>>,
+    /// Where the first table of a name stands in `inline_tables`.
+    inline_index: HashMap<String, usize>,
     loaded_tables: Vec<String>,
     problems: Vec<Diagnostic>,
     /// How many warnings `problems` got.
     warnings: usize,
+    /// What warnings need to know of tables.
+    parameters: HashMap<(String, ast::VerbKind), Option<Rc<warning::Parameters>>>,
     /// The variables read by the node that is being lowered, in order of reference.
     reads: Vec<SlotId>,
     /// The prerequisites of the node that is being lowered.
@@ -164,9 +168,11 @@ impl<'a> Lowering<'a> {
             symbols: Symbols::collect(script),
             nodes: Vec::new(),
             inline_tables: Vec::new(),
+            inline_index: HashMap::new(),
             loaded_tables: Vec::new(),
             problems: Vec::new(),
             warnings: 0,
+            parameters: HashMap::new(),
             reads: Vec::new(),
             prerequisites: Vec::new(),
         }
@@ -264,7 +270,7 @@ impl<'a> Lowering<'a> {
         let kind = if let Some(slot) = self.symbols.assigned_slot(&name) {
             self.read(slot);
             SourceKind::Slot(slot)
-        } else if let Some(table) = self.inline_tables.iter().find(|table| table.name == name) {
+        } else if let Some(table) = self.inline_table(&name) {
             SourceKind::Inline(Arc::clone(table))
         } else {
             let table = self.loaded_table(&name);
@@ -274,6 +280,10 @@ impl<'a> Lowering<'a> {
             SourceKind::Loaded(table)
         };
         Source { name, kind }
+    }
+
+    fn inline_table(&self, name: &str) -> Option<&Arc<Table>> {
+        self.inline_index.get(name).map(|index| &self.inline_tables[*index])
     }
 
     fn loaded_table(&mut self, name: &str) -> Option<Arc<Table>> {

@@ -43,6 +43,8 @@ impl Lowering<'_> {
         for (create, docs) in creates {
             let declared = declare_table(create, docs, &declaration);
             self.problems.extend(declared.problems);
+            let position = self.inline_tables.len();
+            self.inline_index.entry(create.name.text.clone()).or_insert(position);
             self.inline_tables.push(Arc::new(declared.table));
         }
     }
@@ -104,8 +106,7 @@ impl Lowering<'_> {
             ast::Primary::Update(update) => NodeKind::Write(Box::new(self.update(update))),
             ast::Primary::Delete(delete) => NodeKind::Delete(Box::new(self.delete(delete))),
             ast::Primary::Create(create) => {
-                let position =
-                    self.inline_tables.iter().position(|table| *table.name == *create.name.text);
+                let position = self.inline_index.get(&create.name.text).copied();
                 NodeKind::Create(
                     position.expect("inline tables are declared before anything is lowered"),
                 )
@@ -114,8 +115,7 @@ impl Lowering<'_> {
             ast::Primary::Show(_) => NodeKind::ShowTables,
             ast::Primary::Describe(describe) => {
                 let name = describe.source.name.text.as_str();
-                let inline =
-                    self.inline_tables.iter().find(|table| *table.name == *name).map(Arc::clone);
+                let inline = self.inline_table(name).map(Arc::clone);
                 if inline.is_none() && self.loaded_table(name).is_none() {
                     self.warn_unknown_table(&describe.source.name);
                 }

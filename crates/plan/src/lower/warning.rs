@@ -5,6 +5,8 @@
 //! (`language.md` 3.2), and a variable of the embedding caller may have its name; a condition that a
 //! table has no use for just does nothing.
 
+use std::{collections::HashSet, rc::Rc};
+
 use qlio_syntax::{
     ast::{self, VerbKind},
     diagnostic::{Code, Diagnostic, codes},
@@ -20,6 +22,15 @@ const WARNINGS_MAX: usize = 50;
 
 /// Parameters that a note lists.
 const PARAMETERS_SHOWN_MAX: usize = 8;
+
+/// The parameters that the request of a verb is made of.
+#[derive(Debug, Default)]
+pub(super) struct Parameters {
+    /// What stands before the first dot of each name.
+    roots: HashSet<String>,
+    /// The names, one per root, in order.
+    names: Vec<String>,
+}
 
 impl Lowering<'_> {
     /// Warns that a source is neither a variable nor a table.
@@ -44,25 +55,36 @@ impl Lowering<'_> {
         kind: VerbKind,
     ) {
         let name = source.name.text.as_str();
-        if self.symbols.assigned_slot(name).is_some() {
-            return;
-        }
-        let inline = self.inline_tables.iter().find(|table| *table.name == *name);
-        let Some(table) = inline.or_else(|| self.catalog.table(name)).cloned() else { return };
-        let Some(used) = used_parameters(&table, kind) else { return };
+        let Some(used) = self.used_parameters(name, kind) else { return };
         let parameter = path_text(path);
-        if used.iter().any(|known| root(known) == root(&parameter)) {
+        if used.roots.contains(root(&parameter)) {
             return;
         }
         let message = format!("`{name}` does not use the parameter `{parameter}`");
         let Some(warning) = self.warning(codes::UNUSED_PARAMETER, path.span, message) else {
             return;
         };
-        let meant = spelling::closest(&parameter, used.iter().copied());
+        let meant = spelling::closest(&parameter, used.names.iter().map(String::as_str));
         let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
-        let mut warning = warning.note(parameters_note(name, &used));
+        let mut warning = warning.note(parameters_note(name, &used.names));
         warning.hints.extend(hint);
         self.problems.push(warning);
+    }
+
+    /// What the request of a verb is made of, looked up once per table; `None` if the name is no table
+    /// or its parameters cannot be known.
+    fn used_parameters(&mut self, name: &str, kind: VerbKind) -> Option<Rc<Parameters>> {
+        if self.symbols.assigned_slot(name).is_some() {
+            return None;
+        }
+        let key = (name.to_owned(), kind);
+        if let Some(known) = self.parameters.get(&key) {
+            return known.clone();
+        }
+        let table = self.inline_table(name).or_else(|| self.catalog.table(name));
+        let used = table.and_then(|table| used_parameters(table, kind)).map(Rc::new);
+        self.parameters.insert(key, used.clone());
+        used
     }
 
     /// A new warning, unless there are enough.
@@ -74,7 +96,7 @@ impl Lowering<'_> {
 
 /// The parameters that the request of a verb is made of; `None` where they cannot be known: hooks
 /// and bodies see all of them.
-fn used_parameters(table: &Table, kind: VerbKind) -> Option<Vec<&str>> {
+fn used_parameters(table: &Table, kind: VerbKind) -> Option<Parameters> {
     let verb = table.verb(kind)?;
     let sees_all = table.broken.is_some()
         || verb.patch.is_some()
@@ -86,8 +108,13 @@ fn used_parameters(table: &Table, kind: VerbKind) -> Option<Vec<&str>> {
     if sees_all {
         return None;
     }
-    let mut used: Vec<&str> = verb.uri.tokens().iter().map(|token| token.name.as_str()).collect();
-    used.extend(roots_of_values(verb));
+    let mut used = Parameters::default();
+    let tokens = verb.uri.tokens().iter().map(|token| token.name.as_str());
+    for name in tokens.chain(roots_of_values(verb)) {
+        if used.roots.insert(root(name).to_owned()) {
+            used.names.push(name.to_owned());
+        }
+    }
     Some(used)
 }
 
@@ -106,16 +133,13 @@ fn root(name: &str) -> &str {
     name.split(['.', '[']).next().unwrap_or_default()
 }
 
-fn parameters_note(table: &str, used: &[&str]) -> String {
+fn parameters_note(table: &str, used: &[String]) -> String {
     if used.is_empty() {
         return format!("`{table}` takes no parameters; conditions do not filter its rows");
     }
-    let mut shown: Vec<&str> = Vec::new();
-    for name in used {
-        if !shown.contains(name) && shown.len() < PARAMETERS_SHOWN_MAX {
-            shown.push(name);
-        }
-    }
-    let names = shown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    format!("`{table}` takes {names}; other conditions do not filter its rows")
+    let shown: Vec<_> =
+        used.iter().take(PARAMETERS_SHOWN_MAX).map(|name| format!("`{name}`")).collect();
+    let more = if used.len() > shown.len() { ", …" } else { "" };
+    let names = shown.join(", ");
+    format!("`{table}` takes {names}{more}; other conditions do not filter its rows")
 }

@@ -88,6 +88,9 @@ fn tokens_name_variables_the_route_and_settings() {
             "token config.host"
         ]
     );
+    let header =
+        "create table t on select get from 'http://h.test/{id}' using headers 'a' = '{i‸}'";
+    assert_eq!(names(header), ["parameter id"]);
     assert_eq!(names("create table t on select get from 'http://{con‸}/'"), ["token config.host"]);
 }
 

@@ -106,3 +106,13 @@ fn warnings_are_bounded() {
     let text = "select * from nope\n".repeat(500);
     assert_eq!(problems(&text).len(), 50);
 }
+
+#[test]
+fn many_parameters_and_conditions_are_looked_at_in_linear_time() {
+    let tokens = (0..20_000).map(|number| format!("{{t{number}}}")).collect::<Vec<_>>().concat();
+    let conditions = vec!["t1 = 1"; 20_000].join(" and ");
+    let text = format!(
+        "create table t on select get from 'http://h.test/{tokens}'\nselect * from t where {conditions}"
+    );
+    assert_eq!(problems(&text), Vec::<String>::new());
+}
