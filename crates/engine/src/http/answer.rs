@@ -153,7 +153,8 @@ impl Call<'_> {
         resultset(value, steps).unwrap_or_else(|| {
             let steps: Vec<&str> = steps.iter().map(|step| &**step).collect();
             let (table, path) = (&self.table.name, steps.join("."));
-            self.run.warn(format!("table {table}: resultset `{path}` matches nothing in the answer"));
+            self.run
+                .warn(format!("table {table}: resultset `{path}` matches nothing in the answer"));
             Value::array(Vec::new())
         })
     }

@@ -23,7 +23,7 @@ use qlio_testkit::case::{Case, HttpRequest};
 use qlio_testkit::runner::{CASE_PATIENCE, CaseEngine, CaseFolder};
 
 /// Runs cases with the crates of this workspace.
-pub struct InProcessEngine;
+pub(crate) struct InProcessEngine;
 
 impl CaseEngine for InProcessEngine {
     fn run_script(&self, case: &Case, folder: &CaseFolder) -> Outcome {
