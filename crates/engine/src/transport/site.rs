@@ -64,6 +64,9 @@ impl Site {
         if host.is_empty() {
             return Err(Fault::new(ErrorKind::InvalidUri, "no host"));
         }
+        if host.split('.').any(str::is_empty) {
+            return Err(Fault::new(ErrorKind::InvalidUri, "a host with nothing between two dots"));
+        }
         let mut origin = String::with_capacity(host.len() + 16);
         origin.push_str(if is_https { "https://" } else { "http://" });
         let host_at = origin.len();

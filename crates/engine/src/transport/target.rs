@@ -156,6 +156,9 @@ mod tests {
             "http://a b/",
             "http://h/\u{0}",
             "http://h/a b",
+            "http://..",
+            "http://.h/",
+            "http://a..b/",
             "file:///etc/passwd",
         ] {
             assert!(Target::parse(text).is_err(), "{text:?}");
