@@ -112,14 +112,7 @@ fn a_random_script_gives_what_the_naive_interpreter_gives() {
     let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&vec(any::<u8>(), 0..400), |tape| {
         let text = random::script(&tape);
-        match compare(&bench, &text) {
-            // A known gap: the planner takes the order of text for writes that data flow orders the
-            // other way (`compiling::data_flow_orders_writes_before_the_text_does` in `qlio-plan`).
-            Err(report) if report.contains("circular-reference") => {
-                Err(TestCaseError::reject("writes in an order of their own"))
-            }
-            outcome => outcome.map_err(TestCaseError::fail),
-        }
+        compare(&bench, &text).map_err(TestCaseError::fail)
     });
     if let Err(error) = outcome {
         panic!("{error}");

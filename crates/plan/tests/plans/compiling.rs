@@ -86,6 +86,15 @@ fn data_flow_orders_writes_before_the_text_does() {
     assert_eq!(problems(text), Vec::<String>::new());
 }
 
+// `k` writes after `n`, although `n` itself waits for the write between them.
+#[test]
+fn a_write_waits_for_all_earlier_writes_in_whatever_order_they_run() {
+    let plan = plan(
+        "o = {}\nn = insert into o (a) values (\"{m.b}\")\nm = insert into o (b) values (1)\nk = insert into o (c) values (2)\nreturn k",
+    );
+    assert_eq!(waits_for(&plan, 4), [1, 2]);
+}
+
 #[test]
 fn creates_start_before_other_orphans() {
     let plan = plan("a = 1\ncreate table t on select get from 'http://api.test/t'\nreturn 1");

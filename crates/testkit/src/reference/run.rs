@@ -278,18 +278,75 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Writes to one variable happen in text order (`language.md` 5.13).
+    /// Writes to one variable happen in text order (`language.md` 5.13), unless the earlier one is
+    /// what needs this one.
     fn earlier_writers(&mut self, number: usize) -> Result<(), Failure> {
         let Kind::Chain(alternatives) = &self.statements[number].kind else { return Ok(()) };
         let mine: Vec<String> = alternatives.iter().filter_map(write::written).collect();
         for earlier in 0..number {
             if let Kind::Chain(alternatives) = &self.statements[earlier].kind
+                && !self.waits_for(earlier, number)
                 && alternatives.iter().filter_map(write::written).any(|name| mine.contains(&name))
             {
                 self.ensure(earlier)?;
             }
         }
         Ok(())
+    }
+
+    /// Whether a statement can run only after another has.
+    fn waits_for(&self, number: usize, other: usize) -> bool {
+        let mut is_seen = vec![false; self.statements.len()];
+        let mut stack = vec![number];
+        while let Some(number) = stack.pop() {
+            if number == other {
+                return true;
+            }
+            if !std::mem::replace(&mut is_seen[number], true) {
+                self.awaited(number, &mut stack);
+            }
+        }
+        false
+    }
+
+    /// What must have run before a statement has: what it reads and what decides about its block.
+    fn awaited(&self, number: usize, found: &mut Vec<usize>) {
+        let statement = &self.statements[number];
+        let mut names = statement.reads.clone();
+        let mut place = statement.place;
+        let mut is_before = |block: usize, is_earlier: &dyn Fn(Part) -> bool| {
+            let all = 0..self.statements.len();
+            found.extend(all.filter(|inner| self.part_of(*inner, block).is_some_and(is_earlier)));
+        };
+        if matches!(statement.kind, Kind::Try(_)) {
+            is_before(number, &|_| true);
+        }
+        // The body of a `try` waits for what is around it only.
+        while let Some((block, Part::Body)) = place {
+            place = self.statements[block].place;
+        }
+        match place {
+            Some((block, part @ (Part::Catch(_) | Part::Finally))) => {
+                names.extend(self.statements[block].reads.iter().cloned());
+                is_before(block, &|earlier| match earlier {
+                    Part::Body => true,
+                    Part::Catch(_) => part == Part::Finally,
+                    _ => false,
+                });
+            }
+            Some((block, _)) => found.push(block),
+            None => {}
+        }
+        let binder = |name: &String| {
+            self.statements.iter().position(|statement| statement.target == Some(name.as_str()))
+        };
+        found.extend(names.iter().filter_map(binder));
+    }
+
+    /// The part of a block that a statement stands in, at any depth.
+    fn part_of(&self, number: usize, block: usize) -> Option<Part> {
+        let (outer, part) = self.statements[number].place?;
+        if outer == block { Some(part) } else { self.part_of(outer, block) }
     }
 
     fn need_all(&mut self, names: &[String]) -> Result<(), Failure> {
