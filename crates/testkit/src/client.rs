@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::headers::joined_header;
+
 const HEAD_BYTES_MAX: usize = 1024 * 1024;
 const BODY_BYTES_MAX: usize = 1024 * 1024 * 1024;
 const HEADERS_MAX: usize = 256;
@@ -116,13 +118,7 @@ impl Request {
 impl Answer {
     /// The value of a header, whatever the case of its name; repeated ones joined by commas.
     pub fn header(&self, name: &str) -> Option<String> {
-        let values: Vec<&str> = self
-            .headers
-            .iter()
-            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
-            .collect();
-        (!values.is_empty()).then(|| values.join(", "))
+        joined_header(&self.headers, name)
     }
 
     /// The body as text; bytes that are no UTF-8 become U+FFFD.

@@ -20,6 +20,7 @@
 pub mod case;
 pub mod client;
 pub mod finding;
+mod headers;
 pub mod process;
 pub mod reference;
 pub mod runner;

@@ -17,6 +17,8 @@ pub mod plain_text;
 pub mod protobuf;
 pub mod xml;
 
+#[cfg(test)]
+mod prune;
 mod single;
 mod timestamp;
 

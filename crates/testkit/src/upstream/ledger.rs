@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{Calls, Expectation, Respond};
-use crate::case::equality::difference;
+use crate::{case::equality::difference, headers::joined_header};
 
 /// One request as it was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,13 +26,7 @@ pub struct Received {
 impl Received {
     /// The value of a header, whatever the case of its name; repeated ones joined by commas.
     pub fn header(&self, name: &str) -> Option<String> {
-        let values: Vec<&str> = self
-            .headers
-            .iter()
-            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
-            .collect();
-        (!values.is_empty()).then(|| values.join(", "))
+        joined_header(&self.headers, name)
     }
 
     /// The body as text; bytes that are no UTF-8 become U+FFFD.

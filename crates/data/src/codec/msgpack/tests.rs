@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     Number, Value,
-    codec::{DecodeError, DecodeLimits, json},
+    codec::{DecodeError, DecodeLimits, json, prune::prune},
     projection::Projection,
 };
 
@@ -175,23 +175,6 @@ fn value() -> impl Strategy<Value = Value> {
                 .prop_map(|members| Value::object(members.into_iter().collect())),
         ]
     })
-}
-
-/// What a projection keeps of a value that was built whole.
-fn prune(value: &Value, projection: &Projection) -> Value {
-    match value {
-        Value::Object(object) => {
-            let kept = object.iter().filter_map(|(name, member)| {
-                let inner = projection.member(name.as_bytes())?;
-                Some((name.clone(), prune(member, inner)))
-            });
-            Value::object(kept.collect())
-        }
-        Value::Array(elements) => {
-            elements.iter().map(|element| prune(element, projection.element())).collect()
-        }
-        scalar => scalar.clone(),
-    }
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::codec::json;
+use crate::codec::{json, prune::prune};
 
 fn with(text: &str, coerce: Coerce, arrays: &[&str], projection: &Projection) -> String {
     let options = XmlOptions { coerce, arrays: ArrayPaths::new(arrays) };
@@ -274,23 +274,6 @@ fn bytes_that_are_not_utf8_are_an_error() {
     let limits = DecodeLimits::default();
     let error = decode(bytes, &Projection::All, &XmlOptions::default(), &limits).unwrap_err();
     assert_eq!(error.offset, 3);
-}
-
-/// What a projection keeps of a value that was built whole.
-fn prune(value: &Value, projection: &Projection) -> Value {
-    match value {
-        Value::Object(object) => {
-            let kept = object.iter().filter_map(|(name, member)| {
-                let inner = projection.member(name.as_bytes())?;
-                Some((name.clone(), prune(member, inner)))
-            });
-            Value::object(kept.collect())
-        }
-        Value::Array(elements) => {
-            elements.iter().map(|element| prune(element, projection.element())).collect()
-        }
-        scalar => scalar.clone(),
-    }
 }
 
 fn document() -> impl Strategy<Value = String> {

@@ -4,7 +4,6 @@ mod callbacks;
 mod functions;
 mod hooks;
 mod limits;
-mod measures;
 mod modules;
 mod templates;
 mod uris;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use prost_reflect::DynamicMessage;
 
 use super::*;
-use crate::{Number, Text};
+use crate::{Number, Text, codec::prune::prune};
 
 fn leaf_value(name: &'static str) -> BoxedStrategy<Value> {
     let number = |text: String| Value::Number(Number::Source(Text::from(text)));
@@ -130,23 +130,6 @@ fn berth_value() -> impl Strategy<Value = Value> {
             Value::object(object)
         },
     )
-}
-
-/// What a projection keeps of a value that was built whole.
-fn prune(value: &Value, projection: &Projection) -> Value {
-    match value {
-        Value::Object(object) => {
-            let kept = object.iter().filter_map(|(name, member)| {
-                let inner = projection.member(name.as_bytes())?;
-                Some((name.clone(), prune(member, inner)))
-            });
-            Value::object(kept.collect())
-        }
-        Value::Array(elements) => {
-            elements.iter().map(|element| prune(element, projection.element())).collect()
-        }
-        scalar => scalar.clone(),
-    }
 }
 
 fn reference_json(bytes: &[u8], pool: &DescriptorPool, options: ProtobufOptions) -> Value {
