@@ -110,6 +110,7 @@ impl Call<'_> {
             timeout: milliseconds(self.delays.timeout_ms, settings.timeout),
             deadline: self.delays.deadline_ms.map(|ms| Instant::now() + Duration::from_millis(ms)),
             retry: if is_retried { Retry::Once } else { Retry::Never },
+            follows_redirects: true,
             table: Arc::from(&*self.table.name),
             guard: self.guard(),
             backoff_min: milliseconds(self.delays.delay_ms_min, Duration::from_millis(500)),

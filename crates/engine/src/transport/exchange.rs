@@ -34,6 +34,8 @@ pub struct Exchange {
     pub deadline: Option<Instant>,
     /// Whether to try again.
     pub retry: Retry,
+    /// Whether redirects are followed rather than being the answer.
+    pub follows_redirects: bool,
     /// The table on whose behalf this is sent; part of the back-off key and of the proxy lookup.
     pub table: Arc<str>,
     /// How far the egress guard goes.
@@ -55,6 +57,7 @@ impl Exchange {
             timeout: TIMEOUT_DEFAULT,
             deadline: None,
             retry: Retry::Never,
+            follows_redirects: true,
             table: Arc::from(""),
             guard: Guard::Off,
             backoff_min: Duration::from_millis(500),

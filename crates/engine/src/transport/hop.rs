@@ -148,7 +148,12 @@ impl Hop<'_> {
     fn judge(&self, head: Parts, has_no_body: bool, timings: Timings) -> Result<Outcome, Fault> {
         let Self { transport, exchange, target, .. } = self;
         transport.note_success(exchange, target);
-        match next(&exchange.method, target, &transport.sites, head.status, &head.headers)? {
+        let next = if exchange.follows_redirects {
+            next(&exchange.method, target, &transport.sites, head.status, &head.headers)?
+        } else {
+            Next::Answer
+        };
+        match next {
             Next::Follow(target) => Ok(Outcome::Redirect(target)),
             Next::Answer => Ok(Outcome::Answer(Answer {
                 status: head.status,

@@ -63,6 +63,16 @@ async fn get_and_head_follow_these_statuses_and_others_do_not() {
 }
 
 #[tokio::test]
+async fn a_redirect_is_the_answer_where_none_is_to_be_followed() {
+    let upstream = Upstream::start(|_| redirect(302, "/to")).await;
+    let exchange = Exchange { follows_redirects: false, ..get(&upstream.uri("/a")) };
+    let reply = transport().send(exchange).await.expect("an answer");
+    assert_eq!((reply.status.as_u16(), reply.redirects), (302, 0));
+    assert_eq!(reply.headers["location"], "/to");
+    assert_eq!(upstream.log().requests.len(), 1);
+}
+
+#[tokio::test]
 async fn a_circle_is_noticed() {
     let upstream =
         Upstream::start(|seen| redirect(302, if seen.path() == "/a" { "/b" } else { "/a" })).await;
