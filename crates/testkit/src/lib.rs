@@ -9,6 +9,7 @@
 //! - [`case`]: the model of the case files (`spec/README.md`), loading, comparing.
 //! - [`upstream`]: a scripted upstream on a free port, with every fault a network offers.
 //! - [`process`]: starts a real executable, reads where it listens, stops it by its handle.
+//! - [`program`]: starts real servers, such as nginx or Redis, where they are installed.
 //! - [`client`]: a plain HTTP/1.1 client that can also send what no good client would.
 //! - [`runner`]: runs one case against an engine: the real binary, or one in this process.
 //! - [`finding`]: the canned answers of the example of that name.
@@ -22,6 +23,7 @@ pub mod client;
 pub mod finding;
 mod headers;
 pub mod process;
+pub mod program;
 pub mod reference;
 pub mod runner;
 pub mod upstream;

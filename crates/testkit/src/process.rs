@@ -246,7 +246,8 @@ fn end(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     status
 }
 
-fn wait(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
+/// Waits until the condition holds; false if the patience ends.
+pub fn wait(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + patience;
     let mut pause = 1;
     while !condition() {

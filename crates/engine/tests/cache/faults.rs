@@ -3,15 +3,13 @@
 use std::time::{Duration, Instant};
 
 use qlio_engine::cache::{Backend, CacheSettings, Source};
+use qlio_testkit::program::{CacheServer, Running, free_port};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
 };
 
-use crate::{
-    servers::{Kind, Server, free_port},
-    support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient, redis},
-};
+use crate::support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient, redis};
 
 fn both(address: &str) -> [Backend; 2] {
     [memcached(address), redis(address)]
@@ -36,7 +34,7 @@ async fn asks(watched: &Watched) -> Vec<String> {
     watched.told()
 }
 
-pub(crate) async fn killed_and_restarted(mut server: Server, backend: Backend) {
+pub(crate) async fn killed_and_restarted(mut server: Running<CacheServer>, backend: Backend) {
     let watched = Watched::new(patient(backend));
     let client = watched.cache.client();
     client.put(&key("k"), &entry("before"), MINUTE).await;
@@ -145,8 +143,8 @@ async fn nonsense_is_a_miss_and_never_more() {
 
 #[tokio::test]
 async fn one_dead_server_of_two_costs_only_its_own_keys() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
-    let servers = vec![server.address(), format!("127.0.0.1:{}", free_port())];
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
+    let servers = vec![server.address().to_string(), format!("127.0.0.1:{}", free_port())];
     let watched = Watched::new(patient(Backend::Memcached { servers }));
     let client = watched.cache.client();
     let mut kept = 0;

@@ -5,11 +5,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::StatusCode;
 use qlio_engine::cache::{Backend, Cache, CacheSettings, Entry, Source};
+use qlio_testkit::program::{CacheServer, Running};
 
-use crate::{
-    servers::{Kind, Server},
-    support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient},
-};
+use crate::support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient};
 
 pub(crate) async fn entries_come_back(backend: Backend) {
     let watched = Watched::new(patient(backend));
@@ -146,7 +144,7 @@ async fn a_cache_that_is_not_started_only_says_so() {
 
 #[tokio::test]
 async fn what_a_server_holds_is_copied_for_a_while() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let backend = memcached(&server.address());
     let near = CacheSettings { memory_bytes: 1 << 20, local_time: MINUTE, ..patient(backend) };
     let writer = Watched::new(near.clone());

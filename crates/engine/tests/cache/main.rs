@@ -4,6 +4,5 @@ mod faults;
 mod layers;
 mod memcached;
 mod redis;
-mod servers;
 mod sharing;
 mod support;

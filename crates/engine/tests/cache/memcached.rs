@@ -4,18 +4,16 @@ use std::time::Instant;
 
 use md5::{Digest, Md5};
 use qlio_engine::cache::{CacheKey, Source};
+use qlio_testkit::program::{CacheServer, Running};
 
-use crate::{
-    servers::{Kind, Server},
-    support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient},
-};
+use crate::support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient};
 
 fn stored_name(key: &CacheKey) -> String {
     format!("{:032x}", u128::from_be_bytes(Md5::digest(key.as_str()).into()))
 }
 
 /// The names of all that the server holds.
-fn names(server: &Server) -> Vec<String> {
+fn names(server: &Running<CacheServer>) -> Vec<String> {
     let dump = server.raw(b"lru_crawler metadump all\r\n", b"END\r\n");
     let dump = String::from_utf8(dump).expect("text");
     let names = dump.lines().filter_map(|line| line.strip_prefix("key=")?.split(' ').next());
@@ -24,7 +22,7 @@ fn names(server: &Server) -> Vec<String> {
 
 /// The names of all that the server holds, which is so many items: asked again until all are listed,
 /// as the server passes over an item that it is just moving between its lists.
-fn names_of(server: &Server, count: usize) -> Vec<String> {
+fn names_of(server: &Running<CacheServer>, count: usize) -> Vec<String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let names = names(server);
@@ -37,26 +35,26 @@ fn names_of(server: &Server, count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn entries_come_back_as_they_were() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     crate::layers::entries_come_back(memcached(&server.address())).await;
 }
 
 #[tokio::test]
 async fn an_entry_is_gone_after_its_time() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     crate::layers::entries_expire(memcached(&server.address())).await;
 }
 
 #[tokio::test]
 async fn a_server_that_comes_back_is_used_again() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let backend = memcached(&server.address());
     crate::faults::killed_and_restarted(server, backend).await;
 }
 
 #[tokio::test]
 async fn the_stored_name_is_the_md5_of_the_key() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let watched = Watched::new(patient(memcached(&server.address())));
     let key = key("spring tide\r\nflush_all\r\n");
     watched.cache.client().put(&key, &entry("{}"), MINUTE).await;
@@ -65,7 +63,7 @@ async fn the_stored_name_is_the_md5_of_the_key() {
 
 #[tokio::test]
 async fn an_entry_of_another_key_under_the_same_name_is_a_miss() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let watched = Watched::new(patient(memcached(&server.address())));
     let client = watched.cache.client();
     let (own, other) = (key("own"), key("other"));
@@ -91,7 +89,7 @@ async fn an_entry_of_another_key_under_the_same_name_is_a_miss() {
 
 #[tokio::test]
 async fn a_large_value_is_cut_in_bytes_and_is_nothing_without_one_of_its_slices() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let watched = Watched::new(patient(memcached(&server.address())));
     let client = watched.cache.client();
     let key = key(&"k".repeat(200 - "qlio:1:=".len()));
@@ -113,7 +111,7 @@ async fn a_large_value_is_cut_in_bytes_and_is_nothing_without_one_of_its_slices(
 
 #[tokio::test]
 async fn readers_never_see_two_generations_in_one_value() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let watched = Watched::new(patient(memcached(&server.address())));
     let key = key("tides");
     let generations = [b'a', b'b'].map(|letter| entry(vec![letter; 3_000_000]));
@@ -154,7 +152,7 @@ fn on_a_thread(task: impl AsyncFnOnce() + Send + 'static) -> std::thread::JoinHa
 
 #[tokio::test]
 async fn a_value_that_the_server_refuses_is_reported_and_the_server_stays_in_use() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let watched = Watched::new(patient(memcached(&server.address())));
     let client = watched.cache.client();
     let long = key(&"k".repeat(1_030_000));
@@ -170,7 +168,7 @@ async fn a_value_that_the_server_refuses_is_reported_and_the_server_stays_in_use
 
 #[tokio::test]
 async fn statistics_are_a_heartbeat() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let watched = Watched::new(patient(memcached(&server.address())));
     watched.cache.client().heartbeat().await;
     let told = watched.told().concat();

@@ -3,35 +3,33 @@
 use std::time::Duration;
 
 use qlio_engine::cache::{Backend, CacheSettings};
+use qlio_testkit::program::{CacheServer, Running};
 
-use crate::{
-    servers::{Kind, Server},
-    support::{MINUTE, Watched, entry, key, patient, redis},
-};
+use crate::support::{MINUTE, Watched, entry, key, patient, redis};
 
 #[tokio::test]
 async fn entries_come_back_as_they_were() {
-    let Some(server) = Server::start(Kind::Redis) else { return };
+    let Some(server) = Running::start(CacheServer::Redis) else { return };
     crate::layers::entries_come_back(redis(&server.address())).await;
 }
 
 #[tokio::test]
 async fn an_entry_is_gone_after_its_time() {
-    let Some(server) = Server::start(Kind::Redis) else { return };
+    let Some(server) = Running::start(CacheServer::Redis) else { return };
     crate::layers::entries_expire(redis(&server.address())).await;
 }
 
 #[tokio::test]
 async fn a_server_that_comes_back_is_used_again() {
-    let Some(server) = Server::start(Kind::Redis) else { return };
+    let Some(server) = Running::start(CacheServer::Redis) else { return };
     let backend = redis(&server.address());
     crate::faults::killed_and_restarted(server, backend).await;
 }
 
 #[tokio::test]
 async fn a_cluster_is_one_server() {
-    let Some(server) = Server::start(Kind::RedisCluster) else { return };
-    let backend = Backend::Redis { servers: vec![server.address()], is_cluster: true };
+    let Some(server) = Running::start(CacheServer::RedisCluster) else { return };
+    let backend = Backend::Redis { servers: vec![server.address().to_string()], is_cluster: true };
     crate::layers::entries_come_back(backend.clone()).await;
     let watched = Watched::new(patient(backend));
     watched.cache.client().heartbeat().await;
@@ -41,7 +39,7 @@ async fn a_cluster_is_one_server() {
 
 #[tokio::test]
 async fn an_entry_of_another_key_under_the_same_name_is_a_miss() {
-    let Some(server) = Server::start(Kind::Redis) else { return };
+    let Some(server) = Running::start(CacheServer::Redis) else { return };
     let watched = Watched::new(patient(redis(&server.address())));
     let client = watched.cache.client();
     client.put(&key("other"), &entry("{}"), MINUTE).await;
@@ -54,7 +52,7 @@ async fn an_entry_of_another_key_under_the_same_name_is_a_miss() {
 
 #[tokio::test]
 async fn what_somebody_else_stored_is_a_miss_and_no_trouble() {
-    let Some(server) = Server::start(Kind::Redis) else { return };
+    let Some(server) = Running::start(CacheServer::Redis) else { return };
     let watched = Watched::new(patient(redis(&server.address())));
     let client = watched.cache.client();
     server.raw(b"SET qlio:1:=text hello\r\n", b"\r\n");
@@ -71,7 +69,7 @@ async fn what_somebody_else_stored_is_a_miss_and_no_trouble() {
 
 #[tokio::test]
 async fn a_wrong_password_is_trouble_and_never_shown() {
-    let Some(server) = Server::start(Kind::Redis) else { return };
+    let Some(server) = Running::start(CacheServer::Redis) else { return };
     server.raw(b"CONFIG SET requirepass right\r\n", b"\r\n");
     let address = |password| format!("redis://:{password}@{}", server.address());
     let settings = |password| CacheSettings {

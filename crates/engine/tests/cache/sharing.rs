@@ -12,12 +12,10 @@ use std::{
 
 use futures_util::future::join_all;
 use qlio_engine::cache::{Backend, Cache, CacheSettings, Source};
+use qlio_testkit::program::{CacheServer, Running};
 use tokio::sync::Notify;
 
-use crate::{
-    servers::{Kind, Server},
-    support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient},
-};
+use crate::support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient};
 
 fn memory() -> Watched {
     Watched::new(CacheSettings::new(Backend::Memory))
@@ -173,7 +171,7 @@ async fn nobody_waits_longer_than_the_bound() {
 
 #[tokio::test]
 async fn an_entry_serves_others_while_it_is_being_stored() {
-    let Some(server) = Server::start(Kind::Memcached) else { return };
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let watched = Watched::new(patient(memcached(&server.address())));
     let client = watched.cache.client();
     let fetch = async || Ok::<_, ()>(entry("{}"));

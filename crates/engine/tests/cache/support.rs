@@ -66,12 +66,12 @@ pub(crate) fn patient(backend: Backend) -> CacheSettings {
     }
 }
 
-pub(crate) fn memcached(address: &str) -> Backend {
-    Backend::Memcached { servers: vec![address.to_owned()] }
+pub(crate) fn memcached(address: &(impl ToString + ?Sized)) -> Backend {
+    Backend::Memcached { servers: vec![address.to_string()] }
 }
 
-pub(crate) fn redis(address: &str) -> Backend {
-    Backend::Redis { servers: vec![address.to_owned()], is_cluster: false }
+pub(crate) fn redis(address: &(impl ToString + ?Sized)) -> Backend {
+    Backend::Redis { servers: vec![address.to_string()], is_cluster: false }
 }
 
 pub(crate) fn key(name: &str) -> CacheKey {
