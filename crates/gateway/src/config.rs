@@ -10,7 +10,7 @@ use qlio_data::{Object, Value, codec::json};
 use qlio_engine::{
     Settings,
     cache::CacheSettings,
-    transport::{BackoffScope, ProxyTarget, TransportSettings},
+    transport::{BackoffScope, ProxyLogin, ProxyTarget, TransportSettings},
 };
 
 /// Settings read and understood.
@@ -198,7 +198,21 @@ fn proxy(entry: &Value) -> Result<Option<ProxyTarget>, &'static str> {
             .and_then(|port| u16::try_from(port).ok())
             .ok_or("needs a port number as `port`")?,
     };
-    Ok(Some(ProxyTarget { host, port }))
+    let text = |name: &str, reason| match entry.member(name) {
+        Value::Absent | Value::Null => Ok(None),
+        value => value.scalar_text().map(Some).ok_or(reason),
+    };
+    let user = text("user", "needs text as `user`")?;
+    let password = text("password", "needs text as `password`")?;
+    let login = match (user, password) {
+        (None, None) => None,
+        (None, Some(_)) => return Err("has a `password` without a `user`"),
+        (Some(user), password) => {
+            let login = ProxyLogin::new(&user, &password.unwrap_or_default());
+            Some(login.ok_or("needs a `user` without a colon")?)
+        }
+    };
+    Ok(Some(ProxyTarget { host, port, login }))
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -256,10 +270,28 @@ mod tests {
         let (config, problems) =
             config(r#"{"proxy": {"*": {"host": "px", "port": "3128"}, "intra.test": {}}}"#);
         assert_eq!(problems, []);
-        let star = ProxyTarget { host: "px".to_owned(), port: 3128 };
+        let star = ProxyTarget { host: "px".to_owned(), port: 3128, login: None };
         assert_eq!(
             config.transport.proxies,
             [("*".to_owned(), Some(star)), ("intra.test".to_owned(), None)]
         );
     }
 }
+
+    #[test]
+    fn a_proxy_may_want_a_login() {
+        let (config, problems) =
+            config(r#"{"proxy": {"*": {"host": "px", "user": "me", "password": "s3cret"}}}"#);
+        assert_eq!(problems, []);
+        let (_, target) = &config.transport.proxies[0];
+        assert_eq!(target.as_ref().unwrap().login, ProxyLogin::new("me", "s3cret"));
+        assert!(!format!("{target:?}").contains("s3cret"));
+        for bad in [
+            r#"{"host": "px", "user": "a:b"}"#,
+            r#"{"host": "px", "user": ["a"]}"#,
+            r#"{"host": "px", "password": "s3cret"}"#,
+        ] {
+            let (config, problems) = self::config(&format!(r#"{{"proxy": {{"*": {bad}}}}}"#));
+            assert_eq!((config.transport.proxies, problems.len()), (Vec::new(), 1), "{bad}");
+        }
+    }

@@ -60,8 +60,10 @@ impl Dialer<'_> {
         // Requests are written whole; waiting to fill packets would only delay them. An error here would
         // show again, and better, at the first write.
         tcp.set_nodelay(true).ok();
-        if self.proxy.is_some() && self.target.site.is_https {
-            open_tunnel(&mut tcp, self.target).await?;
+        if let Some(proxy) = self.proxy
+            && self.target.site.is_https
+        {
+            open_tunnel(&mut tcp, self.target, proxy.login.as_ref()).await?;
         }
         let (stream, is_http2) = if self.target.site.is_https {
             let (stream, is_http2) = self.tls.connect(self.target, tcp).await?;

@@ -119,7 +119,7 @@ impl Hop<'_> {
             };
             let result = match &mut connection {
                 Connection::Own(h1) => {
-                    let request = |patience: &mut _| self.request(proxy.is_some(), patience);
+                    let request = |patience: &mut _| self.request(proxy, patience);
                     h1.head(request, is_idempotent, patience, timings).await
                 }
                 Connection::Shared(h2) => {
@@ -238,16 +238,19 @@ impl Hop<'_> {
 
     fn request(
         &self,
-        is_proxied: bool,
+        proxy: Option<&ProxyTarget>,
         patience: &mut Patience,
     ) -> Result<Request<RequestBody>, Fault> {
         // Through a tunnel we speak with the target itself.
-        let uri = if is_proxied && !self.target.site.is_https {
-            self.target.absolute_form()?
-        } else {
-            self.target.origin_form()
+        let Some(proxy) = proxy.filter(|_| !self.target.site.is_https) else {
+            return Ok(self.request_to(self.target.origin_form(), patience));
         };
-        Ok(self.request_to(uri, patience))
+        let mut request = self.request_to(self.target.absolute_form()?, patience);
+        if let Some(login) = &proxy.login {
+            let authorization = login.authorization.clone();
+            request.headers_mut().insert(header::PROXY_AUTHORIZATION, authorization);
+        }
+        Ok(request)
     }
 
     fn request_http2(&self, patience: &mut Patience) -> Result<Request<RequestBody>, Fault> {

@@ -50,8 +50,8 @@ pub use exchange::{
 };
 pub use secrets::{is_sensitive_header, is_sensitive_parameter, shown_uri};
 pub use settings::{
-    BackoffScope, BackoffSettings, EgressSettings, ProxyTarget, SettingsError, TlsSettings,
-    TransportSettings,
+    BackoffScope, BackoffSettings, EgressSettings, ProxyLogin, ProxyTarget, SettingsError,
+    TlsSettings, TransportSettings,
 };
 
 use backoff::{BackOff, Bounds};

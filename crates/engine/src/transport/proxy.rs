@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::{
     error::{ErrorKind, Fault},
-    settings::ProxyTarget,
+    settings::{ProxyLogin, ProxyTarget},
     target::Target,
 };
 
@@ -44,13 +44,23 @@ impl Proxies {
 }
 
 /// Asks a proxy for a tunnel to the target; afterwards `stream` speaks with the target itself.
-pub(super) async fn open_tunnel<S>(stream: &mut S, target: &Target) -> Result<(), Fault>
+pub(super) async fn open_tunnel<S>(
+    stream: &mut S,
+    target: &Target,
+    login: Option<&ProxyLogin>,
+) -> Result<(), Fault>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let authority = target.site.host_and_port();
-    let request = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.map_err(|cause| Fault::from_io(&cause))?;
+    let mut request = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n").into_bytes();
+    if let Some(login) = login {
+        request.extend_from_slice(b"Proxy-Authorization: ");
+        request.extend_from_slice(login.authorization.as_bytes());
+        request.extend_from_slice(b"\r\n");
+    }
+    request.extend_from_slice(b"\r\n");
+    stream.write_all(&request).await.map_err(|cause| Fault::from_io(&cause))?;
     let mut head = Vec::with_capacity(256);
     loop {
         let received = stream.read_buf(&mut head).await.map_err(|cause| Fault::from_io(&cause))?;
@@ -88,7 +98,7 @@ mod tests {
     use super::*;
 
     fn chosen(uri: &str, table: &str) -> Option<String> {
-        let proxy = |host: &str| Some(ProxyTarget { host: host.into(), port: 1 });
+        let proxy = |host: &str| Some(ProxyTarget { host: host.into(), port: 1, login: None });
         let proxies = Proxies::new(&[
             ("a.test:81".into(), proxy("by-port")),
             ("a.test".into(), proxy("by-host")),
@@ -117,7 +127,7 @@ mod tests {
             let (mut ours, mut theirs) = tokio::io::duplex(4096);
             theirs.write_all(answer.as_bytes()).await.expect("written");
             theirs.shutdown().await.expect("closed");
-            let fault = open_tunnel(&mut ours, &target).await.expect_err("refused");
+            let fault = open_tunnel(&mut ours, &target, None).await.expect_err("refused");
             assert_eq!(fault.kind, ErrorKind::ProxyFailed, "{answer}");
         }
     }

@@ -2,6 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::HeaderValue;
+
 /// Settings of one transport. `Default` gives the values named at each member.
 #[derive(Debug, Clone)]
 pub struct TransportSettings {
@@ -68,6 +71,28 @@ pub struct ProxyTarget {
     pub host: String,
     /// Port.
     pub port: u16,
+    /// What the proxy wants to know of us, if anything.
+    pub login: Option<ProxyLogin>,
+}
+
+/// User and password for a forward proxy, which are sent to no one else (RFC 7617).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyLogin {
+    /// Marked as sensitive, so that it is not printed.
+    pub(super) authorization: HeaderValue,
+}
+
+impl ProxyLogin {
+    /// A login in the `Basic` scheme; `None` if the user has a colon, which the scheme cannot carry.
+    pub fn new(user: &str, password: &str) -> Option<Self> {
+        if user.contains(':') {
+            return None;
+        }
+        let pair = STANDARD.encode(format!("{user}:{password}"));
+        let mut authorization = HeaderValue::try_from(format!("Basic {pair}")).ok()?;
+        authorization.set_sensitive(true);
+        Some(Self { authorization })
+    }
 }
 
 /// Back-off from failing targets (`connectors.md` 4.5).

@@ -3,9 +3,11 @@
 mod codings;
 mod failures;
 mod guard;
+mod nginx;
 mod pooling;
 mod proxying;
 mod redirects;
+mod tinyproxy;
 mod tls;
 mod upstream;
 
@@ -13,8 +15,9 @@ use std::time::Duration;
 
 use http::Method;
 use qlio_engine::transport::{
-    ErrorKind, Exchange, Reply, Transport, TransportError, TransportSettings,
+    ErrorKind, Exchange, Reply, TlsSettings, Transport, TransportError, TransportSettings,
 };
+use qlio_testkit::program::Authority;
 
 /// For exchanges that are meant to succeed; only a hanging test ever waits that long.
 const PATIENT: Duration = Duration::from_secs(20);
@@ -24,6 +27,18 @@ const HASTY: Duration = Duration::from_millis(150);
 
 fn transport() -> Transport {
     Transport::new(TransportSettings::default()).expect("default settings are valid")
+}
+
+fn with_tls(tls: TlsSettings) -> Transport {
+    Transport::new(TransportSettings { tls, ..TransportSettings::default() }).expect("valid")
+}
+
+fn trust(authority: &Authority) -> TlsSettings {
+    TlsSettings { ca_file: Some(authority.file()), ..TlsSettings::default() }
+}
+
+fn trusting(authority: &Authority) -> Transport {
+    with_tls(trust(authority))
 }
 
 fn get(uri: &str) -> Exchange {

@@ -8,7 +8,7 @@ use crate::{
 };
 
 fn through(proxy: &Upstream, direct: &[&str]) -> Transport {
-    let target = ProxyTarget { host: "127.0.0.1".into(), port: proxy.address.port() };
+    let target = ProxyTarget { host: "127.0.0.1".into(), port: proxy.address.port(), login: None };
     let mut proxies = vec![("*".to_owned(), Some(target))];
     proxies.extend(direct.iter().map(|key| ((*key).to_owned(), None)));
     Transport::new(TransportSettings { proxies, ..TransportSettings::default() }).expect("valid")

@@ -1,6 +1,6 @@
 //! TLS with a certificate authority of our own.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use qlio_engine::transport::{
     ErrorKind, Exchange, ProxyTarget, TlsSettings, Transport, TransportError, TransportSettings,
 };
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use qlio_testkit::program::{Authority, Identity};
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
@@ -27,46 +27,14 @@ use tokio_rustls::{
     rustls::{
         RootCertStore, ServerConfig,
         crypto::ring,
-        pki_types::{PrivateKeyDer, pem::PemObject},
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
         server::WebPkiClientVerifier,
     },
 };
 
-use crate::{HASTY, body_of, failure_of, get, post, upstream::read_request};
-
-/// A certificate authority, with its certificate in a file.
-struct Authority {
-    issuer: CertifiedIssuer<'static, KeyPair>,
-    directory: tempfile::TempDir,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().expect("a key");
-        let issuer = CertifiedIssuer::self_signed(params, key).expect("a certificate");
-        let directory = tempfile::tempdir().expect("a directory");
-        std::fs::write(directory.path().join("ca.pem"), issuer.pem()).expect("written");
-        Self { issuer, directory }
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    /// A certificate for a name, and its key, in PEM.
-    fn issue(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
-        let key = KeyPair::generate().expect("a key");
-        let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
-        (params.signed_by(&key, &self.issuer).expect("signed"), key)
-    }
-
-    fn transport(&self) -> Transport {
-        let tls = TlsSettings { ca_file: Some(self.file("ca.pem")), ..TlsSettings::default() };
-        Transport::new(TransportSettings { tls, ..TransportSettings::default() }).expect("valid")
-    }
-}
+use crate::{
+    HASTY, body_of, failure_of, get, post, trust, trusting, upstream::read_request, with_tls,
+};
 
 /// One frame of text.
 struct Text(Option<Bytes>);
@@ -81,6 +49,15 @@ impl Body for Text {
     ) -> std::task::Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         std::task::Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
     }
+}
+
+fn certificate(file: &Path) -> CertificateDer<'static> {
+    CertificateDer::from_pem_file(file).expect("a certificate")
+}
+
+fn read(identity: &Identity) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+    let key = PrivateKeyDer::from_pem_file(&identity.key).expect("a key");
+    (vec![certificate(&identity.certificate)], key)
 }
 
 struct Server {
@@ -105,23 +82,20 @@ impl Server {
         protocols: &[&str],
         wants_client: bool,
     ) -> Self {
-        let (certificate, key) = authority.issue(name);
-        let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).expect("a key");
+        let (chain, key) = read(&authority.issue(name));
         let provider = Arc::new(ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .expect("versions");
         let builder = if wants_client {
             let mut roots = RootCertStore::empty();
-            roots.add(authority.issuer.der().clone()).expect("added");
+            roots.add(certificate(&authority.file())).expect("added");
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
             builder.with_client_cert_verifier(verifier.build().expect("a verifier"))
         } else {
             builder.with_no_client_auth()
         };
-        let mut config = builder
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .expect("a configuration");
+        let mut config = builder.with_single_cert(chain, key).expect("a configuration");
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -187,7 +161,7 @@ async fn serve(stream: TcpStream, acceptor: TlsAcceptor, hangs: watch::Sender<us
 async fn http2_is_used_if_the_upstream_offers_it_and_shared() {
     let authority = Authority::new();
     let server = Server::start(&authority, "localhost", &["h2", "http/1.1"], false).await;
-    let transport = authority.transport();
+    let transport = trusting(&authority);
     let uri = server.uri("/x");
     let replies = join_all((0..20).map(|_| transport.send(get(&uri)))).await;
     for reply in replies {
@@ -203,7 +177,7 @@ async fn http2_is_used_if_the_upstream_offers_it_and_shared() {
 async fn dropping_an_exchange_resets_its_stream_and_spares_the_others() {
     let authority = Authority::new();
     let server = Server::start(&authority, "localhost", &["h2"], false).await;
-    let transport = Arc::new(authority.transport());
+    let transport = Arc::new(trusting(&authority));
     let (shared, exchange) = (Arc::clone(&transport), get(&server.uri("/hang")));
     let task = tokio::spawn(async move { shared.send(exchange).await });
     let mut hanging = server.hanging.clone();
@@ -224,7 +198,7 @@ async fn http1_is_used_over_tls_if_nothing_else_is_offered() {
     let authority = Authority::new();
     for protocols in [&["http/1.1"][..], &[]] {
         let server = Server::start(&authority, "localhost", protocols, false).await;
-        let transport = authority.transport();
+        let transport = trusting(&authority);
         for _ in 0..3 {
             assert_eq!(body_of(&transport, &server.uri("/x")).await, "HTTP/1.1 GET /x");
         }
@@ -236,7 +210,7 @@ async fn http1_is_used_over_tls_if_nothing_else_is_offered() {
 async fn a_body_that_contradicts_its_length_is_noticed_on_http2() {
     let authority = Authority::new();
     let server = Server::start(&authority, "localhost", &["h2"], false).await;
-    let error = failure_of(&authority.transport(), get(&server.uri("/?5000"))).await;
+    let error = failure_of(&trusting(&authority), get(&server.uri("/?5000"))).await;
     assert_eq!(error.kind, ErrorKind::LengthMismatch, "{error:?}");
 }
 
@@ -253,10 +227,9 @@ async fn a_certificate_is_verified_unless_the_host_is_exempt() {
     let strict = Transport::new(TransportSettings::default()).expect("valid");
     assert_unverified(&failure_of(&strict, get(&server.uri("/"))).await);
     let other = Server::start(&authority, "elsewhere.test", &["h2"], false).await;
-    assert_unverified(&failure_of(&authority.transport(), get(&other.uri("/"))).await);
+    assert_unverified(&failure_of(&trusting(&authority), get(&other.uri("/"))).await);
     let tls = TlsSettings { insecure_hosts: vec!["localhost".into()], ..TlsSettings::default() };
-    let lax =
-        Transport::new(TransportSettings { tls, ..TransportSettings::default() }).expect("valid");
+    let lax = with_tls(tls);
     assert!(lax.send(get(&server.uri("/"))).await.is_ok());
 }
 
@@ -264,26 +237,23 @@ async fn a_certificate_is_verified_unless_the_host_is_exempt() {
 async fn a_client_certificate_is_shown_if_asked_for() {
     let authority = Authority::new();
     let server = Server::start(&authority, "localhost", &["http/1.1"], true).await;
-    assert!(authority.transport().send(get(&server.uri("/"))).await.is_err());
-    let (certificate, key) = authority.issue("client.test");
-    std::fs::write(authority.file("client.pem"), certificate.pem()).expect("written");
-    std::fs::write(authority.file("key.pem"), key.serialize_pem()).expect("written");
-    let tls = TlsSettings {
-        ca_file: Some(authority.file("ca.pem")),
-        client_cert: Some(authority.file("client.pem")),
-        client_key: Some(authority.file("key.pem")),
-        insecure_hosts: Vec::new(),
-    };
-    let transport = Transport::new(TransportSettings { tls, ..TransportSettings::default() });
-    assert!(transport.expect("valid").send(get(&server.uri("/"))).await.is_ok());
+    assert!(trusting(&authority).send(get(&server.uri("/"))).await.is_err());
+    let identity = authority.issue("client.test");
+    let transport = with_tls(TlsSettings {
+        client_cert: Some(identity.certificate),
+        client_key: Some(identity.key),
+        ..trust(&authority)
+    });
+    assert!(transport.send(get(&server.uri("/"))).await.is_ok());
 }
 
 #[tokio::test]
 async fn unreadable_certificates_are_reported_when_the_transport_is_built() {
     let authority = Authority::new();
-    std::fs::write(authority.file("empty.pem"), "").expect("written");
+    std::fs::write(authority.folder().join("empty.pem"), "").expect("written");
     for name in ["missing.pem", "empty.pem"] {
-        let tls = TlsSettings { ca_file: Some(authority.file(name)), ..TlsSettings::default() };
+        let ca_file = Some(authority.folder().join(name));
+        let tls = TlsSettings { ca_file, ..TlsSettings::default() };
         let settings = TransportSettings { tls, ..TransportSettings::default() };
         let error = Transport::new(settings).expect_err("refused");
         assert_eq!(error.setting, "tls.caFile");
@@ -309,9 +279,9 @@ async fn https_goes_through_a_tunnel_of_the_proxy() {
         seen
     });
     let transport = {
-        let tls = TlsSettings { ca_file: Some(authority.file("ca.pem")), ..TlsSettings::default() };
-        let proxies =
-            vec![("localhost".to_owned(), Some(ProxyTarget { host: "127.0.0.1".into(), port }))];
+        let tls = trust(&authority);
+        let proxy = ProxyTarget { host: "127.0.0.1".into(), port, login: None };
+        let proxies = vec![("localhost".to_owned(), Some(proxy))];
         Transport::new(TransportSettings { tls, proxies, ..TransportSettings::default() })
             .expect("valid")
     };
@@ -327,13 +297,12 @@ async fn https_goes_through_a_tunnel_of_the_proxy() {
 #[tokio::test]
 async fn a_redirect_from_https_to_http_is_refused() {
     let authority = Authority::new();
-    let (certificate, key) = authority.issue("localhost");
-    let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).expect("a key");
+    let (chain, key) = read(&authority.issue("localhost"));
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key)
+        .with_single_cert(chain, key)
         .expect("a configuration");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
@@ -346,8 +315,7 @@ async fn a_redirect_from_https_to_http_is_refused() {
         tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await.expect("written");
         read_request(&mut stream, 0, 1).await;
     });
-    let error =
-        failure_of(&authority.transport(), get(&format!("https://localhost:{port}/"))).await;
+    let error = failure_of(&trusting(&authority), get(&format!("https://localhost:{port}/"))).await;
     assert_eq!(error.kind, ErrorKind::RedirectDowngrade);
     server.await.expect("the server is done");
 }
