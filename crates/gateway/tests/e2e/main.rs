@@ -5,7 +5,9 @@
 
 mod commands;
 mod examples;
+mod load;
 mod mock;
+mod outages;
 mod serve;
 mod shop;
 
