@@ -186,7 +186,7 @@ fn transport(values: &Value, messages: &mut Vec<String>) -> TransportSettings {
     transport
 }
 
-/// `{}` means direct, `{host, port}` a proxy.
+/// `{}` means direct, `{host, port, user, password}` a proxy; the latter two are for proxies that ask.
 fn proxy(entry: &Value) -> Result<Option<ProxyTarget>, &'static str> {
     let host = match entry.member("host") {
         Value::Absent | Value::Null => return Ok(None),
@@ -276,7 +276,6 @@ mod tests {
             [("*".to_owned(), Some(star)), ("intra.test".to_owned(), None)]
         );
     }
-}
 
     #[test]
     fn a_proxy_may_want_a_login() {
@@ -295,3 +294,4 @@ mod tests {
             assert_eq!((config.transport.proxies, problems.len()), (Vec::new(), 1), "{bad}");
         }
     }
+}
