@@ -52,7 +52,7 @@ e2e: ## Run the tests against the real executable only
 	@$(with) cargo test --locked --package qlio-gateway --test e2e
 
 .PHONY: bench
-bench: ## Compare with nginx (needs nginx and wrk; takes minutes)
+bench: ## Measure beside nginx, Node and others, write docs/benchmarks.md (needs nginx, wrk, Node; 25 minutes)
 	@test -x bench/run || { echo "make bench: there is no bench/run" >&2; exit 2; }
 	@$(with) bench/run
 

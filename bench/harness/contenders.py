@@ -1,20 +1,48 @@
 """The upstream and the programs that are measured against each other.
 
-Each contender is started once, on a free loopback port, with as many workers as there are cores,
-and stays up for the whole run; an idle contender costs the others nothing measurable.
+Each contender is started once for each part of the run, on a free loopback port, with as many workers
+as there are cores, and stays up for the whole run; an idle contender costs the others nothing
+measurable. Parts have instances of their own so that memory that a large answer has left behind does
+not show where connections are counted.
 """
 
 import json
 import os
+import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import tools
+from . import formats, graphql, tools
+from .dataset import Scenario, exchanges_of_d
 from .processes import Processes, StartError, free_port
+from .verify import upstream_counters
 
 BENCH = Path(__file__).resolve().parent.parent
 OPEN_FILES = 65_536
+# Loading many modules takes its time on a busy machine.
+NODE_START_SECONDS = 120
+# What the curves of growth need above the defaults.
+QLIO_LIMITS = {"maxNestedRequests": 1_000, "maxResponseLength": 200_000_000}
+
+AGGREGATION = ("A", "B", "C", "D")
+FORMATS = ("J", "E", "F", "J3", "E3", "F3")
+
+
+def unchanged(value):
+    return value
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a contender is asked. `{key}` in path and body is replaced by a different key each time."""
+
+    path: str
+    method: str = "GET"
+    body: str | None = None
+    # From what is answered to what the scenario expects.
+    unwrap: Callable = unchanged
 
 
 @dataclass(frozen=True)
@@ -25,7 +53,35 @@ class Contender:
     title: str
     url: str
     pid: int
-    scenarios: str
+    scenarios: tuple
+    # Requests that differ from the scenario's own.
+    requests: dict = field(default_factory=dict)
+    # Scenarios of which it only shows the floor, with what it answers; None: the scenario knows.
+    floors: dict = field(default_factory=dict)
+
+    def request(self, scenario: Scenario):
+        return self.requests.get(scenario.name) or Request(scenario.path)
+
+    def right_answer(self, scenario: Scenario):
+        if scenario.name not in self.floors:
+            return scenario.answer
+        floor = self.floors[scenario.name]
+        return scenario.floor if floor is None else floor
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """The program that serves the data to all contenders."""
+
+    url: str
+    pid: int
+
+    def counters(self):
+        """Connections and requests so far, this look included."""
+        return upstream_counters(self.url)
+
+    def requests(self):
+        return self.counters()[1]
 
 
 def fill(template, values):
@@ -37,13 +93,22 @@ def fill(template, values):
 
 
 class Fleet:
-    """Starts the upstream and the contenders of one run in a folder of its own."""
+    """Starts the contenders of one part in a folder of their own, all on the same upstream."""
 
-    def __init__(self, processes: Processes, folder: Path, workers: int):
+    def __init__(self, processes: Processes, part: str, folder: Path, workers: int, data: Path):
         self.processes = processes
-        self.folder = folder
+        self.part = part
+        self.folder = folder / part
+        self.folder.mkdir()
         self.workers = workers
+        self.data = data
         self.upstream_port = None
+
+    def process(self, name, command, env=None):
+        return self.processes.start(f"{self.part}-{name}", command, env)
+
+    def wait_for_port(self, name, process, port, *seconds):
+        self.processes.wait_for_port(f"{self.part}-{name}", process, port, *seconds)
 
     def nginx(self, name, template, extra):
         port = free_port()
@@ -60,21 +125,23 @@ class Fleet:
         }
         (prefix / "nginx.conf").write_text(fill(template, values))
         command = [tools.program("nginx"), "-p", prefix, "-e", prefix / "error.log", "-c", prefix / "nginx.conf"]
-        process = self.processes.start(name, command)
-        self.processes.wait_for_port(name, process, port)
+        process = self.process(name, command)
+        self.wait_for_port(name, process, port)
         return port, process
 
-    def upstream(self, data: Path):
-        """The static upstream; returns its process."""
-        self.upstream_port, process = self.nginx("upstream", "upstream.conf", {"DATA": data})
-        return process
+    def upstream(self):
+        """The static upstream of all contenders."""
+        self.upstream_port, process = self.nginx("upstream", "upstream.conf", {"DATA": self.data})
+        return Upstream(f"http://127.0.0.1:{self.upstream_port}", process.pid)
 
-    def start(self, name, qlio_binary):
-        return getattr(self, f"start_{name}")(qlio_binary)
+    def start(self, name, program):
+        """Start a contender; `program` is what was built for it, if anything had to be."""
+        return getattr(self, f"start_{name.replace('-', '_')}")(program)
 
     def start_nginx(self, _):
         port, process = self.nginx("nginx", "passthrough.conf", {"UPSTREAM": self.upstream_port})
-        return Contender("nginx", "nginx proxy_pass", f"http://127.0.0.1:{port}", process.pid, "A")
+        floors = {"A": None, "G": None}
+        return Contender("nginx", "nginx proxy_pass", f"http://127.0.0.1:{port}", process.pid, ("A", "G"), floors=floors)
 
     def start_lua(self, _):
         extra = {
@@ -84,31 +151,66 @@ class Fleet:
             "CPATH": tools.lua_cpath(),
         }
         port, process = self.nginx("lua", "aggregate.conf", extra)
-        return Contender("lua", "nginx + Lua", f"http://127.0.0.1:{port}", process.pid, "BCD")
+        return Contender("lua", "nginx + Lua", f"http://127.0.0.1:{port}", process.pid, ("B", "C", "D", "G"))
 
     def start_node(self, _):
         port = free_port()
         service = tools.NODE_SERVICE / "service.mjs"
-        command = [tools.program("node"), service, port, self.upstream_port, self.workers]
+        command = [tools.program("node"), service, port, self.upstream_port, self.workers, formats.SCHEMA]
         env = os.environ | {"NODE_ENV": "production"}
-        process = self.processes.start("node", command, env=env)
-        self.processes.wait_for_port("node", process, port)
-        return Contender("node", "Node (Fastify + undici)", f"http://127.0.0.1:{port}", process.pid, "ABCD")
+        process = self.process("node", command, env=env)
+        self.wait_for_port("node", process, port, NODE_START_SECONDS)
+        scenarios = (*AGGREGATION, *FORMATS, "G")
+        return Contender("node", "Node (Fastify + undici)", f"http://127.0.0.1:{port}", process.pid, scenarios)
+
+    def start_hive(self, _):
+        port = free_port()
+        env = os.environ | {"NODE_ENV": "production", "UPSTREAM": f"http://127.0.0.1:{self.upstream_port}"}
+        schema = self.folder / "supergraph.graphql"
+        programs = tools.HIVE_GATEWAY / "node_modules" / ".bin"
+        compose = [tools.program("node"), programs / "mesh-compose", "-c", "mesh.config.mjs", "-o", schema]
+        done = subprocess.run(
+            compose, cwd=tools.HIVE_GATEWAY, env=env, check=False, capture_output=True, text=True, timeout=NODE_START_SECONDS
+        )
+        if done.returncode != 0 or not schema.exists():
+            raise StartError(f"mesh-compose failed:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
+        command = [tools.program("node"), programs / "hive-gateway", "supergraph", schema]
+        command += ["-c", tools.HIVE_GATEWAY / "gateway.config.mjs", "-h", "127.0.0.1", "-p", port]
+        command += ["--fork", self.workers, "--jit", "--disable-websockets", "--polling", "1h"]
+        process = self.process("hive", command, env=env)
+        self.wait_for_port("hive", process, port, NODE_START_SECONDS)
+        requests = {
+            name: Request("/graphql", "POST", json.dumps({"query": query, "variables": {"key": "{key}"}}), unwrap)
+            for name, (query, unwrap) in graphql.QUERIES.items()
+        }
+        scenarios = (*AGGREGATION, "G")
+        return Contender("hive", "Hive Gateway (GraphQL)", f"http://127.0.0.1:{port}", process.pid, scenarios, requests)
 
     def start_qlio(self, binary):
-        settings = self.folder / "qlio.json"
-        settings.write_text(json.dumps({"upstream": f"127.0.0.1:{self.upstream_port}"}))
-        command = [binary, "serve", "--tables", BENCH / "qlio" / "tables", "--routes", BENCH / "qlio" / "routes"]
-        command += ["--config", settings, "--host", "127.0.0.1", "--port", "0"]
-        if "--workers" in serve_help(binary):
-            command += ["--workers", self.workers]
-        process = self.processes.start("qlio", command)
-        url = self.processes.wait_for_line("qlio", process)
+        folder = self.folder / "qlio"
+        shutil.copytree(BENCH / "qlio", folder)
+        shutil.copy(formats.SCHEMA, folder / "tables")
+        settings = folder / "config.json"
+        settings.write_text(json.dumps({"upstream": f"127.0.0.1:{self.upstream_port}", **QLIO_LIMITS}))
+        command = [binary, "serve", "--tables", folder / "tables", "--routes", folder / "routes"]
+        command += ["--config", settings, "--host", "127.0.0.1", "--port", "0", "--workers", self.workers, "--strict"]
+        process = self.process("qlio", command)
+        url = self.loopback_url("qlio", process)
+        return Contender("qlio", "qlio", url, process.pid, (*AGGREGATION, *FORMATS, "G"))
+
+    def start_bare(self, program):
+        return self.bare(program, "bare", "plain", "bare exchanges (hyper)")
+
+    def start_bare_own(self, program):
+        return self.bare(program, "bare-own", "transport", "bare exchanges (qlio's client)")
+
+    def bare(self, program, name, kind, title):
+        paths, bodies = exchanges_of_d(self.data)
+        process = self.process(name, [program, kind, f"127.0.0.1:{self.upstream_port}", self.workers, *paths])
+        return Contender(name, title, self.loopback_url(name, process), process.pid, ("D",), floors={"D": bodies})
+
+    def loopback_url(self, name, process):
+        url = self.processes.wait_for_line(f"{self.part}-{name}", process)
         if not url.startswith("http://127.0.0.1:"):
-            raise StartError(f"qlio printed no loopback URL first, but: {url}")
-        return Contender("qlio", "qlio", url.rstrip("/"), process.pid, "ABCD")
-
-
-def serve_help(binary):
-    done = subprocess.run([binary, "serve", "--help"], check=False, capture_output=True, text=True, timeout=10)
-    return done.stdout
+            raise StartError(f"{name} printed no loopback URL first, but: {url}")
+        return url.rstrip("/")

@@ -1,4 +1,4 @@
-"""The data the upstream serves, and the right answer of every scenario.
+"""The data the upstream serves for scenarios A to D and G, and the right answers.
 
 Everything is generated from one fixed seed, so two runs on two machines measure the same bytes.
 The answers are computed here a second time, independently of every contender, from the same rows:
@@ -17,6 +17,8 @@ SEED = 20120131
 TIMELINE_ROWS = 15
 LISTING_ROWS = 20
 PRODUCTS = 5
+# Rows of the large body, about 8 MB of them.
+LARGE_ROWS = 11_600
 
 WORDS = (
     "gateway query table join route answer script upstream cache stream row column parallel "
@@ -35,16 +37,18 @@ class Scenario:
     path: str
     upstream_calls: int
     answer: object
+    # What a contender answers that can't do the work, but shows the floor: nginx hands the body on.
+    floor: object = None
 
 
 def sentence(rng, words):
     return " ".join(rng.choice(WORDS) for _ in range(words))
 
 
-def timeline(rng):
-    """A search answer in the shape of a short-message service: an envelope around 15 wide rows."""
+def timeline(rng, count=TIMELINE_ROWS):
+    """A search answer in the shape of a short-message service: an envelope around wide rows."""
     rows = []
-    for number in range(TIMELINE_ROWS):
+    for number in range(count):
         user = f"{rng.choice(WORDS)}_{rng.randrange(1000)}"
         rows.append(
             {
@@ -81,7 +85,7 @@ def timeline(rng):
         "page": 1,
         "query": "ql",
         "results": rows,
-        "results_per_page": TIMELINE_ROWS,
+        "results_per_page": count,
         "since_id": 0,
     }
 
@@ -121,14 +125,30 @@ def compact(value):
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def three_columns(answer):
+    return [{"id": row["id"], "user_name": row["from_user_name"], "text": row["text"]} for row in answer["results"]]
+
+
+def exchanges_of_d(folder: Path):
+    """The paths of scenario D's upstream requests, and the array of their answers."""
+    ids = [product["pid"] for product in json.loads((folder / "prods.json").read_bytes())["products"]]
+    paths, files = ["/prods?k=bare"], ["prods.json"]
+    for kind in ("details", "reviews"):
+        paths += [f"/{kind}?id={pid}&kind=Ref" for pid in ids]
+        files += [f"{kind}/{pid}.json" for pid in ids]
+    return paths, [json.loads((folder / name).read_bytes()) for name in files]
+
+
 def generate(folder: Path) -> dict[str, Scenario]:
     """Write the upstream's files below `folder`; return the scenarios with their right answers."""
     rng = random.Random(SEED)
     search = timeline(rng)
     found, items = listing(rng)
     ids, details, reviews = products(rng)
+    large = timeline(random.Random(SEED + 1), LARGE_ROWS)
 
     files = {
+        "large.json": large,
         "search.json": search,
         "find.json": {"ack": "Success", "searchResult": {"count": len(found), "item": found}},
         "items.json": {"Ack": "Success", "Item": items},
@@ -146,13 +166,13 @@ def generate(folder: Path) -> dict[str, Scenario]:
     return {
         scenario.name: scenario
         for scenario in (
-            Scenario("A", "pass-through, 11 KB", "/a?q={key}", 1, search),
+            Scenario("A", "pass-through, 11 KB", "/a?q={key}", 1, search, floor=search),
             Scenario(
                 "B",
                 "three columns of 15 rows",
                 "/b?q={key}",
                 1,
-                [{"id": row["id"], "user_name": row["from_user_name"], "text": row["text"]} for row in search["results"]],
+                three_columns(search),
             ),
             Scenario(
                 "C",
@@ -171,5 +191,6 @@ def generate(folder: Path) -> dict[str, Scenario]:
                     for row in details
                 ],
             ),
+            Scenario("G", "three columns of an 8 MB body", "/g?q={key}", 1, three_columns(large), floor=large),
         )
     }

@@ -7,6 +7,7 @@ Its percentiles therefore say how long requests took at full load, not how a giv
 import json
 import os
 import subprocess
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from .processes import cpu_seconds, machine_busy_seconds, peak_memory, reset_pea
 
 SCRIPT = Path(__file__).resolve().parent / "load.lua"
 GRACE_SECONDS = 20
+# How long a contender may take to finish what wrk has left unanswered.
+SETTLE_SECONDS = 15
+SETTLE_POLL_SECONDS = 0.1
+# A window in which nobody got an answer is repeated once, this much longer.
+SECOND_TRY = 3
 
 
 class LoadFailed(Exception):
@@ -30,11 +36,15 @@ class Window:
     seconds: float
     requests_per_second: float
     p50_ms: float
+    p80_ms: float
     p99_ms: float
     max_ms: float
     received_bytes: int
     cpu_us_per_request: float
     upstream_cpu_us_per_request: float
+    # Requests that reached the upstream, for each one that was answered; those that were under way
+    # when the window ended count too.
+    upstream_calls: float
     peak_bytes: int
     # CPU spent by programs outside this run, as a share of all cores.
     foreign_cpu: float
@@ -44,10 +54,11 @@ class Window:
         return asdict(self)
 
 
-def run_wrk(url, path, connections, seconds):
+def run_wrk(url, request, connections, seconds):
     """Run wrk; return its own figures and the CPU seconds that it took."""
     command = [tools.program("wrk"), "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "--latency"]
-    command += ["-s", str(SCRIPT), url, "--", path]
+    command += ["-s", str(SCRIPT), url, "--", request.method, request.path]
+    command += [request.body] if request.body else []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     before = os.times()
     try:
@@ -65,32 +76,62 @@ def run_wrk(url, path, connections, seconds):
     return json.loads(marked[0].removeprefix("result ")), spent
 
 
-def measure(contender, scenario, upstream_pid, connections, seconds, warm_up):
-    """Warm up, then measure one window."""
-    run_wrk(contender.url, scenario.path, connections, warm_up)
+def settle(pid):
+    """Wait until a contender does nothing, so that what is left of one window is not in the next."""
+    deadline = time.monotonic() + SETTLE_SECONDS
+    before = cpu_seconds(pid)
+    while time.monotonic() < deadline:
+        time.sleep(SETTLE_POLL_SECONDS)
+        after = cpu_seconds(pid)
+        if after - before <= SETTLE_POLL_SECONDS / 10:
+            return
+        before = after
+
+
+def measure(contender, scenario, upstream, connections, seconds, warm_up):
+    """Warm up, then measure one window. `upstream` is the run's `Upstream`."""
+    request = contender.request(scenario)
+    run_wrk(contender.url, request, connections, warm_up)
+    settle(contender.pid)
+    window = measure_window(contender, request, upstream, connections, seconds)
+    settle(contender.pid)
+    if window.requests == 0:
+        window = measure_window(contender, request, upstream, connections, seconds * SECOND_TRY)
+        settle(contender.pid)
+        # No answer at all is a failure, even if nothing was refused.
+        window.failed += window.requests == 0
+    return window
+
+
+def measure_window(contender, request, upstream, connections, seconds):
     reset_peak_memory(contender.pid)
+    calls = upstream.requests()
     own = cpu_seconds(contender.pid)
-    upstream = cpu_seconds(upstream_pid)
+    upstream_cpu = cpu_seconds(upstream.pid)
     busy = machine_busy_seconds()
-    result, load_cpu = run_wrk(contender.url, scenario.path, connections, seconds)
+    result, load_cpu = run_wrk(contender.url, request, connections, seconds)
     own = cpu_seconds(contender.pid) - own
-    upstream = cpu_seconds(upstream_pid) - upstream
+    upstream_cpu = cpu_seconds(upstream.pid) - upstream_cpu
     busy = machine_busy_seconds() - busy
+    # The look itself is a request, too.
+    calls = upstream.requests() - calls - 1
     elapsed = result["duration_us"] / 1e6
     requests = result["requests"]
     served = max(requests, 1)
-    foreign = (busy - own - upstream - load_cpu) / (elapsed * os.cpu_count())
+    foreign = (busy - own - upstream_cpu - load_cpu) / (elapsed * os.cpu_count())
     return Window(
         requests=requests,
         failed=result["failed"],
         seconds=elapsed,
         requests_per_second=requests / elapsed,
         p50_ms=result["p50_us"] / 1e3,
+        p80_ms=result["p80_us"] / 1e3,
         p99_ms=result["p99_us"] / 1e3,
         max_ms=result["max_us"] / 1e3,
         received_bytes=result["bytes"],
         cpu_us_per_request=own * 1e6 / served,
-        upstream_cpu_us_per_request=upstream * 1e6 / served,
+        upstream_cpu_us_per_request=upstream_cpu * 1e6 / served,
+        upstream_calls=calls / served,
         peak_bytes=peak_memory(contender.pid),
         foreign_cpu=max(foreign, 0.0),
         load_average=os.getloadavg()[0],

@@ -100,6 +100,11 @@ class Processes:
         text = (self.logs / f"{name}.err").read_text(errors="replace")
         return "\n".join(text.splitlines()[-lines:])
 
+    def stop(self, process):
+        """End one process before the others."""
+        self.running = [(name, other) for name, other in self.running if other is not process]
+        stop(process)
+
     def stop_all(self):
         # A second Ctrl-C must not leave half of them running; stopping is bounded in time anyway.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -139,14 +144,24 @@ def family(pid):
 
 
 def cpu_seconds(pid):
-    """User and system time of a process and its descendants, reaped ones included."""
-    ticks = 0
-    for member in family(pid):
-        with contextlib.suppress(OSError):
-            # The command name may hold blanks; the fields are counted from its closing bracket.
-            fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
-            ticks += sum(int(field) for field in fields[11:15])
-    return ticks / CLOCK_TICKS
+    """User and system time of a process and its living descendants."""
+    return sum(_member_cpu_seconds(member) for member in family(pid))
+
+
+def _member_cpu_seconds(pid):
+    # The scheduler's own account is in nanoseconds, where the kernel keeps it; else clock ticks.
+    accounts = list(Path(f"/proc/{pid}/task").glob("*/schedstat"))
+    if accounts:
+        spent = 0
+        for account in accounts:
+            with contextlib.suppress(OSError):
+                spent += int(account.read_text().split()[0])
+        return spent / 1e9
+    with contextlib.suppress(OSError):
+        # The command name may hold blanks; the fields are counted from its closing bracket.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(int(field) for field in fields[11:13]) / CLOCK_TICKS
+    return 0.0
 
 
 def reset_peak_memory(pid):

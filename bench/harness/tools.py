@@ -4,6 +4,7 @@ nginx and wrk are required; everything else is needed by one contender only, whi
 with a notice when it cannot be had.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ LUA_MODULES = ("ndk_http_module.so", "ngx_http_lua_module.so")
 # The oldest Node that undici still supports.
 NODE_MAJOR = 20
 NODE_SERVICE = Path(__file__).resolve().parent.parent / "node"
+HIVE_GATEWAY = Path(__file__).resolve().parent.parent / "hive"
 
 
 class MissingTool(Exception):
@@ -92,30 +94,69 @@ def lua_obstacle():
     return advice("lua") if install(["lua"]) else None
 
 
-def node_obstacle():
-    """Why the Node service cannot take part, or None; installs its packages on demand."""
+def node_obstacle(folder=NODE_SERVICE):
+    """Why a program of this folder cannot take part, or None; installs its packages on demand."""
     missing = install(["node", "npm"])
     if missing:
         return "; ".join(advice(name) for name in missing)
     found = version(["node", "--version"])
     if int(found.removeprefix("v").partition(".")[0]) < NODE_MAJOR:
         return f"node {found} is too old; version {NODE_MAJOR} or newer is needed"
-    installed, wanted = NODE_SERVICE / "node_modules" / ".package-lock.json", NODE_SERVICE / "package-lock.json"
+    installed, wanted = folder / "node_modules" / ".package-lock.json", folder / "package-lock.json"
     if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
         return None
-    print("installing the packages of bench/node", file=sys.stderr)
+    print(f"installing the packages of bench/{folder.name}", file=sys.stderr)
     command = [program("npm"), "ci", "--no-fund", "--no-audit", "--loglevel=error"]
-    done = subprocess.run(command, cwd=NODE_SERVICE, check=False, stdout=sys.stderr)
-    return None if done.returncode == 0 else "npm ci in bench/node failed (network?)"
+    done = subprocess.run(command, cwd=folder, check=False, stdout=sys.stderr)
+    return None if done.returncode == 0 else f"npm ci in bench/{folder.name} failed (network?)"
+
+
+def hive_obstacle():
+    """Why the GraphQL gateway cannot take part, or None."""
+    return node_obstacle(HIVE_GATEWAY)
+
+
+def package_version(folder, name):
+    """The version of an installed npm package."""
+    return json.loads((folder / "node_modules" / name / "package.json").read_text())["version"]
+
+
+def cargo(root, *arguments):
+    """Run cargo; return what it printed on stdout, or None if it failed."""
+    if shutil.which("cargo") is None:
+        raise MissingTool("cargo is missing; install Rust, or name a built binary with --qlio")
+    command = ["cargo", *arguments, "--locked", "--quiet"]
+    done = subprocess.run(command, cwd=root, check=False, stdout=subprocess.PIPE, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def build_folder(root):
+    return root / os.environ.get("CARGO_TARGET_DIR", "target") / "release"
 
 
 def build_qlio(root):
     """Build the release binary and return its path."""
     print("building qlio (release)", file=sys.stderr)
-    command = ["cargo", "build", "--release", "--quiet", "-p", "qlio-gateway"]
-    if shutil.which("cargo") is None:
-        raise MissingTool("cargo is missing; install Rust, or name a built binary with --qlio")
-    if subprocess.run(command, cwd=root, check=False).returncode != 0:
+    if cargo(root, "build", "--release", "-p", "qlio-gateway", "--bin", "qlio") is None:
         raise MissingTool("qlio does not build")
-    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    return root / target / "release" / "qlio"
+    return build_folder(root) / "qlio"
+
+
+def build_bare(root):
+    """Build the program that makes the exchanges of scenario D and nothing else; None if it fails."""
+    print("building the example bare_exchanges (release)", file=sys.stderr)
+    if cargo(root, "build", "--release", "-p", "qlio-gateway", "--example", "bare_exchanges") is None:
+        return None
+    return build_folder(root) / "examples" / "bare_exchanges"
+
+
+def build_compile_bench(root):
+    """Build the benchmark of the compiler; return its executable, or None if it fails."""
+    print("building the benchmark of the compiler (release)", file=sys.stderr)
+    arguments = ["bench", "-p", "qlio-plan", "--bench", "compile", "--no-run", "--message-format=json"]
+    messages = cargo(root, *arguments)
+    for line in (messages or "").splitlines():
+        message = json.loads(line)
+        if message.get("reason") == "compiler-artifact" and message["target"]["name"] == "compile":
+            return Path(message["executable"])
+    return None

@@ -1,4 +1,4 @@
--- The work of scenarios B, C and D as a careful Lua author would write it by hand.
+-- The work of scenarios B, C, D and G as a careful Lua author would write it by hand.
 local cjson = require "cjson"
 
 local capture, capture_multi = ngx.location.capture, ngx.location.capture_multi
@@ -22,15 +22,24 @@ local function respond(value)
     ngx.print(text)
 end
 
--- B: three columns of every row.
-function aggregate.columns()
-    local rows = body_of(capture("/sample/search", { args = ngx.var.args })).results
+local function columns_of(path)
+    local rows = body_of(capture(path, { args = ngx.var.args })).results
     local picked = {}
     for position = 1, #rows do
         local row = rows[position]
         picked[position] = { id = row.id, user_name = row.from_user_name, text = row.text }
     end
     respond(picked)
+end
+
+-- B: three columns of every row.
+function aggregate.columns()
+    columns_of("/sample/search")
+end
+
+-- G: the same columns of a large body.
+function aggregate.large()
+    columns_of("/sample/large")
 end
 
 -- C: ids from the first call, the rows for these ids from the second.

@@ -1,0 +1,123 @@
+"""What the design asks of qlio, and whether a run shows it.
+
+A budget is missed by the share of its bound that is missing. What was tried is written here by hand,
+beside the budget, from the records of decisions and the history; the report shows it only when the
+budget is missed.
+"""
+
+from dataclasses import dataclass
+
+from .figures import CPU, P50, REQUESTS
+from .probes import LARGE_CATALOG
+
+# Above these sizes the fixed cost of a request no longer hides how the work grows.
+FAN_OUT_FROM = 30
+ROWS_FROM = 10_000
+# Caches grow too small on the way from a thousand rows to a million; n log n would show as 1.07.
+LINEAR = 1.15
+
+
+@dataclass(frozen=True)
+class Budget:
+    """One figure, its bound, and how to find it in the results."""
+
+    what: str
+    bound: float
+    at_least: bool
+    value: object
+    unit: str = "×"
+    # What it has in common with others, one of `TOPICS`; and what is its own: where the cost lies, what was tried.
+    topic: str = ""
+    tried: str = ""
+
+    def met(self, value):
+        return value >= self.bound if self.at_least else value <= self.bound
+
+    def missing(self, value):
+        """By which share of the bound the value falls short; 0 when it is met."""
+        if self.met(value):
+            return 0.0
+        return abs(value - self.bound) / self.bound
+
+
+def against(point, contender, measure, other_point=None):
+    return lambda results: results.ratio(point, "qlio", contender, measure, other_point)
+
+
+def formats(point, json_point):
+    return lambda results: results.ratio(point, "qlio", "qlio", REQUESTS, json_point)
+
+
+def peak_megabytes(point):
+    def value(results):
+        return results.median(point, "qlio", "peak_bytes") / 1e6 if results.has(point, "qlio") else None
+
+    return value
+
+
+def growth(curve, from_size):
+    return lambda results: results.curve_slope(curve, "qlio", from_size)
+
+
+# What several budgets have in common: a title and what was tried for it.
+EXCHANGES = "Exchanges"
+FORMATS = "Formats"
+TOPICS = {
+    EXCHANGES: "What an exchange costs was lowered by polling a connection from the request's own task instead of one of its own"
+    " (6 to 18 % of the CPU of a request, [ADR 0004](adr/0004-upstream-transport.md)), by another allocator (17 %), and from 22 to 13"
+    " allocations and from 6 to 1.3 KB of state for each exchange. What is left is mostly hyper's HTTP/1.1 on both sides and the kernel."
+    " An HTTP/1.1 of our own measured two thirds of hyper's cost and was rejected for what it would have to get right."
+    " In D, the bare exchanges stand beside the route: they show how much of it is exchanges and how much is script, decoding and join.",
+    FORMATS: "J hands rows on as they came: it checks every byte but builds and writes nothing, which no format that has to become JSON"
+    " can match. The pairs with three columns compare the decoders, as each has to build what it answers."
+    " Tried: decoders that check the whole document but build only what the projection names; for messages, tables that are made of the"
+    " schema when it is loaded, and passing fields by their length.",
+}
+TOPIC_OF = {
+    **dict.fromkeys(("A", "A-cpu", "B", "C", "D", "D-bare"), EXCHANGES),
+    **dict.fromkeys(("E", "E3", "F", "F3"), FORMATS),
+}
+TRIED = {
+    "D-bare": "The rest is the state of each exchange (limits, times, egress guard, back-off), decoding eleven answers, and the join;"
+    " the second bare program, which uses qlio's client, tells the client's share from the language's.",
+    "G": "The whole body is received and every byte of it is checked before the first goes out, whereas nginx hands on what has come so far,"
+    " unread. Tried: decoding with the projection, checking sixteen bytes at a time.",
+    "A@500": "Every connection has buffers on both sides, and the allocator keeps what it has freed for a while.",
+    "D@500": "Ten exchanges for each of the connections are up to 5,000 upstream connections, each with buffers of its own.",
+}
+
+
+def budget(name, what, bound, at_least, value, unit="×"):
+    return Budget(what, bound, at_least, value, unit, TOPIC_OF.get(name, ""), TRIED.get(name, ""))
+
+
+BUDGETS = (
+    budget("A", "A: requests/s relative to nginx", 0.9, True, against("A", "nginx", REQUESTS)),
+    budget("A-cpu", "A: CPU per request relative to nginx", 1.3, False, against("A", "nginx", CPU)),
+    budget("B", "B: requests/s relative to nginx + Lua", 1.8, True, against("B", "lua", REQUESTS)),
+    budget("C", "C: requests/s relative to nginx + Lua", 1.8, True, against("C", "lua", REQUESTS)),
+    budget("D", "D: requests/s relative to nginx + Lua", 1.25, True, against("D", "lua", REQUESTS)),
+    budget("D-bare", "D: CPU relative to its bare exchanges", 1.2, False, against("D", "bare", CPU)),
+    *(
+        budget(f"{name}-node", f"{name}: requests/s relative to the Node service", 2.0, True, against(name, "node", REQUESTS))
+        for name in ("A", "B", "C", "D", "J", "E", "F", "J3", "E3", "F3", "G")
+    ),
+    budget("E", "E: requests/s relative to J, all of each row", 0.5, True, formats("E", "J")),
+    budget("E3", "E3: requests/s relative to J3, three columns", 0.5, True, formats("E3", "J3")),
+    budget("F", "F: requests/s relative to J, all of each row", 1.2, True, formats("F", "J")),
+    budget("F3", "F3: requests/s relative to J3, three columns", 1.2, True, formats("F3", "J3")),
+    budget("G", "G: time per request relative to nginx passing the body on", 1.5, False, against("G", "nginx", P50)),
+    budget("A@500", "peak memory, A over 500 connections", 60, False, peak_megabytes("A@500"), "MB"),
+    budget("D@500", "peak memory, D over 500 connections", 60, False, peak_megabytes("D@500"), "MB"),
+    budget("compile", "compiling the script of D", 100, False, lambda results: results.compile_us("eleven_calls"), "µs"),
+    budget("start", "start to first answer, 500 tables and 200 routes", 150, False, lambda results: results.start_ms(LARGE_CATALOG), "ms"),
+    budget("fan-out", f"growth of CPU with fan-out, from {FAN_OUT_FROM} calls", LINEAR, False, growth("fan-out", FAN_OUT_FROM), "exponent"),
+    budget("projection", f"growth of CPU with rows, from {ROWS_FROM:,} rows", LINEAR, False, growth("projection", ROWS_FROM), "exponent"),
+    budget("join", f"growth of CPU with joined rows, from {ROWS_FROM:,} rows", LINEAR, False, growth("join", ROWS_FROM), "exponent"),
+)
+
+
+def judge(results):
+    """Every budget that these results can judge, with its value."""
+    judged = ((budget, budget.value(results)) for budget in BUDGETS)
+    return [(budget, value) for budget, value in judged if value is not None]

@@ -1,0 +1,142 @@
+"""Medians, ratios, spreads and slopes of what was measured. Pure: a document in, numbers out.
+
+The document is what `raw.json` holds. A *point* is a scenario at a number of connections: `D` at the
+usual number, `D@500` at 500. A ratio is the median of the ratios of each round, because contenders
+that stand side by side in a round met the same machine; ratios between scenarios, such as XML to
+JSON, are taken the same way.
+"""
+
+import math
+import statistics
+
+REQUESTS, CPU, P50 = "requests_per_second", "cpu_us_per_request", "p50_ms"
+# Foreign work above this share of the machine, or a spread above this, makes figures indicative only.
+QUIET_FOREIGN_CPU = 0.05
+QUIET_SPREAD = 0.15
+# A window may count requests that were under way at its end, but not this many.
+CALLS_TOLERANCE = 0.03
+
+
+def spread(values):
+    """Highest minus lowest, relative to the median."""
+    middle = statistics.median(values)
+    return (max(values) - min(values)) / middle if middle else 0.0
+
+
+def deviation(values):
+    """The median absolute deviation from the median, relative to the median."""
+    middle = statistics.median(values)
+    return statistics.median(abs(value - middle) for value in values) / middle if middle else 0.0
+
+
+def slope(points):
+    """The exponent of growth: the least-squares slope of log y over log x; 1 is linear."""
+    logs = [(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0]
+    if len({x for x, _ in logs}) < 2:
+        return None
+    mean_x = statistics.fmean(x for x, _ in logs)
+    mean_y = statistics.fmean(y for _, y in logs)
+    return sum((x - mean_x) * (y - mean_y) for x, y in logs) / sum((x - mean_x) ** 2 for x, _ in logs)
+
+
+class Results:
+    """A document, by point and contender."""
+
+    def __init__(self, document):
+        self.document = document
+        self.scenarios = {scenario["name"]: scenario for scenario in document["scenarios"]}
+        self.titles = {contender["name"]: contender["title"] for contender in document["contenders"]}
+        self.series = {(series["point"], series["contender"]): series for series in document["series"]}
+
+    def has(self, point, contender):
+        return (point, contender) in self.series
+
+    def contenders(self, point):
+        """Who took part in this, in the document's order."""
+        return [name for name in self.titles if self.has(point, name)]
+
+    def windows(self, point, contender):
+        return self.series[point, contender]["windows"]
+
+    def values(self, point, contender, measure):
+        return [window[measure] for window in self.windows(point, contender)]
+
+    def median(self, point, contender, measure):
+        return statistics.median(self.values(point, contender, measure))
+
+    def ratio(self, point, contender, against, measure, against_point=None):
+        """The median over rounds of contender / against, or None when one did not take part."""
+        other = (against_point or point, against)
+        if (point, contender) not in self.series or other not in self.series:
+            return None
+        pairs = zip(self.values(point, contender, measure), self.values(*other, measure), strict=False)
+        ratios = [mine / theirs for mine, theirs in pairs if theirs]
+        return statistics.median(ratios) if ratios else None
+
+    def failures(self):
+        """Requests that failed, in all windows."""
+        return sum(window["failed"] for series in self.document["series"] for window in series["windows"])
+
+    def shared_calls(self):
+        """Points at which fewer requests reached the upstream than the work needs, as
+        (point, contender, calls per request): somebody shared or kept answers."""
+        found = []
+        for (point, contender), series in self.series.items():
+            needed = self.scenarios[point.partition("@")[0]]["upstream_calls"]
+            calls = self.median(point, contender, "upstream_calls")
+            if calls < needed * (1 - CALLS_TOLERANCE):
+                found.append((point, contender, calls))
+        return found
+
+    def noise(self):
+        """How quiet the machine was, from windows of all contenders."""
+        windows = [window for series in self.document["series"] for window in series["windows"]]
+        foreign = [window["foreign_cpu"] for window in windows]
+        loads = [window["load_average"] for window in windows]
+        pairs = list(self.series)
+        spreads = [spread(self.values(*pair, REQUESTS)) for pair in pairs]
+        cpu_spreads = [spread(self.values(*pair, CPU)) for pair in pairs]
+        deviations = [deviation(self.values(*pair, REQUESTS)) for pair in pairs]
+        return {
+            "foreign_cpu_median": statistics.median(foreign),
+            "foreign_cpu_max": max(foreign),
+            "load_average_min": min(loads),
+            "load_average_max": max(loads),
+            "spread_median": statistics.median(spreads),
+            "spread_max": max(spreads),
+            "cpu_spread_median": statistics.median(cpu_spreads),
+            "deviation_median": statistics.median(deviations),
+            "quiet": statistics.median(foreign) <= QUIET_FOREIGN_CPU and statistics.median(spreads) <= QUIET_SPREAD,
+        }
+
+    def curves(self):
+        """All curves as (curve, contender, [(size, median CPU ms, median wall ms)])."""
+        for growth in self.document["growth"]:
+            points = [
+                (
+                    point["size"],
+                    statistics.median(seen["cpu_ms"] for seen in point["rounds"]),
+                    statistics.median(seen["wall_ms"] for seen in point["rounds"]),
+                )
+                for point in growth["points"]
+            ]
+            yield growth["curve"], growth["contender"], points
+
+    def curve_slope(self, curve, contender, from_size):
+        """The exponent of growth of CPU time from this size on; fixed costs hide it below."""
+        for name, who, points in self.curves():
+            if (name, who) == (curve, contender):
+                return slope([(size, cpu) for size, cpu, _ in points if size >= from_size])
+        return None
+
+    def start_ms(self, catalog):
+        """The median time to the first answer with this catalog, or None."""
+        for start in self.document["start"]:
+            if start["catalog"] == catalog and start["ms"]:
+                return statistics.median(start["ms"])
+        return None
+
+    def compile_us(self, script):
+        """The median time to compile this script, or None."""
+        runs = (self.document["compile"] or {}).get(script)
+        return statistics.median(runs) if runs else None
