@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::{
     error::{ErrorKind, Fault},
     patience::Patience,
+    pool::Connection,
 };
 
 /// Request bodies are handed over in pieces of this size, so that progress shows.
@@ -68,12 +69,12 @@ impl Body for RequestBody {
     }
 }
 
-/// Receives a whole body. `drive` moves the connection on if nobody else does.
+/// Receives a whole body over the connection that its head came by.
 ///
 /// A body that arrives in one piece is passed on as it is; others are copied once, into one buffer.
 pub(super) async fn receive(
     body: &mut Incoming,
-    mut drive: impl FnMut(&mut Context<'_>),
+    connection: &mut Connection,
     patience: &mut Patience,
     limit: usize,
 ) -> Result<Bytes, Fault> {
@@ -84,8 +85,7 @@ pub(super) async fn receive(
     let mut collected = Collected::default();
     while !body.is_end_stream() {
         let frame = std::future::poll_fn(|cx| {
-            drive(cx);
-            match Pin::new(&mut *body).poll_frame(cx) {
+            match connection.poll_with(cx, |cx| Pin::new(&mut *body).poll_frame(cx)) {
                 Poll::Ready(frame) => Poll::Ready(Ok(frame)),
                 Poll::Pending => patience.poll_expired(cx).map(Err),
             }

@@ -26,6 +26,7 @@ use super::{
     error::{ErrorKind, Fault},
     exchange::Timings,
     patience::Patience,
+    quiet::Quiet,
 };
 
 /// An exchange that failed on a connection.
@@ -46,11 +47,27 @@ impl From<Fault> for Failed {
 /// An HTTP/1.1 connection, used by one exchange at a time.
 pub(super) struct H1 {
     sender: http1::SendRequest<RequestBody>,
-    connection: http1::Connection<TokioIo<Stream>, RequestBody>,
+    wire: Wire,
+    quiet: Quiet,
     /// The target's address, if we know it.
     pub(super) peer: Option<IpAddr>,
-    is_closed: bool,
     is_reused: bool,
+}
+
+/// The half of a connection that reads and writes.
+struct Wire {
+    connection: http1::Connection<TokioIo<Stream>, RequestBody>,
+    is_closed: bool,
+}
+
+impl Wire {
+    /// Moves the connection on, on behalf of the task in `cx`.
+    fn drive(&mut self, cx: &mut Context<'_>) {
+        if !self.is_closed && Pin::new(&mut self.connection).poll(cx).is_ready() {
+            // An error here is also reported to the exchange under way, if there is one.
+            self.is_closed = true;
+        }
+    }
 }
 
 impl H1 {
@@ -58,22 +75,28 @@ impl H1 {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|cause| Fault::from_hyper(&cause, false))?;
-        Ok(Self { sender, connection, peer, is_closed: false, is_reused: false })
+        let wire = Wire { connection, is_closed: false };
+        Ok(Self { sender, wire, quiet: Quiet::new(), peer, is_reused: false })
     }
 
-    /// Moves the connection on, on behalf of the task in `cx`.
-    pub(super) fn drive(&mut self, cx: &mut Context<'_>) {
-        if !self.is_closed && Pin::new(&mut self.connection).poll(cx).is_ready() {
-            // An error here is also reported to the exchange under way, if there is one.
-            self.is_closed = true;
-        }
+    /// Polls what waits for the connection, and moves the connection on for it.
+    pub(super) fn poll_with<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let Self { quiet, wire, .. } = self;
+        quiet.poll(cx, |cx| {
+            wire.drive(cx);
+            poll(cx)
+        })
     }
 
     /// Whether the connection can take another exchange; notices if the other side has closed it.
     pub(super) fn is_usable(&mut self) -> bool {
-        self.drive(&mut Context::from_waker(Waker::noop()));
+        self.wire.drive(&mut Context::from_waker(Waker::noop()));
         self.is_reused = true;
-        !self.is_closed && self.sender.is_ready()
+        !self.wire.is_closed && self.sender.is_ready()
     }
 
     /// Sends a request and waits for the head of the response. The request is made here rather than handed
@@ -85,18 +108,20 @@ impl H1 {
         patience: &mut Patience,
         timings: &mut Timings,
     ) -> Result<Response<Incoming>, Failed> {
+        let Self { sender, wire, quiet, .. } = self;
         let started = Instant::now();
         let mut sent = None;
-        let mut response = pin!(self.sender.try_send_request(request(patience)?));
+        let mut response = pin!(sender.try_send_request(request(patience)?));
         let result = poll_fn(|cx| {
-            // In this order: the response future relies on the connection being there.
-            if !self.is_closed && Pin::new(&mut self.connection).poll(cx).is_ready() {
-                self.is_closed = true;
-            }
-            sent.get_or_insert_with(Instant::now);
-            match response.as_mut().poll(cx) {
+            let polled = quiet.poll(cx, |cx| {
+                // In this order: the response future relies on the connection being there.
+                wire.drive(cx);
+                sent.get_or_insert_with(Instant::now);
+                response.as_mut().poll(cx)
+            });
+            match polled {
                 Poll::Ready(result) => Poll::Ready(Ok(result)),
-                Poll::Pending if self.is_closed => Poll::Ready(Err(Fault::network("ECONNRESET"))),
+                Poll::Pending if wire.is_closed => Poll::Ready(Err(Fault::network("ECONNRESET"))),
                 Poll::Pending => patience.poll_expired(cx).map(Err),
             }
         })

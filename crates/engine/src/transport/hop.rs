@@ -1,6 +1,6 @@
 //! One hop: one request to one target, over a pooled or a new connection.
 
-use std::{borrow::Cow, future::Future, task::Context};
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use http::{
@@ -88,7 +88,7 @@ impl Hop<'_> {
             return Ok(outcome);
         }
         let started = patience.moved_at();
-        let received = receive_on(&mut connection, &mut body, patience, limit).await;
+        let received = receive(&mut body, &mut connection, patience, limit).await;
         let ended = patience.moved_at();
         if received.is_ok() {
             lease.origin.put_back(connection, ended);
@@ -285,19 +285,4 @@ impl Hop<'_> {
         *request.headers_mut() = headers;
         request
     }
-}
-
-/// Receives a body.
-fn receive_on<'a>(
-    connection: &'a mut Connection,
-    body: &'a mut Incoming,
-    patience: &'a mut Patience,
-    limit: usize,
-) -> impl Future<Output = Result<Bytes, Fault>> + Send + 'a {
-    let drive = move |cx: &mut Context<'_>| {
-        if let Connection::Own(h1) = &mut *connection {
-            h1.drive(cx);
-        }
-    };
-    receive(body, drive, patience, limit)
 }

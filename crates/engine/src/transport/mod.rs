@@ -29,6 +29,7 @@ mod hop;
 mod patience;
 mod pool;
 mod proxy;
+mod quiet;
 mod redirect;
 mod secrets;
 mod settings;

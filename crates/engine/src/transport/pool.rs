@@ -11,6 +11,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -76,6 +77,20 @@ pub(super) enum Connection {
     Own(Box<H1>),
     /// Shared with other exchanges.
     Shared(Arc<H2>),
+}
+
+impl Connection {
+    /// Polls what waits for the connection, and moves the connection on for it if nobody else does.
+    pub(super) fn poll_with<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        match self {
+            Self::Own(h1) => h1.poll_with(cx, poll),
+            Self::Shared(_) => poll(cx),
+        }
+    }
 }
 
 /// The right to have one exchange with an origin under way.
