@@ -6,7 +6,7 @@
 use crate::{
     ast::{Comment, Script},
     check::check,
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, shorten},
     limits::Limits,
     parser::{Parsed, parse_with},
     source::LineIndex,
@@ -45,7 +45,7 @@ pub fn analyse_with(text: &str, limits: &Limits) -> Analysis {
     let lines = LineIndex::new(text);
     if is_complete {
         diagnostics.extend(check(&script, &lines));
-        diagnostics.truncate(limits.diagnostics_max);
+        shorten(&mut diagnostics, limits.diagnostics_max);
     }
     Analysis { script, comments, lines, diagnostics }
 }

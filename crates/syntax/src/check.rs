@@ -29,7 +29,8 @@ pub fn check(script: &Script, lines: &LineIndex) -> Vec<Diagnostic> {
         let missing = Diagnostic::error(codes::MISSING_SCRIPT, Span::default(), "Missing script");
         return vec![missing.wire("Missing script")];
     }
-    let mut checker = Checker { lines, variables: HashMap::new(), found: Vec::new() };
+    let (variables, found) = (HashMap::new(), Vec::new());
+    let mut checker = Checker { lines, variables, found, guesses: 0 };
     symbol::check(&mut checker, script);
     checker.items(&script.items);
     if let Some(result) = &script.result {
@@ -47,7 +48,12 @@ struct Checker<'s> {
     variables: HashMap<&'s str, Span>,
     /// What was found, with the start of the statement it belongs to.
     found: Vec<(u32, Diagnostic)>,
+    /// How many names were compared with all that are known.
+    guesses: usize,
 }
+
+/// Names that are compared with all known ones for a hint; a text may hold many of both.
+const GUESSES_MAX: usize = 50;
 
 /// The statement that is being checked.
 #[derive(Clone, Copy)]
@@ -80,6 +86,16 @@ impl<'s> Checker<'s> {
         let diagnostic = Diagnostic::error(code, span, message.trim_end()).wire(wire);
         self.found.push((site.start, diagnostic));
         &mut self.found[place].1
+    }
+
+    /// The known name that is closest to a wrong one, for a hint.
+    fn guess<'n>(&mut self, name: &str, mut known: Vec<&'n str>) -> Option<&'n str> {
+        self.guesses += 1;
+        if self.guesses > GUESSES_MAX {
+            return None;
+        }
+        known.sort_unstable();
+        spelling::closest(name, known)
     }
 
     fn items(&mut self, items: &'s [Item]) {
@@ -144,9 +160,7 @@ impl<'s> Checker<'s> {
                 continue;
             }
             let site = self.site(result.span.start);
-            let mut known: Vec<&str> = self.variables.keys().copied().collect();
-            known.sort_unstable();
-            let hint = spelling::closest(&name.text, known);
+            let hint = self.guess(&name.text, self.variables.keys().copied().collect());
             let message = format!("Unresolved symbol '{}'", name.text);
             let diagnostic = self.add(site, codes::UNRESOLVED_RETURN, name.span, &message);
             diagnostic.hints.extend(hint.map(|name| format!("did you mean `{name}`?")));

@@ -32,6 +32,18 @@ impl fmt::Display for Code {
     }
 }
 
+/// Cuts a list of problems to `most`; the last one then says that there were more.
+pub fn shorten(problems: &mut Vec<Diagnostic>, most: usize) {
+    if problems.len() <= most {
+        return;
+    }
+    let shown = most.saturating_sub(1);
+    let rest = problems.split_off(shown);
+    let severity =
+        if rest.iter().any(Diagnostic::is_error) { Severity::Error } else { Severity::Warning };
+    problems.push(Diagnostic { severity, ..Diagnostic::too_many(rest[0].primary.span, shown) });
+}
+
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
@@ -95,6 +107,12 @@ impl Diagnostic {
     /// A warning at `span`.
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
+    }
+
+    /// More problems were found than the `shown` ones.
+    pub(crate) fn too_many(span: Span, shown: usize) -> Self {
+        let message = format!("more than {shown} problems, the rest is not reported");
+        Self::error(codes::TOO_MANY_DIAGNOSTICS, span, message)
     }
 
     /// Adds advice.

@@ -65,6 +65,18 @@ fn the_last_diagnostic_says_that_there_are_more() {
     );
 }
 
+#[test]
+fn checks_report_no_more_than_the_parser() {
+    let text = "v = 1\n".repeat(200);
+    let found = qlio_syntax::analyse(&text).diagnostics;
+    assert_eq!(found.len(), 50);
+    assert_eq!(found[49].code, codes::TOO_MANY_DIAGNOSTICS);
+    assert!(found[49].is_error());
+    let names = "wrongname || ".repeat(500);
+    let found = qlio_syntax::analyse(&format!("wrongnam = 1 return {names}2")).diagnostics;
+    assert_eq!(found[0].hints, ["did you mean `wrongnam`?"]);
+}
+
 /// As many definitions as that, each of which needs the next one.
 fn ring(size: usize) -> String {
     let lines = (0..size).map(|n| format!("v{n} = \"{{v{}}}\"", (n + 1) % size));

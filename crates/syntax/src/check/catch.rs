@@ -6,7 +6,6 @@ use super::Checker;
 use crate::{
     ast::{Item, Logic, Path, Segment, Try},
     diagnostic::codes,
-    spelling,
 };
 
 /// Reports every name of the catch conditions that no `throw` of the body raises. Throws in nested
@@ -28,9 +27,8 @@ pub(super) fn check(checker: &mut Checker<'_>, node: &Try) {
             // The specification has no colon here.
             let wire = format!("Line {} {message}", site.line);
             let message = message.trim_end_matches('.');
-            let mut known: Vec<&str> = thrown.iter().copied().collect();
-            known.sort_unstable();
-            let hint = spelling::closest(name, known).map(|name| format!("did you mean `{name}`?"));
+            let hint = checker.guess(name, thrown.iter().copied().collect());
+            let hint = hint.map(|name| format!("did you mean `{name}`?"));
             let code = codes::UNTHROWN_EXCEPTION;
             let diagnostic = checker.add_literal(site, code, path.span, message, wire);
             diagnostic.hints.extend(hint);

@@ -161,12 +161,8 @@ impl Parser<'_> {
             return Err(Failed);
         }
         if self.diagnostics.len() + 1 >= self.limits.diagnostics_max {
-            let message = format!(
-                "more than {} problems, the rest is not reported",
-                self.limits.diagnostics_max.saturating_sub(1)
-            );
-            let span = diagnostic.primary.span;
-            self.diagnostics.push(Diagnostic::error(codes::TOO_MANY_DIAGNOSTICS, span, message));
+            let shown = self.limits.diagnostics_max.saturating_sub(1);
+            self.diagnostics.push(Diagnostic::too_many(diagnostic.primary.span, shown));
             return self.give_up();
         }
         self.diagnostics.push(diagnostic);
