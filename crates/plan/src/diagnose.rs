@@ -4,7 +4,10 @@
 //! what is found first keeps later stages from guessing: the names of a text with a syntax error are
 //! not looked at.
 
-use qlio_syntax::diagnostic::{Code, Diagnostic, codes};
+use qlio_syntax::{
+    diagnostic::{Code, Diagnostic, codes, shorten},
+    limits::Limits,
+};
 
 use crate::{
     catalog::{Catalog, NoResources},
@@ -12,8 +15,13 @@ use crate::{
 };
 
 /// What is said of files that cannot be read.
-const FILE_CODES: &[Code] =
-    &[codes::MISSING_BODY_TEMPLATE, codes::MISSING_PATCH, codes::BAD_SCHEMA];
+const FILE_CODES: &[Code] = &[
+    codes::MISSING_BODY_TEMPLATE,
+    codes::MISSING_PATCH,
+    codes::MISSING_AUTH_MODULE,
+    codes::MISSING_TRANSFORMER,
+    codes::MISSING_SCHEMA,
+];
 
 /// Every problem of a script, a route or a table file. The files that its tables name are out of
 /// reach, so nothing is said of them.
@@ -32,5 +40,6 @@ pub fn diagnose_with(
 ) -> Vec<Diagnostic> {
     let (_, mut problems) = compile_all(text, catalog, options);
     problems.sort_by_key(|problem| problem.primary.span);
+    shorten(&mut problems, Limits::default().diagnostics_max);
     problems
 }

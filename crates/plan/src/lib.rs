@@ -19,6 +19,7 @@ pub mod lower;
 pub mod node;
 pub mod operator;
 mod rewrite;
+mod waits;
 
 pub use catalog::Catalog;
 pub use diagnose::{diagnose, diagnose_with};

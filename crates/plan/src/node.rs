@@ -111,7 +111,7 @@ pub struct BlockBranch {
 }
 
 /// The branches of blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Branch {
     /// The block after the condition of an `if`.
     Then,

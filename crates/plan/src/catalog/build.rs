@@ -5,7 +5,8 @@ use std::sync::Arc;
 use qlio_data::Value;
 use qlio_syntax::{
     ast,
-    diagnostic::{Diagnostic, Severity, codes},
+    diagnostic::{Diagnostic, Severity, codes, shorten},
+    limits::Limits,
     parse,
     source::{LineIndex, Span},
 };
@@ -41,7 +42,7 @@ impl<'a> CatalogBuilder<'a> {
     }
 
     /// Registers all tables of a table file. A file with a syntax error loads no table; other
-    /// statements than `create table` are parsed and ignored (`connectors.md` 1.3).
+    /// statements than `create table` are parsed, ignored and warned about (`connectors.md` 1.3).
     pub fn add_table_file(&mut self, file: &str, text: &str) {
         let file: Arc<str> = file.into();
         let mut diagnostics = Vec::new();
@@ -59,6 +60,7 @@ impl<'a> CatalogBuilder<'a> {
             parsed.diagnostics.iter().any(|problem| problem.severity == Severity::Error);
         diagnostics.extend(parsed.diagnostics);
         if !has_error {
+            diagnostics.extend(foreign_statement(&parsed.script));
             let lines = LineIndex::new(text);
             let declaration = Declaration {
                 file: &file,
@@ -136,9 +138,27 @@ impl<'a> CatalogBuilder<'a> {
 
     fn report(&mut self, file: Arc<str>, text: &str, diagnostics: Vec<Diagnostic>) {
         if !diagnostics.is_empty() {
+            let mut diagnostics = diagnostics;
+            shorten(&mut diagnostics, Limits::default().diagnostics_max);
             self.problems.push(FileDiagnostics { file, text: text.into(), diagnostics });
         }
     }
+}
+
+/// The first statement of a table file that declares no table, if there is one.
+fn foreign_statement(script: &ast::Script) -> Option<Diagnostic> {
+    let foreign = script.items.iter().find_map(|item| match item {
+        ast::Item::Statement(statement) => match statement.alternatives.first() {
+            Some(ast::Primary::Create(_)) => None,
+            _ => Some(statement.span),
+        },
+        ast::Item::If(node) => Some(node.span),
+        ast::Item::Try(node) => Some(node.span),
+        ast::Item::Throw(node) => Some(node.span),
+    });
+    let span = foreign.or_else(|| script.result.as_ref().map(|result| result.span))?;
+    let message = "only `create table` has an effect in a table file";
+    Some(Diagnostic::warning(codes::FOREIGN_STATEMENT, span, message))
 }
 
 /// All `create table` statements of a file with their comments.

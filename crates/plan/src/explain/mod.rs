@@ -1,12 +1,15 @@
 //! Plans for people and tools: stable text, JSON, DOT and yUML (`server.md` 4.1–4.2).
 //!
 //! All forms are made of the same [`Explanation`], so they cannot disagree. The same script and
-//! catalog give the same bytes.
+//! catalog give the same bytes, made in time linear in the plan.
 
 mod dot;
 mod json;
+mod levels;
 mod text;
 mod yuml;
+
+use std::collections::HashSet;
 
 use crate::{
     node::{Branch, Node, NodeId, NodeKind, Plan},
@@ -23,10 +26,48 @@ pub use yuml::to_yuml;
 pub struct Explanation {
     /// The nodes; the `return` node stands last.
     pub nodes: Vec<ExplainedNode>,
-    /// The edges, without repetition.
+    /// The edges, without repetition, those of one node together.
     pub edges: Vec<Edge>,
-    /// For each dependency depth, the positions of the nodes that can run in parallel.
+    /// For each dependency depth, the positions of the nodes that can run in parallel; without later
+    /// alternatives of fallback chains, which usually do not run, and without `return`.
     pub levels: Vec<Vec<usize>>,
+    /// The positions of the nodes that call upstreams: first those that wait for no other such node,
+    /// then those that wait for one of them, and so on. The time of a run is that of the slowest of
+    /// each round.
+    pub rounds: Vec<Vec<usize>>,
+}
+
+impl Explanation {
+    /// The edges of each node, by position.
+    fn edges_by_node(&self) -> Vec<&[Edge]> {
+        let mut by_node: Vec<&[Edge]> = vec![&[]; self.nodes.len()];
+        for edges in self.edges.chunk_by(|one, next| one.from == next.from) {
+            by_node[edges[0].from] = edges;
+        }
+        by_node
+    }
+
+    /// All positions, nearest to `return` first; what `return` does not lead to, last.
+    fn top_down(&self) -> Vec<usize> {
+        let edges = self.edges_by_node();
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut is_known = vec![false; self.nodes.len()];
+        for start in (0..self.nodes.len()).rev() {
+            let mut next = order.len();
+            if !std::mem::replace(&mut is_known[start], true) {
+                order.push(start);
+            }
+            while let Some(position) = order.get(next).copied() {
+                next += 1;
+                for edge in edges[position] {
+                    if !std::mem::replace(&mut is_known[edge.to], true) {
+                        order.push(edge.to);
+                    }
+                }
+            }
+        }
+        order
+    }
 }
 
 /// One node of the picture.
@@ -53,6 +94,12 @@ pub struct ExplainedNode {
 }
 
 impl ExplainedNode {
+    /// Whether the node calls an upstream: it reads or writes a table that is no variable.
+    fn is_remote(&self) -> bool {
+        matches!(self.kind, "select" | "insert" | "update" | "delete")
+            && self.tables.iter().any(|table| !table.starts_with('{'))
+    }
+
     /// `[2] det = select from lib.det`.
     pub fn label(&self) -> String {
         let assign = self.assign.as_ref().map(|name| format!("{name} = ")).unwrap_or_default();
@@ -81,7 +128,7 @@ pub struct Edge {
 }
 
 /// Why an edge is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EdgeKind {
     /// The dependent reads what the other binds.
     Dependency,
@@ -113,6 +160,7 @@ impl EdgeKind {
 pub fn explain(plan: &Plan) -> Explanation {
     let return_position = plan.nodes.len();
     let mut nodes: Vec<_> = plan.nodes.iter().map(|node| explain_node(plan, node)).collect();
+    let is_remote: Vec<bool> = nodes.iter().map(ExplainedNode::is_remote).collect();
     nodes.push(ExplainedNode {
         id: format!("n{}", return_position + 1),
         line: plan.node(plan.value).line,
@@ -129,15 +177,16 @@ pub fn explain(plan: &Plan) -> Explanation {
     for node in plan.nodes.iter().rev() {
         node_edges(node, &mut edges);
     }
-    Explanation { nodes, edges, levels: levels(plan) }
+    let (levels, rounds) = (levels::levels(plan), levels::rounds(plan, &is_remote));
+    Explanation { nodes, edges, levels, rounds }
 }
 
 fn node_edges(node: &Node, edges: &mut Vec<Edge>) {
     let from = node.id.index();
+    let mut known = HashSet::new();
     let mut add = |to: NodeId, kind| {
-        let edge = Edge { from, to: to.index(), kind };
-        if !edges.contains(&edge) {
-            edges.push(edge);
+        if known.insert((to, kind)) {
+            edges.push(Edge { from, to: to.index(), kind });
         }
     };
     for dependency in &node.dependencies {
@@ -157,39 +206,6 @@ fn node_edges(node: &Node, edges: &mut Vec<Edge>) {
     if let Some(block) = node.block {
         add(block.block, EdgeKind::Scope(block.branch));
     }
-}
-
-/// Groups nodes by depth: a node's level is one more than the deepest thing it waits for.
-fn levels(plan: &Plan) -> Vec<Vec<usize>> {
-    let mut depth: Vec<Option<usize>> = vec![None; plan.nodes.len()];
-    for start in 0..plan.nodes.len() {
-        let mut stack = vec![start];
-        while let Some(&at) = stack.last() {
-            let node = &plan.nodes[at];
-            let mut waits: Vec<NodeId> =
-                node.dependencies.iter().chain(&node.orphans).copied().collect();
-            waits.extend(node.block.map(|block| block.block));
-            waits.extend(node.fallback_of);
-            let open =
-                waits.iter().find(|id| depth[id.index()].is_none() && !stack.contains(&id.index()));
-            if let Some(open) = open {
-                stack.push(open.index());
-                continue;
-            }
-            let deepest = waits.iter().filter_map(|id| depth[id.index()]).max();
-            depth[at] = Some(deepest.map_or(0, |depth| depth + 1));
-            stack.pop();
-        }
-    }
-    let mut levels = Vec::new();
-    for (position, depth) in depth.into_iter().enumerate() {
-        let depth = depth.unwrap_or(0);
-        if levels.len() <= depth {
-            levels.resize_with(depth + 1, Vec::new);
-        }
-        levels[depth].push(position);
-    }
-    levels
 }
 
 fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {

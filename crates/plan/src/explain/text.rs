@@ -1,45 +1,47 @@
 //! Plans as indented text: levels of what runs in parallel, and what each waits for.
 
-use std::fmt::Write;
+use std::{collections::HashSet, fmt::Write};
 
-use super::{EdgeKind, Explanation};
+use super::{Edge, EdgeKind, ExplainedNode, Explanation};
 
-/// Prints one level per step. Total time is at most the sum over levels of the slowest node.
+/// Prints one level after the other, later alternatives of a fallback chain below their first one,
+/// and at last how the total time comes about (`server.md` 4.3).
 pub fn to_text(explanation: &Explanation) -> String {
+    let edges = explanation.edges_by_node();
     let mut out = String::new();
     for (level, nodes) in explanation.levels.iter().enumerate() {
+        let parallel = if nodes.len() > 1 { ", in parallel" } else { "" };
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "step {}{}",
-            level + 1,
-            if nodes.len() > 1 { ", in parallel" } else { "" }
-        );
+        let _ = writeln!(out, "level {}{parallel}", level + 1);
         for position in nodes {
-            node(explanation, *position, &mut out);
+            let mut next = Some(*position);
+            while let Some(position) = next {
+                node(explanation, position, edges[position], &mut out);
+                let fallback = edges[position].iter().find(|edge| edge.kind == EdgeKind::Fallback);
+                next = fallback.map(|edge| edge.to);
+            }
         }
     }
     let last = explanation.nodes.len() - 1;
     let _ = writeln!(out, "then");
-    node(explanation, last, &mut out);
+    node(explanation, last, edges[last], &mut out);
+    let _ = writeln!(out, "{}", total(explanation));
     out
 }
 
-fn node(explanation: &Explanation, position: usize, out: &mut String) {
+fn node(explanation: &Explanation, position: usize, edges: &[Edge], out: &mut String) {
     let node = &explanation.nodes[position];
     let mut notes = Vec::new();
-    let waits = ids(explanation, position, |kind| kind == EdgeKind::Dependency);
-    if !waits.is_empty() {
-        notes.push(format!("after {waits}"));
-    }
-    let orphans = ids(explanation, position, |kind| kind == EdgeKind::Orphan);
-    if !orphans.is_empty() {
-        notes.push(format!("also waits for {orphans}"));
-    }
-    let fallback = ids(explanation, position, |kind| kind == EdgeKind::Fallback);
-    if !fallback.is_empty() {
-        notes.push(format!("else {fallback}"));
-    }
+    let mut note = |words: &str, kind: EdgeKind| {
+        let to = edges.iter().filter(|edge| edge.kind == kind);
+        let ids: Vec<_> = to.map(|edge| explanation.nodes[edge.to].id.as_str()).collect();
+        if !ids.is_empty() {
+            notes.push(format!("{words} {}", ids.join(", ")));
+        }
+    };
+    note("after", EdgeKind::Dependency);
+    note("also waits for", EdgeKind::Orphan);
+    note("else", EdgeKind::Fallback);
     if let Some((block, branch)) = &node.scope {
         notes.push(format!("in {branch} of {block}"));
     }
@@ -50,11 +52,32 @@ fn node(explanation: &Explanation, position: usize, out: &mut String) {
         notes.push(format!("timeout {timeout} ms"));
     }
     let notes = if notes.is_empty() { String::new() } else { format!("  -- {}", notes.join("; ")) };
+    // Writing to a string cannot fail.
     let _ = writeln!(out, "  {} {}{notes}", node.id, node.label());
 }
 
-fn ids(explanation: &Explanation, from: usize, is_wanted: impl Fn(EdgeKind) -> bool) -> String {
-    let edges = explanation.edges.iter().filter(|edge| edge.from == from && is_wanted(edge.kind));
-    let ids: Vec<_> = edges.map(|edge| explanation.nodes[edge.to].id.as_str()).collect();
-    ids.join(", ")
+/// `total = slowest of lines 3, 5, after line 1`.
+fn total(explanation: &Explanation) -> String {
+    let rounds: Vec<String> =
+        explanation.rounds.iter().rev().map(|round| slowest(explanation, round)).collect();
+    if rounds.is_empty() {
+        return "total = no requests".to_owned();
+    }
+    format!("total = {}", rounds.join(", after "))
+}
+
+/// Statements are known by their lines, or by their names where a line has several.
+fn slowest(explanation: &Explanation, round: &[usize]) -> String {
+    let nodes: Vec<&ExplainedNode> = round.iter().map(|at| &explanation.nodes[*at]).collect();
+    let lines: HashSet<u32> = nodes.iter().map(|node| node.line).collect();
+    if let [node] = nodes.as_slice() {
+        return format!("line {}", node.line);
+    }
+    if lines.len() == nodes.len() {
+        let lines: Vec<_> = nodes.iter().map(|node| node.line.to_string()).collect();
+        return format!("slowest of lines {}", lines.join(", "));
+    }
+    let names: Vec<_> = nodes.iter().map(|node| node.assign.as_ref().unwrap_or(&node.id)).collect();
+    let names: Vec<_> = names.into_iter().map(String::as_str).collect();
+    format!("slowest of {}", names.join(", "))
 }

@@ -1,38 +1,72 @@
 //! Plans in the flat text of the original's picture: `[4]->[2],[2]->[1],` (`server.md` 4.2).
 
-use std::fmt::Write;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+};
 
-use super::{EdgeKind, Explanation};
+use super::{Edge, EdgeKind, Explanation};
 
 /// Colours of blocks, taken in turn.
 const COLOURS: [&str; 6] = ["red", "yellow", "blue", "green", "purple", "brown"];
 
-/// Prints one edge per pair of lines, each followed by a comma.
+/// Prints each edge between two lines once, followed by a comma; an edge is followed by those of the
+/// node that it leads to.
 pub fn to_yuml(explanation: &Explanation) -> String {
-    let mut blocks: Vec<usize> = Vec::new();
+    let edges = explanation.edges_by_node();
+    let mut writer = Writer { explanation, blocks: HashMap::new(), written: HashSet::new() };
     let mut out = String::new();
-    for edge in &explanation.edges {
-        let (from, to) = (&explanation.nodes[edge.from], &explanation.nodes[edge.to]);
-        if from.kind == "return" {
+    let mut is_open = vec![false; edges.len()];
+    for start in (0..edges.len()).rev() {
+        if std::mem::replace(&mut is_open[start], true) {
             continue;
         }
-        // Writing to a string cannot fail.
-        let _ = match edge.kind {
-            EdgeKind::Dependency | EdgeKind::Orphan => {
-                write!(out, "[{}]->[{}],", from.line, to.line)
+        let mut path = vec![edges[start].iter()];
+        while let Some(rest) = path.last_mut() {
+            let Some(edge) = rest.next() else {
+                path.pop();
+                continue;
+            };
+            writer.edge(edge, &mut out);
+            if !std::mem::replace(&mut is_open[edge.to], true) {
+                path.push(edges[edge.to].iter());
             }
-            EdgeKind::Fallback => write!(out, "[{}]->[note:{}],", from.line, to.line),
-            EdgeKind::Scope(_) => {
-                let number =
-                    blocks.iter().position(|block| *block == edge.to).unwrap_or_else(|| {
-                        blocks.push(edge.to);
-                        blocks.len() - 1
-                    });
-                let colour = COLOURS[number % COLOURS.len()];
-                let branch = edge.kind.as_str().trim_start_matches("scope-");
-                write!(out, "[{}{{bg:{colour}}}]-{branch}>[{}{{bg:{colour}}}],", to.line, from.line)
-            }
-        };
+        }
     }
     out
+}
+
+struct Writer<'a> {
+    explanation: &'a Explanation,
+    /// Numbers of the blocks met so far.
+    blocks: HashMap<usize, usize>,
+    /// Nodes are only lines here, so different edges may look alike.
+    written: HashSet<String>,
+}
+
+impl Writer<'_> {
+    fn edge(&mut self, edge: &Edge, out: &mut String) {
+        let nodes = &self.explanation.nodes;
+        let (from, to) = (&nodes[edge.from], &nodes[edge.to]);
+        if from.kind == "return" {
+            return;
+        }
+        let (from, to) = (from.line, to.line);
+        let text = match edge.kind {
+            EdgeKind::Dependency | EdgeKind::Orphan => format!("[{from}]->[{to}]"),
+            EdgeKind::Fallback => format!("[{from}]->[note:{to}]"),
+            EdgeKind::Scope(_) => {
+                let next = self.blocks.len();
+                let number = *self.blocks.entry(edge.to).or_insert(next);
+                let colour = COLOURS[number % COLOURS.len()];
+                let branch = edge.kind.as_str().trim_start_matches("scope-");
+                format!("[{to}{{bg:{colour}}}]-{branch}>[{from}{{bg:{colour}}}]")
+            }
+        };
+        if !self.written.contains(&text) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{text},");
+            self.written.insert(text);
+        }
+    }
 }

@@ -25,8 +25,7 @@ impl Lowering<'_> {
         // read what the body binds.
         let conditions: Vec<_> =
             node.catches.iter().map(|catch| self.logic(&catch.condition)).collect();
-        let condition_dependencies: Vec<_> =
-            std::mem::take(&mut self.reads).into_iter().map(NodeId).collect();
+        let condition_dependencies: Vec<_> = self.reads.take().into_iter().map(NodeId).collect();
         let id = self.push(node.span, NodeKind::Try(TryBlock::default()), block);
         let body = self.branch(&node.body, id, Branch::Body);
         let mut catches = Vec::new();

@@ -17,7 +17,7 @@ impl Lowering<'_> {
             ast::JsonKind::Bool(value) => Expression::Constant(Value::Bool(*value)),
             ast::JsonKind::Number(text) => Expression::Constant(Value::Number(number(text))),
             ast::JsonKind::String(text) => {
-                let template = self.template(text);
+                let template = self.shown_template(text, json.span);
                 if template.is_literal() {
                     Expression::Constant(Value::from(text.as_str()))
                 } else {
@@ -76,7 +76,7 @@ impl Lowering<'_> {
                 Operand::Template(self.typed_token(&text))
             }
             ast::OperandKind::Text(text) => {
-                let template = self.template(text);
+                let template = self.shown_template(text, operand.span);
                 if template.is_literal() {
                     return Operand::Constant(Value::from(text.as_str()));
                 }

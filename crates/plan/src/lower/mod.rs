@@ -19,12 +19,17 @@ mod symbols;
 mod warning;
 mod write;
 
-use std::{collections::HashMap, rc::Rc, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+    sync::Arc,
+};
 
 use qlio_data::{Text, template::Template};
 use qlio_syntax::{
     ast, check,
-    diagnostic::{Diagnostic, Severity, codes},
+    diagnostic::{Diagnostic, Severity, codes, shorten},
+    limits::Limits,
     parse,
     source::{LineIndex, Span},
 };
@@ -77,15 +82,19 @@ pub fn compile(
     options: &CompileOptions<'_>,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     match compile_all(text, catalog, options) {
-        (Some(plan), warnings) => Ok(Compiled { plan, warnings }),
+        (Some(plan), mut warnings) => {
+            shorten(&mut warnings, Limits::default().diagnostics_max);
+            Ok(Compiled { plan, warnings })
+        }
         (None, mut problems) => {
             problems.retain(|problem| problem.severity == Severity::Error);
+            shorten(&mut problems, Limits::default().diagnostics_max);
             Err(problems)
         }
     }
 }
 
-/// All problems of a script, warnings too, and its plan if none of them is an error.
+/// All problems of a script, however many, warnings too, and its plan if none of them is an error.
 pub(crate) fn compile_all(
     text: &str,
     catalog: &Catalog,
@@ -127,6 +136,33 @@ fn circular(plan: &Plan, node: NodeId) -> Diagnostic {
         .wire(format!("Line {}: Circular reference {name}", node.line))
 }
 
+/// The variables read by the node that is being lowered, each once, in order of reference.
+#[derive(Default)]
+struct Reads {
+    slots: Vec<SlotId>,
+    /// For each slot the node in whose course it was noted last, counted from 1.
+    noted_for: Vec<u32>,
+    node: u32,
+}
+
+impl Reads {
+    fn note(&mut self, slot: SlotId) {
+        let at = slot as usize;
+        if self.noted_for.len() <= at {
+            self.noted_for.resize(at + 1, 0);
+        }
+        if std::mem::replace(&mut self.noted_for[at], self.node + 1) != self.node + 1 {
+            self.slots.push(slot);
+        }
+    }
+
+    /// What was read; the next node begins.
+    fn take(&mut self) -> Vec<SlotId> {
+        self.node += 1;
+        std::mem::take(&mut self.slots)
+    }
+}
+
 /// The state of lowering one script.
 struct Lowering<'a> {
     text: &'a str,
@@ -140,13 +176,16 @@ struct Lowering<'a> {
     /// Where the first table of a name stands in `inline_tables`.
     inline_index: HashMap<String, usize>,
     loaded_tables: Vec<String>,
+    /// The same names, to find them.
+    loaded_index: HashSet<String>,
     problems: Vec<Diagnostic>,
     /// How many warnings `problems` got.
     warnings: usize,
+    /// Names of tokens that are no variables: those that the route declares, and those looked at.
+    foreign_names: HashSet<String>,
     /// What warnings need to know of tables.
     parameters: HashMap<(String, ast::VerbKind), Option<Rc<warning::Parameters>>>,
-    /// The variables read by the node that is being lowered, in order of reference.
-    reads: Vec<SlotId>,
+    reads: Reads,
     /// The prerequisites of the node that is being lowered.
     prerequisites: Vec<Template>,
 }
@@ -170,10 +209,12 @@ impl<'a> Lowering<'a> {
             inline_tables: Vec::new(),
             inline_index: HashMap::new(),
             loaded_tables: Vec::new(),
+            loaded_index: HashSet::new(),
             problems: Vec::new(),
             warnings: 0,
+            foreign_names: warning::foreign_names(script),
             parameters: HashMap::new(),
-            reads: Vec::new(),
+            reads: Reads::default(),
             prerequisites: Vec::new(),
         }
     }
@@ -212,7 +253,7 @@ impl<'a> Lowering<'a> {
     /// Adds a node; its dependencies are the variables read since the last call.
     fn push(&mut self, span: Span, kind: NodeKind, block: Option<BlockBranch>) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
-        let reads = std::mem::take(&mut self.reads);
+        let reads = self.reads.take();
         // Node numbers of symbols are not known before everything is lowered; `resolve_reads` of
         // the rewrite step turns these slots into nodes.
         let dependencies = reads.into_iter().map(NodeId).collect();
@@ -239,15 +280,25 @@ impl<'a> Lowering<'a> {
 
     /// Notes that the current node reads a variable.
     fn read(&mut self, slot: SlotId) {
-        if !self.reads.contains(&slot) {
-            self.reads.push(slot);
-        }
+        self.reads.note(slot);
     }
 
     /// Parses a template, binds its roots to slots and notes what it reads.
     fn template(&mut self, text: &str) -> Template {
         let mut template = Template::parse(text);
         self.bind(&mut template);
+        template
+    }
+
+    /// The same for a text that the script shows at `span`, with a warning if a token of it looks
+    /// misspelt.
+    fn shown_template(&mut self, text: &str, span: Span) -> Template {
+        let template = self.template(text);
+        for root in template.roots() {
+            if self.symbols.slot(root).is_none() {
+                self.warn_unknown_reference(root, span);
+            }
+        }
         template
     }
 
@@ -288,7 +339,7 @@ impl<'a> Lowering<'a> {
 
     fn loaded_table(&mut self, name: &str) -> Option<Arc<Table>> {
         let table = self.catalog.table(name).map(Arc::clone)?;
-        if !self.loaded_tables.iter().any(|known| known == name) {
+        if self.loaded_index.insert(name.to_owned()) {
             self.loaded_tables.push(name.to_owned());
         }
         Some(table)

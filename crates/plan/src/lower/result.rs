@@ -1,5 +1,7 @@
 //! The value of a script: its `return`, or what stands for it (`language.md` 4.2).
 
+use std::collections::HashSet;
+
 use qlio_data::{Object, Text, Value, template::Template};
 use qlio_syntax::{ast, source::Span};
 
@@ -74,13 +76,10 @@ impl Lowering<'_> {
             .iter()
             .map(|pair| (self.template(&pair.name.text), self.header_value(pair)))
             .collect();
-        let reads: Vec<_> = std::mem::take(&mut self.reads).into_iter().map(NodeId).collect();
-        let node = self.node_mut(value);
-        for slot in reads {
-            if !node.dependencies.contains(&slot) {
-                node.dependencies.push(slot);
-            }
-        }
+        let reads = self.reads.take();
+        let dependencies = &mut self.node_mut(value).dependencies;
+        let known: HashSet<_> = dependencies.iter().copied().collect();
+        dependencies.extend(reads.into_iter().map(NodeId).filter(|slot| !known.contains(slot)));
         RouteSpec {
             path: route.path.text.clone(),
             path_span: route.path.span,

@@ -1,5 +1,7 @@
 //! Selects from one source, and the parts that joins share: scan columns, row calls, output.
 
+use std::collections::HashMap;
+
 use qlio_data::{projection::Projection, template::Template};
 use qlio_syntax::ast::{self, VerbKind};
 
@@ -16,22 +18,26 @@ use crate::{
     },
 };
 
+/// Selects that read more paths than this keep whole answers: looking every member up among so many
+/// names would cost more than it saves.
+const PRUNED_PATHS_MAX: usize = 1_000;
+
 /// The columns of one scan while they are collected; the same path is read once.
 #[derive(Default)]
 pub(super) struct ScanBuilder {
     pub(super) columns: Vec<Column>,
-    texts: Vec<String>,
+    positions: HashMap<String, usize>,
 }
 
 impl ScanBuilder {
     /// The position of the column with this path, added if it is new.
     pub(super) fn add(&mut self, text: String, path: ColumnPath, is_key: bool) -> usize {
-        if let Some(position) = self.texts.iter().position(|known| *known == text) {
-            return position;
+        let next = self.columns.len();
+        let position = *self.positions.entry(text).or_insert(next);
+        if position == next {
+            self.columns.push(Column { path, is_key });
         }
-        self.texts.push(text);
-        self.columns.push(Column { path, is_key });
-        self.columns.len() - 1
+        position
     }
 }
 
@@ -176,8 +182,10 @@ pub(super) fn scan(
     delays: Delays,
 ) -> Scan {
     let rows = match &columns {
-        ScanColumns::Star => Projection::All,
-        ScanColumns::List(columns) => row_projection(columns),
+        ScanColumns::List(columns) if columns.len() + conditions.len() <= PRUNED_PATHS_MAX => {
+            row_projection(columns)
+        }
+        ScanColumns::List(_) | ScanColumns::Star => Projection::All,
     };
     let answer = match source.table().and_then(|table| table.verb(VerbKind::Select)) {
         Some(verb) => answer_projection(verb, rows.clone()),

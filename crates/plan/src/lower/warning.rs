@@ -1,12 +1,13 @@
-//! What a script may well mean, but probably does not: tables that nobody declares and conditions
-//! that have no effect.
+//! What a script may well mean, but probably does not: tables that nobody declares, conditions that
+//! have no effect, and tokens that are almost variables.
 //!
-//! Both are only warnings. A missing table fails when it is used, so that a fallback can take over
+//! All are only warnings. A missing table fails when it is used, so that a fallback can take over
 //! (`language.md` 3.2), and a variable of the embedding caller may have its name; a condition that a
-//! table has no use for just does nothing.
+//! table has no use for just does nothing; a token may be filled by the request or the settings.
 
 use std::{collections::HashSet, rc::Rc};
 
+use qlio_data::template::Template;
 use qlio_syntax::{
     ast::{self, VerbKind},
     diagnostic::{Code, Diagnostic, codes},
@@ -19,6 +20,9 @@ use crate::catalog::{DefaultValue, Table, Verb};
 
 /// Warnings beyond this number are left out: each one looks through all tables.
 const WARNINGS_MAX: usize = 50;
+
+/// Different names of tokens that are compared with all variables of a script.
+const NAMES_COMPARED_MAX: usize = 50;
 
 /// Parameters that a note lists.
 const PARAMETERS_SHOWN_MAX: usize = 8;
@@ -71,6 +75,21 @@ impl Lowering<'_> {
         self.problems.push(warning);
     }
 
+    /// Warns that a token is almost the name of a variable, once per name.
+    pub(super) fn warn_unknown_reference(&mut self, name: &str, span: Span) {
+        let is_enough = self.foreign_names.len() >= NAMES_COMPARED_MAX;
+        if is_enough || !self.foreign_names.insert(name.to_owned()) {
+            return;
+        }
+        let is_likely = |meant: &&str| !is_plural(name, meant);
+        let meant = spelling::closest(name, self.symbols.assigned_names()).filter(is_likely);
+        let Some(meant) = meant.map(str::to_owned) else { return };
+        let message = format!("`{name}` is no variable of the script");
+        let Some(warning) = self.warning(codes::UNKNOWN_REFERENCE, span, message) else { return };
+        let note = "without a value from the request or the settings the token stays absent";
+        self.problems.push(warning.hint(format!("did you mean `{meant}`?")).note(note));
+    }
+
     /// What the request of a verb is made of, looked up once per table; `None` if the name is no table
     /// or its parameters cannot be known.
     fn used_parameters(&mut self, name: &str, kind: VerbKind) -> Option<Rc<Parameters>> {
@@ -116,6 +135,23 @@ fn used_parameters(table: &Table, kind: VerbKind) -> Option<Parameters> {
         }
     }
     Some(used)
+}
+
+/// Names that tokens find without a variable: those that always exist, and those that the tokens and
+/// defaults of the route clause declare.
+pub(super) fn foreign_names(script: &ast::Script) -> HashSet<String> {
+    let always = ["config", "remoteAddress", "req"].map(str::to_owned);
+    let route = script.result.as_ref().and_then(|result| result.route.as_ref());
+    let Some(route) = route else { return always.into() };
+    let path = Template::parse(&route.path.text.replace(['^', '#'], ""));
+    let defaults = route.defaults.iter().map(|pair| pair.name.text.clone());
+    let declared = path.roots().into_iter().map(str::to_owned).chain(defaults);
+    declared.chain(always).collect()
+}
+
+/// Whether two names differ in a last `s` only: a parameter and the list of its values.
+fn is_plural(one: &str, other: &str) -> bool {
+    one.strip_suffix('s') == Some(other) || other.strip_suffix('s') == Some(one)
 }
 
 /// The names that headers and defaults start from.

@@ -1,6 +1,8 @@
 //! Statements nobody needs are demanded by the value, so that every top-level statement runs before
 //! the value is computed; statements needed only by blocks or fallbacks stay lazy (`language.md` 4.4).
 
+use std::collections::HashSet;
+
 use crate::node::{NodeId, NodeKind, Plan};
 
 pub(super) fn apply(plan: &mut Plan, top_level: &[NodeId]) {
@@ -26,38 +28,24 @@ pub(super) fn apply(plan: &mut Plan, top_level: &[NodeId]) {
 /// needs a variable that is bound inside.
 fn needed(plan: &Plan) -> Vec<bool> {
     let mut is_needed = vec![false; plan.nodes.len()];
-    let mut need = |reader: NodeId, dependency: NodeId| {
-        is_needed[dependency.index()] = true;
-        let mut block = plan.node(dependency).block;
-        while let Some(outer) = block {
-            if is_inside(plan, reader, outer.block) {
-                break;
-            }
-            is_needed[outer.block.index()] = true;
-            block = plan.node(outer.block).block;
-        }
-    };
     for node in &plan.nodes {
-        for dependency in &node.dependencies {
-            need(node.id, *dependency);
-        }
-        if let NodeKind::Try(block) = &node.kind {
-            for dependency in &block.condition_dependencies {
-                need(node.id, *dependency);
+        let condition_dependencies = match &node.kind {
+            NodeKind::Try(block) => block.condition_dependencies.as_slice(),
+            _ => &[],
+        };
+        let around: HashSet<NodeId> = outwards(plan, node.id).collect();
+        for dependency in node.dependencies.iter().chain(condition_dependencies) {
+            let outside = outwards(plan, *dependency).skip(1).take_while(|id| !around.contains(id));
+            for id in std::iter::once(*dependency).chain(outside) {
+                is_needed[id.index()] = true;
             }
         }
     }
     is_needed
 }
 
-/// Whether a node is a block or stands in it, at any depth.
-fn is_inside(plan: &Plan, node: NodeId, block: NodeId) -> bool {
-    let mut current = Some(node);
-    while let Some(id) = current {
-        if id == block {
-            return true;
-        }
-        current = plan.node(id).block.map(|outer| outer.block);
-    }
-    false
+/// A node, then the blocks that it stands in, the innermost first.
+fn outwards(plan: &Plan, node: NodeId) -> impl Iterator<Item = NodeId> {
+    let block_of = |id: &NodeId| plan.node(*id).block.map(|outer| outer.block);
+    std::iter::successors(Some(node), block_of)
 }

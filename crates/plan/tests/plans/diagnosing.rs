@@ -116,3 +116,52 @@ fn many_parameters_and_conditions_are_looked_at_in_linear_time() {
     );
     assert_eq!(problems(&text), Vec::<String>::new());
 }
+
+#[test]
+fn a_token_that_is_almost_a_variable_is_a_warning() {
+    let text = "harbour = 'Oban'\nreturn {'a': 'in {harbuor}', 'b': ['{harbuor.name}']}";
+    assert_eq!(
+        problems(text),
+        ["Warning Q2024 unknown-reference 2:14 `harbuor` is no variable of the script"]
+    );
+    assert_eq!(hints(text), ["did you mean `harbour`?"]);
+    let text = "wanted = []\nreturn select * from lib.book where id in ('{wantd}')";
+    assert_eq!(problems(text).len(), 1, "{:?}", problems(text));
+}
+
+#[test]
+fn tokens_that_others_may_fill_are_no_warnings() {
+    for text in [
+        "harbour = 1\nreturn '{boat} {harbour} {config.harbours}'",
+        "ids = 1\nreturn '{id}'",
+        "items = 1\nreturn '{item}'",
+        "confih = 1\nreturn '{config.a}'",
+        "harbour = 1\nreturn '{harbuor}' via route '/h/{^harbuor}' using method get",
+        "harbour = 1\nreturn '{harbuor}' via route '/h' using defaults harbuor = 2 using method get",
+    ] {
+        assert_eq!(problems(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_wait_through_blocks_that_never_ends_is_a_cycle() {
+    for text in [
+        "if (a) { try { a = 1 throw (e) } catch (e) { b = 2 } }",
+        "try { if (a) { x = '{y}' } throw (e) } catch (e) { y = 1 }",
+        "try { throw (e) } catch (e) { y = '{z}' } finally { z = 1 }",
+    ] {
+        let found = problems(text);
+        assert!(found.iter().any(|line| line.contains("Circular reference")), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn no_more_problems_are_reported_than_the_limit() {
+    let text = "create table t on select get from 'http://h.test/' resultset 'a..b'\n";
+    let many: String = (0..80).map(|n| text.replace(" t ", &format!(" t{n} "))).collect();
+    let found = problems(&many);
+    assert_eq!(found.len(), 50);
+    assert!(found[49].starts_with("Warning Q7008 too-many-diagnostics "), "{}", found[49]);
+    let found = problems(&many.replace("h.test/", "h.test/{"));
+    assert!(found[49].starts_with("Error Q7008 too-many-diagnostics "), "{}", found[49]);
+}

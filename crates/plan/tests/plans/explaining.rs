@@ -1,7 +1,12 @@
 //! Every form of explanation of a dozen scripts, and that it is always the same bytes.
 
 use insta::assert_snapshot;
-use qlio_plan::explain::{explain, to_dot, to_json, to_text, to_yuml};
+use qlio_plan::{
+    CompileOptions, Origin,
+    catalog::NoResources,
+    compile,
+    explain::{explain, to_dot, to_json, to_text, to_yuml},
+};
 
 use crate::plan;
 
@@ -133,5 +138,64 @@ fn shows_describes_and_calls() {
         "m = require(\"calc.js\")\nx = 1\ny = m.add(x, \"{z}\")\nz = 2\n\
          s = show tables\nd = describe lib.book\nr = describe route '/a' using method get\n\
          show routes\nreturn [\"{y}\", \"{s}\", \"{d}\", \"{r}\"]"
+    ));
+}
+
+/// The two-branch script and the first companion command of the specification.
+#[test]
+fn the_published_pictures_come_out() {
+    let tables = "create table lib.find on select get from 'http://api.test/f'\n\
+                  create table lib.det on select get from 'http://api.test/d?i={i}'\n\
+                  create table lib.rev on select get from 'http://api.test/r?i={i}'\n\
+                  create table lib.books on select get from 'http://api.test/b?subject={subject}'\n\
+                  create table lib.down on select get from 'http://api.test/none'";
+    let (catalog, problems) = crate::load(&[("t.ql", tables)], &[]);
+    assert!(problems.is_empty(), "{problems:?}");
+    let options = CompileOptions { origin: Origin::Stored, file: "r.ql", resources: &NoResources };
+    let explained = |text: &str| {
+        let compiled =
+            compile(text, &catalog, &options).unwrap_or_else(|found| panic!("{found:?}"));
+        explain(&compiled.plan)
+    };
+    let branches = explained(
+        "ids = select id from lib.find\n\
+         det = select * from lib.det where i in ('{ids}')\n\
+         rev = select * from lib.rev where i in ('{ids}')\n\
+         return {'det': '{det}', 'rev': '{rev}'}",
+    );
+    let dot = to_dot(&branches);
+    let words: Vec<&str> = dot.split_whitespace().collect();
+    assert_eq!(
+        words.join(" "),
+        "digraph plan { rankdir=TB; node [shape=box]; n5 [label=\"[4] return\"]; \
+         n4 [label=\"[4] [Object]\"]; n2 [label=\"[2] det = select from lib.det\"]; \
+         n3 [label=\"[3] rev = select from lib.rev\"]; \
+         n1 [label=\"[1] ids = select from lib.find\"]; \
+         n5 -> n4; n4 -> n2; n4 -> n3; n2 -> n1; n3 -> n1; }"
+    );
+    assert_eq!(to_yuml(&branches), "[4]->[2],[2]->[1],[4]->[3],[3]->[1],");
+    assert!(to_text(&branches).ends_with("total = slowest of lines 2, 3, after line 1\n"));
+    let fallback = explained(
+        "ok = select title as t from lib.books where subject = 'sea'; \
+         bad = select * from lib.down || {\"fallback\":true};\n\
+         return {\"ok\":\"{ok}\",\"bad\":\"{bad}\"} via route '/fb' using method get;",
+    );
+    assert_snapshot!(to_text(&fallback), @r"
+    level 1, in parallel
+      n1 [1] ok = select from lib.books
+      n2 [1] bad = select from lib.down  -- else n3
+      n3 [1] bad = [Object] (fallback)
+    level 2
+      n4 [2] [Object]  -- after n1, n2
+    then
+      n5 [2] return  -- after n4
+    total = slowest of ok, bad
+    ");
+}
+
+#[test]
+fn a_try_waits_for_blocks_in_its_body() {
+    assert_snapshot!(all_forms(
+        "a = 1\ntry { if (a) { if (a) { throw (e) } } } catch (e) { b = 2 } finally { c = '{b}' }\nreturn c"
     ));
 }

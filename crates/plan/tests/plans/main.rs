@@ -4,6 +4,7 @@ mod compiling;
 mod completing;
 mod diagnosing;
 mod explaining;
+mod growth;
 mod loading;
 mod pushdown;
 
