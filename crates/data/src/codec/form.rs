@@ -6,7 +6,7 @@
 //! and `[name]` is a member. It promises to refuse malformed percent codes instead of guessing, and
 //! to stay within [`FormLimits`]. It does not coerce: every leaf is text.
 
-use std::fmt;
+use std::{borrow::Cow, collections::HashMap, fmt};
 
 use crate::{Object, Text, Value};
 
@@ -60,8 +60,8 @@ pub fn parse_within(text: &str, limits: &FormLimits) -> Result<Object, FormError
                 return Err(fail(format!("more than {} form fields", limits.pairs_max)));
             }
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = percent_decode(name).map_err(fail)?;
-            let value = percent_decode(value).map_err(fail)?;
+            let name = decoded(name).map_err(fail)?;
+            let value = decoded(value).map_err(fail)?.into_owned();
             if !name.is_empty() {
                 let (base, keys) = bracket_path(&name);
                 if keys.len() > limits.depth_max {
@@ -91,8 +91,12 @@ pub fn encode(object: &Object) -> Result<String, FormError> {
 
 /// Decodes percent codes, and `+` to a blank.
 pub fn percent_decode(text: &str) -> Result<String, String> {
-    if !text.contains(['%', '+']) {
-        return Ok(text.to_owned());
+    decoded(text).map(Cow::into_owned)
+}
+
+fn decoded(text: &str) -> Result<Cow<'_, str>, String> {
+    if memchr::memchr2(b'%', b'+', text.as_bytes()).is_none() {
+        return Ok(Cow::Borrowed(text));
     }
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -109,7 +113,8 @@ pub fn percent_decode(text: &str) -> Result<String, String> {
             other => other,
         });
     }
-    String::from_utf8(out).map_err(|_| "percent codes that are not UTF-8".to_owned())
+    let out = String::from_utf8(out).map_err(|_| "percent codes that are not UTF-8".to_owned())?;
+    Ok(Cow::Owned(out))
 }
 
 /// Encodes everything but letters, digits and `-._~`.
@@ -196,27 +201,45 @@ enum Node {
     Branch(Branch),
 }
 
-/// Members in order; found by name through an index, so that many names stay linear.
+/// Members in order. Few are looked through; many are found through an index, so that time stays
+/// linear.
 #[derive(Default)]
 struct Branch {
-    members: Vec<(String, Node)>,
-    index: std::collections::HashMap<String, usize>,
+    members: Vec<(Text, Node)>,
+    index: HashMap<Text, usize>,
 }
 
 impl Branch {
+    /// Up to so many members have no index.
+    const LOOKED_THROUGH_MAX: usize = 8;
+
     fn member(&mut self, name: &str) -> &mut Node {
-        let at = if let Some(at) = self.index.get(name) {
-            *at
-        } else {
-            self.index.insert(name.to_owned(), self.members.len());
-            self.members.push((name.to_owned(), Node::Empty));
-            self.members.len() - 1
-        };
+        let at = self.position(name).unwrap_or_else(|| self.append(name.into()));
         &mut self.members[at].1
     }
 
+    fn position(&self, name: &str) -> Option<usize> {
+        if self.index.is_empty() {
+            self.members.iter().position(|(known, _)| **known == *name)
+        } else {
+            self.index.get(name).copied()
+        }
+    }
+
+    fn append(&mut self, name: Text) -> usize {
+        let at = self.members.len();
+        self.members.push((name, Node::Empty));
+        if at == Self::LOOKED_THROUGH_MAX {
+            let names = self.members.iter().map(|(name, _)| name.clone());
+            self.index = names.zip(0..).collect();
+        } else if at > Self::LOOKED_THROUGH_MAX {
+            self.index.insert(self.members[at].0.clone(), at);
+        }
+        at
+    }
+
     fn into_object(self) -> Object {
-        self.members.into_iter().map(|(name, node)| (Text::from(name), node.into_value())).collect()
+        self.members.into_iter().map(|(name, node)| (name, node.into_value())).collect()
     }
 }
 

@@ -6,13 +6,17 @@ use crate::{Params, Text, Value, params::lookup, percent};
 /// How deep an element that is itself an array may be nested.
 const ELEMENT_DEPTH_MAX: usize = 16;
 
+/// Room for a URI of the usual length, so that it need not move as it grows.
+const USUAL_BYTES: usize = 128;
+
 /// The URIs, joined as the pieces are.
 pub(super) fn uris(
     pieces: &[Piece],
     params: &dyn Params,
     uris_max: usize,
 ) -> Result<Vec<String>, ExpandError> {
-    let mut texts = Texts { growing: vec![String::new()], is_forked: false, bytes: 0 };
+    let mut texts =
+        Texts { growing: vec![String::with_capacity(USUAL_BYTES)], is_forked: false, bytes: 0 };
     for piece in pieces {
         match piece {
             Piece::Literal(text) => texts.append(text)?,

@@ -36,8 +36,7 @@ pub fn wants_json(accept: Option<&str>, format: Option<&str>) -> bool {
 
 /// The coding to use for this `Accept-Encoding`; `None` is identity.
 pub fn coding(accept_encoding: Option<&str>) -> Option<Coding> {
-    let mut offers: Vec<(String, f32)> =
-        accept_encoding.unwrap_or_default().split(',').filter_map(offer).collect();
+    let mut offers: Vec<(String, f32)> = accept_encoding?.split(',').filter_map(offer).collect();
     let refuses =
         |name: &str| offers.iter().any(|(other, quality)| other == name && *quality <= 0.0);
     let (no_gzip, no_deflate) = (refuses("gzip"), refuses("deflate"));

@@ -132,22 +132,32 @@ pub fn failure_with(
 /// Text as a header value: whatever is not printable ASCII is percent-encoded, so no text can end
 /// the header.
 pub fn header_value(text: &str) -> HeaderValue {
+    let text = text.trim();
+    if text.bytes().all(is_plain)
+        && let Ok(value) = HeaderValue::from_str(text)
+    {
+        return value;
+    }
     let encoded = encode_header_value(text);
     // Printable ASCII is always valid; the fallback is for the type only.
     HeaderValue::from_str(&encoded).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
 fn encode_header_value(text: &str) -> String {
-    let text = text.trim();
     let mut value = String::with_capacity(text.len());
     for byte in text.bytes() {
-        if matches!(byte, b' '..=b'~' | b'\t') {
+        if is_plain(byte) {
             value.push(char::from(byte));
         } else {
             percent::push_triplet(&mut value, byte);
         }
     }
     value
+}
+
+/// Printable ASCII and tabs stand for themselves in a header.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t')
 }
 
 fn json_answer(

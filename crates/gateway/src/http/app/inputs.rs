@@ -28,12 +28,15 @@ pub(super) fn visible_headers(headers: &HeaderMap) -> Object {
     let mut visible = Object::with_capacity(headers.keys_len());
     for name in headers.keys().filter(|name| !HIDDEN_HEADERS.contains(&name.as_str())) {
         let separator = if name == header::COOKIE { "; " } else { ", " };
-        let values: Vec<_> = headers
-            .get_all(name)
-            .iter()
-            .map(|value| String::from_utf8_lossy(value.as_bytes()))
-            .collect();
-        visible.insert(name.as_str(), Value::from(values.join(separator)));
+        let mut values =
+            headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let mut text = values.next().unwrap_or_default();
+        for value in values {
+            let text = text.to_mut();
+            text.push_str(separator);
+            text.push_str(&value);
+        }
+        visible.insert(name.as_str(), Value::from(&*text));
     }
     visible
 }

@@ -87,7 +87,7 @@ impl<A: App> Shared<A> {
             let busy = Failure::Overloaded { retry_after: OVERLOAD_RETRY_S };
             return respond::failure(&busy, Rendition::default());
         };
-        let line = format!("{} {}", request.message.method(), request.message.uri().path());
+        let (method, uri) = (request.message.method().clone(), request.message.uri().clone());
         match unwound(self.app.answer(request)).await {
             Ok(mut response) => {
                 if let Some(Note(message)) = response.extensions_mut().remove() {
@@ -98,7 +98,8 @@ impl<A: App> Shared<A> {
             Err(panic) => {
                 let incident = IncidentId::new();
                 let message = panic_message(&*panic).to_owned();
-                (self.events)(Event::Panicked { incident, message, request: line });
+                let request = format!("{method} {}", uri.path());
+                (self.events)(Event::Panicked { incident, message, request });
                 respond::failure(&Failure::Internal { incident }, Rendition::default())
             }
         }
