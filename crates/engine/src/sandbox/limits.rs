@@ -12,9 +12,9 @@ use std::{
 /// (`connectors.md` 3.9).
 #[derive(Debug, Clone)]
 pub struct SandboxLimits {
-    /// Running time of one call of a hook, function or template, in milliseconds (250).
+    /// Processor time of one call of a hook, function or template, in milliseconds (250).
     pub time_ms: u64,
-    /// Running time of loading a module with everything it requires, in milliseconds (2000).
+    /// Processor time of loading a module with everything it requires, in milliseconds (2000).
     pub load_time_ms: u64,
     /// What a call may allocate beside its arguments and the loaded modules, in bytes (32 MiB).
     pub memory_bytes: usize,
@@ -55,22 +55,40 @@ impl Default for SandboxLimits {
 }
 
 /// Tells the interpreter when to stop. Shared with its interrupt handler.
+///
+/// What counts is the time of the processor, so that a busy machine fails no script; the cheap clock
+/// of the wall is asked first, because a call that is short by it is short in any case.
 #[derive(Debug, Clone)]
 pub(super) struct Meter(Arc<MeterState>);
 
 #[derive(Debug)]
 struct MeterState {
     start: Instant,
-    /// Microseconds after `start`; `u64::MAX` while nothing runs.
+    /// Microseconds after `start`; [`NEVER`] while nothing runs.
     deadline: AtomicU64,
+    /// Microseconds that the call may run.
+    budget: AtomicU64,
+    /// Microseconds that the thread had run when the call was first looked at; [`NEVER`] before.
+    used_before: AtomicU64,
     is_expired: AtomicBool,
+}
+
+const NEVER: u64 = u64::MAX;
+
+/// Microseconds that this thread has run.
+fn used() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000) + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000
 }
 
 impl Meter {
     pub(super) fn new() -> Self {
         Self(Arc::new(MeterState {
             start: Instant::now(),
-            deadline: AtomicU64::new(u64::MAX),
+            deadline: AtomicU64::new(NEVER),
+            budget: AtomicU64::new(NEVER),
+            used_before: AtomicU64::new(NEVER),
             is_expired: AtomicBool::new(false),
         }))
     }
@@ -78,14 +96,34 @@ impl Meter {
     /// Starts a call that may run for `time`.
     pub(super) fn arm(&self, time: Duration) {
         let end = self.0.start.elapsed().saturating_add(time).as_micros();
-        self.0.deadline.store(u64::try_from(end).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let budget = u64::try_from(time.as_micros()).unwrap_or(NEVER);
+        self.0.deadline.store(u64::try_from(end).unwrap_or(NEVER), Ordering::Relaxed);
+        self.0.budget.store(budget, Ordering::Relaxed);
+        self.0.used_before.store(NEVER, Ordering::Relaxed);
+        self.0.is_expired.store(false, Ordering::Relaxed);
+    }
+
+    /// Ends the call: what runs from now on has time again.
+    pub(super) fn disarm(&self) {
+        self.0.deadline.store(NEVER, Ordering::Relaxed);
         self.0.is_expired.store(false, Ordering::Relaxed);
     }
 
     /// Whether the call is over its time; remembers it.
     pub(super) fn is_over(&self) -> bool {
-        let now = u64::try_from(self.0.start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let is_over = now >= self.0.deadline.load(Ordering::Relaxed);
+        let deadline = self.0.deadline.load(Ordering::Relaxed);
+        if deadline == NEVER {
+            return false;
+        }
+        // Short calls are never asked, and long ones soon after they began.
+        let before = self.0.used_before.load(Ordering::Relaxed);
+        if before == NEVER {
+            self.0.used_before.store(used(), Ordering::Relaxed);
+            return false;
+        }
+        let now = u64::try_from(self.0.start.elapsed().as_micros()).unwrap_or(NEVER);
+        let is_over = now >= deadline
+            && used().saturating_sub(before) >= self.0.budget.load(Ordering::Relaxed);
         if is_over {
             self.0.is_expired.store(true, Ordering::Relaxed);
         }

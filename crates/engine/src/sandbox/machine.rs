@@ -183,6 +183,8 @@ impl Sandbox {
             let is_limit = result.as_ref().err().is_some_and(ScriptError::is_limit);
             (result, rest && !is_limit)
         });
+        // The interpreter asks the meter whatever it runs, also when it only makes the next realm.
+        state.meter.disarm();
         state.host.scope.borrow_mut().take();
         if !is_idle {
             drop(instance);
@@ -312,6 +314,7 @@ impl Sandbox {
                 ctx.catch();
             }
         });
+        state.meter.disarm();
     }
 
     // ---- for sessions

@@ -205,3 +205,27 @@ fn odd_scripts_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn a_realm_is_made_however_long_ago_the_last_call_was() {
+    let limits = SandboxLimits { time_ms: 40, ..SandboxLimits::default() };
+    let bench = Bench::with(limits, &[("m.js", "exports.f = function () { return 1; };")]);
+    assert_eq!(bench.json("f", "[]"), "1");
+    let called = std::time::Instant::now();
+    while called.elapsed() < std::time::Duration::from_millis(50) {
+        std::thread::yield_now();
+    }
+    for _ in 0..40 {
+        let template = EjsTemplate::new("n.ejs", "<%= params.n %>");
+        let realm = Realm::without_files();
+        let session =
+            HookSession::new(&bench.sandbox, &realm, object(r#"{"n": 1}"#), object("{}"));
+        assert_eq!(session.render(&template).unwrap(), "1");
+        // The next realm is made as if nothing had run for a while.
+        drop(session);
+        let called = std::time::Instant::now();
+        while called.elapsed() < std::time::Duration::from_millis(41) {
+            std::thread::yield_now();
+        }
+    }
+}
