@@ -374,7 +374,7 @@ mod tests {
         let begins = [
             "a.js:4 bad-patch table `a` failed to load: ",
             "b.js:1 bad-patch table `b`: the export `patch url`",
-            "c.mu:2 bad-body-template table `c` failed to load: ",
+            "c.mu:2 bad-body-template table `c`: section `params.x` is not closed",
             "deep.js:3 bad-patch table `e` failed to load: no luck",
             "f.txt:1 bad-body-template table `f` failed to load: ",
         ];

@@ -52,14 +52,20 @@ pub fn check_scripts(
         };
         for verb in table.verbs() {
             if let Some(fault) = form_fault(table, verb) {
-                add(error(&table.name, fault));
+                add(found(&table.name, Severity::Error, fault));
             }
             if !VerbScripts::is_needed(verb) {
                 continue;
             }
             match VerbScripts::load(&sandbox, tables_root.as_deref(), table, verb) {
-                Err(faults) => faults.into_iter().for_each(|fault| add(error(&table.name, fault))),
+                Err(faults) => {
+                    let faults = faults.into_iter();
+                    faults.for_each(|fault| add(found(&table.name, Severity::Error, fault)));
+                }
                 Ok(scripts) => {
+                    for note in scripts.notes.iter().cloned() {
+                        add(found(&table.name, Severity::Warning, note));
+                    }
                     let file = verb.patch.as_deref().unwrap_or(Path::new(""));
                     let warnings = scripts.warnings().iter();
                     warnings.for_each(|text| add(warning(&table.name, file, text)));
@@ -70,11 +76,11 @@ pub fn check_scripts(
     problems
 }
 
-fn error(table: &Text, fault: ScriptFault) -> ScriptProblem {
+fn found(table: &Text, severity: Severity, fault: ScriptFault) -> ScriptProblem {
     ScriptProblem {
         table: table.clone(),
         code: fault.code,
-        severity: Severity::Error,
+        severity,
         message: fault.reason,
         file: fault.file,
         line: fault.line,

@@ -26,6 +26,8 @@ pub(crate) struct VerbScripts {
     pub(super) auth: Option<AuthModule>,
     pub(super) transformer: Option<Transformer>,
     pub(super) template: Option<Template>,
+    /// What is odd about the template, though it works.
+    pub(super) notes: Vec<ScriptFault>,
     /// Keeps the table alive, whose address is the key of the cache.
     pub(crate) table: Arc<Table>,
 }
@@ -148,8 +150,9 @@ impl VerbScripts {
             }
         };
         if faults.is_empty() {
+            let notes = template_notes(table, verb, template.as_ref());
             let table = Arc::clone(table);
-            Ok(Self { realm, patch, auth, transformer, template, table })
+            Ok(Self { realm, patch, auth, transformer, template, notes, table })
         } else {
             Err(faults)
         }
@@ -203,6 +206,17 @@ fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, Box<ScriptFa
             Err(Box::new(ScriptFault::of_template(table, body, error.reason, line)))
         }
     }
+}
+
+fn template_notes(table: &Table, verb: &Verb, template: Option<&Template>) -> Vec<ScriptFault> {
+    let (Some(body), Some(Template::Mustache(template))) = (&verb.body, template) else {
+        return Vec::new();
+    };
+    let notes = template.notes().iter().map(|note| {
+        let line = u32::try_from(note.line).ok();
+        ScriptFault::of_template(table, body, note.reason.clone(), line)
+    });
+    notes.collect()
 }
 
 /// A form that is no URI template; it is read anew for each request.

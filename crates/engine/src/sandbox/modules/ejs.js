@@ -42,13 +42,20 @@ function filtered(code) {
     }, parts[0]);
 }
 
+// What ends the code before a tag that follows it directly. Code that goes on there stays one piece.
+function seam(before, after) {
+    return /[,(]\s*$/.test(before) || /^\s*(else|catch|finally|while)\b/.test(after) ? '' : ';';
+}
+
 exports.generate = function (template) {
-    // The first line of code stands on the template's first line.
-    let code = 'var __filters = filters, __escape = escape, __out = []; with (locals) { (function () { ';
+    // The first line of code stands on the template's first line. Templates may write to `buf`.
+    let code = 'var __filters = filters, __escape = escape, __out = [], buf = __out; with (locals) { (function () { ';
     let at = 0;
+    let before = null;
     for (;;) {
         const open = template.indexOf('<%', at);
         if (open < 0) { break; }
+        if (open > at) { before = null; }
         code += textCode(template.slice(at, open));
         const close = template.indexOf('%>', open + 2);
         if (close < 0) {
@@ -65,12 +72,15 @@ exports.generate = function (template) {
         if (mark) {
             let expression = js.slice(1);
             if (expression[0] === ':') { expression = filtered(expression.slice(1)); }
-            const opened = mark === '=' ? ';__out.push(__escape((' : ';__out.push(String((';
+            const opened = mark === '=' ? ';__out.push(__escape((' : ';__out.push(((';
             code += opened + expression + '\n)));';
             // The line break before `)` ends a comment in the expression; it must not count.
             code = uncount(code);
+            before = null;
         } else {
+            if (before !== null) { code += seam(before, js); }
             code += js.includes('//') ? uncount(js + '\n') : ' ' + js + ' ';
+            before = js;
         }
     }
     code += textCode(template.slice(at));
@@ -91,7 +101,7 @@ exports.escape = function (value) {
 const filters = {
     first(list) { return list[0]; },
     last(list) { return list[list.length - 1]; },
-    capitalize(text) { text = String(text); return text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase(); },
+    capitalize(text) { text = String(text); return text.slice(0, 1).toUpperCase() + text.slice(1); },
     downcase(text) { return String(text).toLowerCase(); },
     upcase(text) { return String(text).toUpperCase(); },
     sort(list) { return Array.from(list).sort(); },

@@ -53,6 +53,38 @@ fn code_loops_and_functions_mix_with_text() {
 }
 
 #[test]
+fn tags_that_follow_each_other_are_statements_of_their_own() {
+    let params = r#"{"l": ["a", "b"]}"#;
+    assert_eq!(render("<% var a = 1 %><% var b = 2 %><%= a + b %>", params), "3");
+    assert_eq!(
+        render(
+            "<% function f(x) { %>(<%= x %>)<% } %><% f(1) %><% f(2) // two %><% f(3) %>",
+            params
+        ),
+        "(1)(2)(3)"
+    );
+    assert_eq!(
+        render("<% if (params.no) { %><% f() %><% } %><% else { %>else<% } %>", params),
+        "else"
+    );
+    assert_eq!(
+        render("<% try { %><% params.no.x %><% } %><% catch (e) { %>caught<% } %>", params),
+        "caught"
+    );
+    assert_eq!(render("<% params.l.map( %><% String) %>x", params), "x");
+}
+
+#[test]
+fn code_may_write_to_the_buffer_itself() {
+    assert_eq!(render("a<% function tag(n) { buf.push('<', n, '>') } tag('b') %>c", "{}"), "a<b>c");
+}
+
+#[test]
+fn raw_tags_print_nothing_for_what_is_missing() {
+    assert_eq!(render("[<%- params.ghost %><%- null %><%- [1, null, [2]] %>]", "{}"), "[1,,2]");
+}
+
+#[test]
 fn filters_apply_in_order() {
     let params = r#"{"l": [3, 1, 2], "o": [{"k": "b"}, {"k": "a"}], "t": "one two three"}"#;
     for (filter, expected) in [
@@ -62,6 +94,7 @@ fn filters_apply_in_order() {
         ("params.l | size | plus:1 | times:2 | minus:2 | divided_by:3", "2"),
         ("params.o | sort_by:'k' | map:'k' | join", "a, b"),
         ("params.t | capitalize", "One two three"),
+        ("'oNE' | capitalize", "ONE"),
         ("params.t | upcase | truncate:3", "ONE"),
         ("params.t | truncate_words:2 | replace:'one', '1'", "1 two"),
         ("params.t | prepend:'<' | append:'>'", "&lt;one two three&gt;"),
