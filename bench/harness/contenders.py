@@ -80,9 +80,6 @@ class Upstream:
         """Connections and requests so far, this look included."""
         return upstream_counters(self.url)
 
-    def requests(self):
-        return self.counters()[1]
-
 
 def fill(template, values):
     """Replace every `@NAME@` of a configuration template."""

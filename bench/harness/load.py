@@ -45,6 +45,8 @@ class Window:
     # Requests that reached the upstream, for each one that was answered; those that were under way
     # when the window ended count too.
     upstream_calls: float
+    # Connections that the upstream accepted in the window; kept-alive ones are none.
+    upstream_connections: int
     peak_bytes: int
     # CPU spent by programs outside this run, as a share of all cores.
     foreign_cpu: float
@@ -105,7 +107,7 @@ def measure(contender, scenario, upstream, connections, seconds, warm_up):
 
 def measure_window(contender, request, upstream, connections, seconds):
     reset_peak_memory(contender.pid)
-    calls = upstream.requests()
+    connections_before, calls_before = upstream.counters()
     own = cpu_seconds(contender.pid)
     upstream_cpu = cpu_seconds(upstream.pid)
     busy = machine_busy_seconds()
@@ -113,8 +115,7 @@ def measure_window(contender, request, upstream, connections, seconds):
     own = cpu_seconds(contender.pid) - own
     upstream_cpu = cpu_seconds(upstream.pid) - upstream_cpu
     busy = machine_busy_seconds() - busy
-    # The look itself is a request, too.
-    calls = upstream.requests() - calls - 1
+    connections_after, calls_after = upstream.counters()
     elapsed = result["duration_us"] / 1e6
     requests = result["requests"]
     served = max(requests, 1)
@@ -131,7 +132,9 @@ def measure_window(contender, request, upstream, connections, seconds):
         received_bytes=result["bytes"],
         cpu_us_per_request=own * 1e6 / served,
         upstream_cpu_us_per_request=upstream_cpu * 1e6 / served,
-        upstream_calls=calls / served,
+        # The second look itself is a request on a connection of its own.
+        upstream_calls=(calls_after - calls_before - 1) / served,
+        upstream_connections=connections_after - connections_before - 1,
         peak_bytes=peak_memory(contender.pid),
         foreign_cpu=max(foreign, 0.0),
         load_average=os.getloadavg()[0],

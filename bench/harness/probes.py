@@ -17,7 +17,7 @@ from .processes import StartError, cpu_seconds, free_port
 from .verify import WrongAnswer
 
 # One answer of the largest size may take this long.
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 300
 START_SECONDS = 15
 START_POLL_SECONDS = 0.001
 COMPILE_SECONDS = 120
@@ -39,9 +39,12 @@ class Connection:
         self.connection.close()
 
     def get(self, path):
-        self.connection.request("GET", path)
-        answer = self.connection.getresponse()
-        body = answer.read()
+        try:
+            self.connection.request("GET", path)
+            answer = self.connection.getresponse()
+            body = answer.read()
+        except TimeoutError as error:
+            raise WrongAnswer(f"{path}: no answer within {TIMEOUT_SECONDS} s") from error
         if answer.status != 200:
             raise WrongAnswer(f"{path}: status {answer.status}: {body[:300]!r}")
         return body

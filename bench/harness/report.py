@@ -82,6 +82,7 @@ def window_rows(results, points):
                     f"{median(CPU) * PER_THOUSAND:.3f}",
                     f"{median('peak_bytes') / MEGABYTE:.0f}",
                     f"{median('upstream_calls'):.2f}",
+                    count(median("upstream_connections")),
                     *(ratio_text(value) for value in against),
                 ]
             )
@@ -97,6 +98,7 @@ WINDOW_HEADER = [
     "CPU s per 1,000",
     "peak MB",
     "upstream calls",
+    "new connections",
     "qlio: requests/s ×",
     "qlio: CPU ×",
 ]
@@ -151,6 +153,8 @@ def machine_section(results):
     ]
     for point, contender, calls in results.shared_calls():
         text.append(f"{results.titles[contender]} made only {calls:.2f} upstream calls per request in {point}: it shares or keeps answers.")
+    if settings["rounds"] < settings["rounds_asked"]:
+        text.append(f"**Only {settings['rounds']} of {settings['rounds_asked']} rounds: time was up.**")
     for name, reason in results.document["left_out"].items():
         text.append(f"{name} was left out: {reason}.")
     return text
@@ -171,6 +175,8 @@ def load_section(results):
         "",
         "![Latency](benchmarks/latency.svg)",
         "",
+        "Upstream calls are per request, those under way at the end of a window included; new connections are those that the upstream"
+        " accepted in a window, all others were kept alive.",
         "The last two columns divide qlio's figure by the one of the row, in each round; more requests/s and less CPU are better.",
         "",
         table(WINDOW_HEADER, window_rows(results, points)),

@@ -13,6 +13,7 @@ WINDOW = {
     "cpu_us_per_request": 100.0,
     "upstream_cpu_us_per_request": 10.0,
     "upstream_calls": 1.0,
+    "upstream_connections": 0,
     "peak_bytes": 50_000_000,
     "foreign_cpu": 0.01,
     "load_average": 1.0,
@@ -51,6 +52,7 @@ def document():
         },
         "settings": {
             "rounds": 3,
+            "rounds_asked": 3,
             "seconds": 1,
             "connections": 100,
             "crowd": 500,

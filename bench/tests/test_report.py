@@ -23,6 +23,12 @@ class Markdown(unittest.TestCase):
         self.assertIn("Other programs took 1% of the machine", self.text)
         self.assertIn("hive was left out: npm ci failed.", self.text)
 
+    def test_a_run_that_ran_out_of_time_says_so(self):
+        self.assertNotIn("time was up", self.text)
+        made = document()
+        made["settings"]["rounds"] = 2
+        self.assertIn("Only 2 of 3 rounds", report.markdown(Results(made)))
+
     def test_every_picture_that_is_shown_is_made(self):
         shown = set(PICTURE.findall(self.text))
         self.assertEqual(shown, set(report.charts(self.results)))
