@@ -89,8 +89,10 @@ class Results:
         return found
 
     def noise(self):
-        """How quiet the machine was, from windows of all contenders."""
+        """How quiet the machine was, from windows of all contenders; None without any."""
         windows = [window for series in self.document["series"] for window in series["windows"]]
+        if not windows:
+            return None
         foreign = [window["foreign_cpu"] for window in windows]
         loads = [window["load_average"] for window in windows]
         pairs = list(self.series)

@@ -44,6 +44,8 @@ def verdict(budget, value):
 
 def noise_text(results):
     figures = results.noise()
+    if figures is None:
+        return "Nothing was measured under load, so the noise of the machine is not known."
     text = (
         f"Other programs took {figures['foreign_cpu_median']:.0%} of the machine in the median window and "
         f"{figures['foreign_cpu_max']:.0%} in the worst; the load average was "

@@ -47,6 +47,11 @@ class Markdown(unittest.TestCase):
         self.assertNotIn("## XML and Protocol Buffers", text)
         self.assertIn("## Aggregation", text)
 
+    def test_growth_alone_makes_a_report(self):
+        results = Results(document() | {"series": []})
+        self.assertIn("the noise of the machine is not known", report.markdown(results))
+        self.assertIn("growth of CPU", report.summary(results))
+
 
 class Charts(unittest.TestCase):
     def test_charts_are_well_formed_and_name_their_unit(self):
