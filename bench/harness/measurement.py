@@ -4,6 +4,7 @@ In: the chosen options. Out: the document that `raw.json` holds and everything e
 knows who takes part in what and who goes first; how a figure is taken is left to the other modules.
 """
 
+import http.client
 import os
 import resource
 import sys
@@ -13,9 +14,9 @@ from pathlib import Path
 from . import dataset, formats, probes, sizes, tools
 from .contenders import OPEN_FILES, Fleet
 from .environment import environment
-from .load import measure
-from .processes import Processes
-from .verify import verify
+from .load import LoadFailed, measure
+from .processes import Processes, StartError
+from .verify import WrongAnswer, verify
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CONTENDERS = ("nginx", "qlio", "lua", "node", "hive", "bare", "bare-own")
@@ -36,6 +37,8 @@ FLEETS = {
 }
 # 500 of these at once would take the GraphQL gateway several windows to answer.
 NOT_IN_CROWD = {("D", "hive")}
+# What a contender may get wrong.
+FAILURES = (StartError, WrongAnswer, LoadFailed, OSError, http.client.HTTPException)
 
 
 def say(text):
@@ -105,6 +108,13 @@ class Measurement:
         self.compile = {}
         self.rounds_done = 0
 
+    def leave_out(self, what, contender, error):
+        """Go on without a peer that fails, and say so in the report; without qlio there is no point."""
+        if contender == "qlio":
+            raise error
+        self.left_out[f"{contender} {what}"] = str(error).split("\n", 1)[0]
+        say(f"leaving out {contender} {what}: {error}")
+
     def largest_rows(self):
         return 10_000 if self.chosen.quick else max(sizes.ROWS)
 
@@ -141,7 +151,10 @@ class Measurement:
         for name, program in self.programs.items():
             if name in FLEETS[part][1]:
                 say(f"starting {name} for {part}")
-                started.append(fleet.start(name, program))
+                try:
+                    started.append(fleet.start(name, program))
+                except FAILURES as error:
+                    self.leave_out(f"for {part}", name, error)
         return started
 
     def pairs(self, part):
@@ -149,13 +162,15 @@ class Measurement:
         for scenario in self.scenarios:
             if part in self.contenders and scenario.name in FLEETS[part][0]:
                 able = [one for one in self.contenders[part] if scenario.name in one.scenarios]
+                able = [one for one in able if f"{one.name} in {scenario.name}" not in self.left_out]
                 if part == "crowd":
                     able = [one for one in able if (scenario.name, one.name) not in NOT_IN_CROWD]
                 yield scenario, able
 
     def curve_work(self):
-        able = [one for one in self.contenders["large"] if one.name in GROWTH_CONTENDERS]
         for curve in sizes.CURVES:
+            able = [one for one in self.contenders["large"] if one.name in GROWTH_CONTENDERS]
+            able = [one for one in able if f"{one.name} in {curve.name}" not in self.left_out]
             for size in curve.sizes:
                 if curve.name == "fan-out" or size <= self.largest_rows():
                     yield curve, size, able
@@ -165,7 +180,11 @@ class Measurement:
         for part in self.contenders:
             for scenario, able in self.pairs(part):
                 for contender in able:
-                    seen = verify(contender, scenario, self.upstream)
+                    try:
+                        seen = verify(contender, scenario, self.upstream)
+                    except FAILURES as error:
+                        self.leave_out(f"in {scenario.name}", contender.name, error)
+                        continue
                     say(f"right: {part} {scenario.name:2} {contender.name}, {seen['calls_per_request']:.0f} upstream calls")
                     self.checked[scenario.name, contender.name] = seen
                     checks += 1
@@ -173,7 +192,11 @@ class Measurement:
             for curve, size, able in self.curve_work():
                 for contender in able:
                     began = time.monotonic()
-                    probes.check_curve(contender, curve, size)
+                    try:
+                        probes.check_curve(contender, curve, size)
+                    except FAILURES as error:
+                        self.leave_out(f"in {curve.name}", contender.name, error)
+                        continue
                     checks += 1
                     if time.monotonic() - began > 1:
                         say(f"right: {curve.name} of {size:,} {contender.name}, {time.monotonic() - began:.1f} s")
@@ -195,7 +218,11 @@ class Measurement:
             for curve, size, able in self.curve_work():
                 for contender in turns(able, number):
                     seconds = 0.2 if self.chosen.quick else 0.5
-                    seen = probes.measure_curve(contender, curve, size, seconds)
+                    try:
+                        seen = probes.measure_curve(contender, curve, size, seconds)
+                    except FAILURES as error:
+                        self.leave_out(f"in {curve.name}", contender.name, error)
+                        continue
                     self.growth.setdefault((curve.name, contender.name), {}).setdefault(size, []).append(seen)
                 say(f"{curve.name:10} of {size:9,}  " + "  ".join(self.curve_text(curve, size, one) for one in able))
         if "start" in self.chosen.parts and "qlio" in self.programs:
@@ -206,10 +233,15 @@ class Measurement:
                 say(f"compile    {script:14} {microseconds:8.1f} µs")
 
     def curve_text(self, curve, size, contender):
-        return f"{contender.name} {self.growth[curve.name, contender.name][size][-1]['cpu_ms']:9.2f} ms CPU"
+        seen = self.growth.get((curve.name, contender.name), {}).get(size)
+        return f"{contender.name} {seen[-1]['cpu_ms']:9.2f} ms CPU" if seen else f"{contender.name} -"
 
     def window(self, point, scenario, contender, connections):
-        seen = measure(contender, scenario, self.upstream, connections, self.chosen.duration, WARM_UP_SECONDS)
+        try:
+            seen = measure(contender, scenario, self.upstream, connections, self.chosen.duration, WARM_UP_SECONDS)
+        except FAILURES as error:
+            self.leave_out(f"in {scenario.name}", contender.name, error)
+            return
         self.series.setdefault((point, contender.name, connections), []).append(seen.as_dict())
         say(
             f"{point:6} {contender.name:8} {seen.requests_per_second:9,.0f}/s  CPU {seen.cpu_us_per_request:8.1f} µs"

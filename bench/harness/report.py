@@ -284,11 +284,14 @@ def growth_section(results):
         header = [f"{curve.title}: {curve.unit}"]
         header += [f"{results.titles[contender]}: {what}" for contender, _ in series for what in ("CPU ms", f"CPU µs per {curve.unit.rstrip('s')}", "wall ms")]
         rows = []
-        for position, (size, _, _) in enumerate(series[0][1]):
+        for size in sorted({point[0] for _, points in series for point in points}):
             row = [count(size)]
             for _, points in series:
-                _, cpu, wall = points[position]
-                row += [significant(cpu), significant(cpu * 1e3 / size), significant(wall)]
+                found_point = [point for point in points if point[0] == size]
+                for _, cpu, wall in found_point:
+                    row += [significant(cpu), significant(cpu * 1e3 / size), significant(wall)]
+                if not found_point:
+                    row += ["", "", ""]
             rows.append(row)
         text += [table(header, rows), ""]
     return text

@@ -79,6 +79,8 @@ def document():
         ],
         "growth": [
             curve("fan-out", "qlio", (1, 10, 100, 1000), lambda size: 0.1 * size),
+            # Left out from the third size on.
+            curve("fan-out", "node", (1, 10), lambda size: 0.2 * size),
             curve("join", "qlio", (100, 10_000, 1_000_000), lambda size: 0.001 * size),
         ],
         "start": [{"catalog": "500 tables, 200 routes", "ms": [90.0, 110.0, 100.0]}],
