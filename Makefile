@@ -56,6 +56,10 @@ bench: ## Measure beside nginx, Node and others, write docs/benchmarks.md (needs
 	@test -x bench/run || { echo "make bench: there is no bench/run" >&2; exit 2; }
 	@$(with) bench/run
 
+.PHONY: counts
+counts: ## Count the instructions of the pieces of a request, compare with the baseline
+	@$(with) bench/instructions
+
 .PHONY: deny
 deny: ## Check licences, advisories, sources and versions of all dependencies
 	@command -v cargo-deny >/dev/null || { \

@@ -1,0 +1,284 @@
+//! The work that a request is made of, one piece at a time, for counting instructions.
+//!
+//! `bench/instructions` runs each piece under callgrind and compares the counts with those that are
+//! committed: times on a shared machine are noise, counts are not. In: the name of a piece, or none
+//! to list them. A piece runs once to warm up and once inside [`counted`], which is all that
+//! callgrind is told to count.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for a script")]
+
+use std::{hint::black_box, process::ExitCode};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use qlio_data::{
+    Object, Value,
+    codec::{
+        DecodeLimits, csv, json, msgpack,
+        protobuf::{self, ProtobufOptions, Schema},
+        xml::{self, XmlOptions},
+    },
+    projection::Projection,
+    scope::Scope,
+    template::Template,
+    uri_template::UriTemplate,
+};
+use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions};
+use qlio_plan::{
+    Catalog, CompileOptions, Origin,
+    catalog::{CatalogBuilder, NoResources},
+    compile,
+};
+use qlio_testkit::finding;
+
+const TABLES: &str = include_str!("../../../bench/qlio/tables/bench.ql");
+const ELEVEN_CALLS: &str = include_str!("../../../bench/qlio/routes/d.ql");
+const SCHEMA: &str = include_str!("../../../examples/finding/tables/finding/search.proto");
+const MESSAGE: &str = "market.search.FindResponse";
+
+/// Where the rows lie in an answer, and what is kept of each.
+const ROWS: [&str; 2] = ["searchResult", "item"];
+const COLUMNS: [&str; 3] = ["title", "location", "viewItemUrl"];
+
+/// A piece of work. What it needs is made before it is counted.
+type Piece = Box<dyn FnMut()>;
+
+/// A name and how to prepare the piece.
+type Named = (&'static str, fn() -> Piece);
+
+const PIECES: [Named; 14] = [
+    ("compile", compile_script),
+    ("json_check", json_check),
+    ("json_project", json_project),
+    ("json_tree", json_tree),
+    ("json_encode", json_encode),
+    ("xml_project", xml_project),
+    ("xml_tree", xml_tree),
+    ("csv_project", csv_project),
+    ("protobuf_project", protobuf_project),
+    ("protobuf_tree", protobuf_tree),
+    ("msgpack_project", msgpack_project),
+    ("expand_uri", expand_uri),
+    ("fill_template", fill_template),
+    ("join", join),
+];
+
+fn main() -> ExitCode {
+    let mut names = std::env::args().skip(1).filter(|name| !name.starts_with("--"));
+    let Some(name) = names.next() else {
+        for (name, _) in PIECES {
+            println!("{name}");
+        }
+        return ExitCode::SUCCESS;
+    };
+    let Some((_, make)) = PIECES.iter().find(|(known, _)| *known == name) else {
+        eprintln!("no piece `{name}`");
+        return ExitCode::from(2);
+    };
+    let mut piece = make();
+    piece();
+    counted(&mut *piece);
+    ExitCode::SUCCESS
+}
+
+/// What callgrind counts.
+#[inline(never)]
+fn counted(piece: &mut dyn FnMut()) {
+    piece();
+}
+
+fn answers() -> finding::Answers {
+    finding::answers(SCHEMA).expect("the schema fits the rows")
+}
+
+/// The answer as a tree.
+fn tree() -> Value {
+    json::parse_str(&answers().json).expect("generated").into_tree()
+}
+
+fn columns(envelope: &[&str]) -> Projection {
+    let mut projection = Projection::none();
+    for column in COLUMNS {
+        projection.add_members(&[envelope, &ROWS, &[column]].concat());
+    }
+    projection
+}
+
+fn compile_script() -> Piece {
+    let catalog = catalog();
+    Box::new(move || {
+        let options =
+            CompileOptions { origin: Origin::AdHoc, file: "script", resources: &NoResources };
+        black_box(compile(black_box(ELEVEN_CALLS), &catalog, &options).expect("compiles"));
+    })
+}
+
+fn catalog() -> Catalog {
+    let config = json::parse_str(r#"{"upstream": "127.0.0.1:80"}"#).expect("valid settings");
+    let mut builder = CatalogBuilder::new(config, &NoResources);
+    builder.add_table_file("bench.ql", TABLES);
+    builder.finish().0
+}
+
+fn json_piece(projection: Projection) -> Piece {
+    let (body, limits) = (Bytes::from(answers().json), DecodeLimits::default());
+    Box::new(move || {
+        black_box(json::decode(black_box(body.clone()), &projection, &limits).expect("valid"));
+    })
+}
+
+fn json_check() -> Piece {
+    json_piece(Projection::All)
+}
+
+fn json_project() -> Piece {
+    json_piece(columns(&[]))
+}
+
+fn json_tree() -> Piece {
+    let text = answers().json;
+    Box::new(move || {
+        black_box(json::parse_str(black_box(&text)).expect("valid").into_tree());
+    })
+}
+
+fn json_encode() -> Piece {
+    let (tree, mut buffer) = (tree(), Vec::new());
+    Box::new(move || {
+        buffer.clear();
+        json::encode(black_box(&tree), &mut buffer);
+        black_box(&buffer);
+    })
+}
+
+fn xml_piece(projection: Projection) -> Piece {
+    let (body, limits) = (Bytes::from(answers().xml), DecodeLimits::default());
+    let options = XmlOptions::default();
+    Box::new(move || {
+        let body = black_box(body.clone());
+        black_box(xml::decode(body, &projection, &options, &limits).expect("valid"));
+    })
+}
+
+fn xml_project() -> Piece {
+    xml_piece(columns(&["soap:Envelope", "soap:Body", "findResponse"]))
+}
+
+fn xml_tree() -> Piece {
+    xml_piece(Projection::All)
+}
+
+fn csv_project() -> Piece {
+    const NAMES: [&str; 5] = ["itemId", "title", "location", "viewItemUrl", "country"];
+    let mut text = NAMES.join(",");
+    for row in tree().member(ROWS[0]).member(ROWS[1]).elements().expect("rows").iter() {
+        let cells = NAMES.map(|name| {
+            let cell = row.member(name);
+            cell.as_str().unwrap_or_default().replace('"', "\"\"")
+        });
+        text.push_str("\n\"");
+        text.push_str(&cells.join("\",\""));
+        text.push('"');
+    }
+    let mut projection = Projection::none();
+    for column in COLUMNS {
+        projection.add_members(&[column]);
+    }
+    let (body, limits) = (Bytes::from(text), DecodeLimits::default());
+    Box::new(move || {
+        black_box(csv::decode(black_box(body.clone()), true, &projection, &limits).expect("valid"));
+    })
+}
+
+fn protobuf_piece(projection: Projection) -> Piece {
+    let schema = Schema::from_proto("search.proto", SCHEMA, &mut |_| None).expect("a schema");
+    let message = schema.message(MESSAGE).expect("a message");
+    let (body, limits) = (Bytes::from(answers().protobuf), DecodeLimits::default());
+    let options = ProtobufOptions::default();
+    Box::new(move || {
+        let body = black_box(body.clone());
+        black_box(protobuf::decode(body, &projection, &message, &options, &limits).expect("valid"));
+    })
+}
+
+fn protobuf_project() -> Piece {
+    protobuf_piece(columns(&[]))
+}
+
+fn protobuf_tree() -> Piece {
+    protobuf_piece(Projection::All)
+}
+
+fn msgpack_project() -> Piece {
+    let mut body = Vec::new();
+    msgpack::encode(&tree(), &mut body).expect("a tree");
+    let (body, projection, limits) = (Bytes::from(body), columns(&[]), DecodeLimits::default());
+    Box::new(move || {
+        black_box(msgpack::decode(black_box(body.clone()), &projection, &limits).expect("valid"));
+    })
+}
+
+fn parameters() -> Object {
+    let parameters = r#"{"id": [101, 102, 103, 104, 105], "kind": "Ref", "q": "brass lamp & oil",
+        "who": {"name": "Åse", "place": {"country": "NO"}}}"#;
+    match json::parse_str(parameters).expect("valid").into_tree() {
+        Value::Object(object) => (*object).clone(),
+        _ => Object::new(),
+    }
+}
+
+fn expand_uri() -> Piece {
+    let text = "http://api.example:8080/v1/{who.place.country}/details\
+                ?id={#^id}&kind={kind}&q={^q}&page={page}";
+    let (template, parameters) = (UriTemplate::parse(text).expect("valid"), parameters());
+    Box::new(move || {
+        black_box(template.expand(black_box(&parameters)).expect("five requests"));
+    })
+}
+
+fn fill_template() -> Piece {
+    let text = "from {who.name} in {who.place.country}: {id[0]} and {id[4]}, {kind}";
+    let (template, names) = (Template::parse(text), Names(parameters()));
+    Box::new(move || {
+        black_box(template.fill(black_box(&names)).expect("filled"));
+    })
+}
+
+/// Names of a template, taken from an object.
+struct Names(Object);
+
+impl Scope for Names {
+    fn slot(&self, _: u32) -> Value {
+        Value::Absent
+    }
+
+    fn name(&self, name: &str) -> Value {
+        self.0.get(name).cloned().unwrap_or_default()
+    }
+}
+
+/// A thousand rows joined with as many, both at hand: no statement waits for anything.
+fn join() -> Piece {
+    const COUNT: i64 = 1000;
+    const SCRIPT: &str = "return select l.id as id, l.name as name, r.price as price \
+                          from left as l, right as r where l.id = r.id";
+    let rows = |name: &str, step: i64| -> Value {
+        let row = |row: i64| {
+            let cells = [("id", Value::int(row * step % COUNT)), (name, Value::from("a cell"))];
+            Value::object(cells.into_iter().collect())
+        };
+        (0..COUNT).map(row).collect()
+    };
+    let variables = [("left", rows("name", 7)), ("right", rows("price", 3))].into_iter().collect();
+    let request = ClientRequest { variables, ..ClientRequest::default() };
+    let catalog = Catalog::empty(Value::object(Object::new()));
+    let options = CompileOptions { origin: Origin::Stored, file: "join", resources: &NoResources };
+    let plan = compile(SCRIPT, &catalog, &options).expect("compiles").plan;
+    let engine = Engine::new(EngineOptions::default()).expect("an engine");
+    Box::new(move || {
+        let run = engine.run(&plan, &catalog, &request, Caller::Operator);
+        let answer = run.now_or_never().expect("nothing waits").expect("joined");
+        assert_eq!(answer.value.len(), 1000);
+        black_box(answer);
+    })
+}
