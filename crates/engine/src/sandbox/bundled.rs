@@ -21,6 +21,7 @@ pub(super) fn source(name: &str) -> Option<&'static str> {
         // For the kernel; not on the list of names that scripts know, and harmless to them.
         "qlio-text" => include_str!("modules/text.js"),
         "qlio-ejs" => include_str!("modules/ejs.js"),
+        "qlio-nodeunit" => include_str!("modules/nodeunit.js"),
         _ => return None,
     })
 }

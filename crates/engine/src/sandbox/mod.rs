@@ -28,6 +28,7 @@ mod machine;
 mod realm;
 mod services;
 mod session;
+mod test_module;
 #[cfg(test)]
 mod tests;
 mod transformer;
@@ -42,5 +43,6 @@ pub use self::{
     machine::Sandbox,
     realm::Realm,
     session::{AuthModule, EjsTemplate, HookSession, Patch},
+    test_module::{FailedAssertion, TestModule},
     transformer::Transformer,
 };

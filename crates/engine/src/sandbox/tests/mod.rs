@@ -6,6 +6,7 @@ mod hooks;
 mod limits;
 mod modules;
 mod templates;
+mod test_modules;
 mod uris;
 
 use std::path::Path;

@@ -1,0 +1,100 @@
+//! Hooks of tests.
+
+use super::*;
+
+const DEADLINE_MS: u64 = 1000;
+
+struct Hooks {
+    sandbox: Sandbox,
+    module: Result<TestModule, ScriptError>,
+    _directory: TempDir,
+}
+
+fn hooks(source: &str) -> Hooks {
+    let directory = directory(&[("t.js", source), ("lib.js", "exports.five = 5;")]);
+    let sandbox = Sandbox::new(SandboxLimits::default());
+    let module = TestModule::load(&sandbox, directory.path(), &directory.path().join("t.js"));
+    Hooks { sandbox, module, _directory: directory }
+}
+
+impl Hooks {
+    fn module(&self) -> &TestModule {
+        self.module.as_ref().unwrap()
+    }
+
+    fn test(&self, root: &str) -> Result<Vec<FailedAssertion>, ScriptError> {
+        self.module().test(&self.sandbox, false, &value(root), DEADLINE_MS)
+    }
+}
+
+#[test]
+fn failed_assertions_are_collected_with_their_lines() {
+    let hooks = hooks(
+        "exports.test = function (test, err, result) {\n\
+           test.equal(result.statusCode, 200, 'the status');\n\
+           test.deepEqual(result.body, [1, 2]);\n\
+           test.ok(err === null);\n\
+           test.equal(result.body.length, 3, 'the length');\n\
+           test.throws(function () { throw new Error('x'); });\n\
+           test.done();\n\
+         };",
+    );
+    assert!(hooks.module().has_test());
+    let failures = hooks.test(r#"{"statusCode": 500, "body": [1, 2]}"#).unwrap();
+    assert_eq!(failures, [(Some(2), "the status".to_owned()), (Some(5), "the length".to_owned())]);
+}
+
+#[test]
+fn what_setup_makes_reaches_the_other_hooks() {
+    let hooks = hooks(
+        "var lib = require('./lib'); var gone;\n\
+         exports.setup = function (cb) { setTimeout(cb, 10); return { five: lib.five, f: function () {} }; };\n\
+         exports.test = function (test, err, result, ctx) { test.equal(ctx.five, 5); test.equal(typeof ctx.f, 'function'); test.done(); };\n\
+         exports.tearDown = function (cb, ctx) { if (ctx.five !== 5) { throw new Error('lost'); } cb(); };",
+    );
+    hooks.module().set_up(&hooks.sandbox, DEADLINE_MS).unwrap();
+    assert_eq!(hooks.test("{}").unwrap(), []);
+    hooks.module().tear_down(&hooks.sandbox, DEADLINE_MS).unwrap();
+}
+
+#[test]
+fn the_error_of_a_failed_run_comes_first() {
+    let hooks = hooks(
+        "exports.test = function (test, err, result) { test.expect(2); test.equal(err.message, 'no'); test.equal(result, undefined); test.done(); };",
+    );
+    let root = value(r#"{"message": "no"}"#);
+    let failures = hooks.module().test(&hooks.sandbox, true, &root, DEADLINE_MS).unwrap();
+    assert_eq!(failures, []);
+}
+
+#[test]
+fn hooks_that_are_not_there_are_not_called() {
+    let hooks = hooks("exports.other = 1;");
+    assert!(!hooks.module().has_test());
+    hooks.module().set_up(&hooks.sandbox, DEADLINE_MS).unwrap();
+    assert_eq!(hooks.test("{}").unwrap(), []);
+    hooks.module().tear_down(&hooks.sandbox, DEADLINE_MS).unwrap();
+}
+
+#[test]
+fn hooks_that_throw_hang_or_run_too_long_are_errors() {
+    let message = |source: &str| hooks(source).test("{}").unwrap_err().message;
+    assert_eq!(message("exports.test = function () {};"), "the hook never called `test.done`");
+    assert_eq!(message("exports.test = function () { throw new Error('oops'); };"), "oops");
+    assert!(message("exports.test = function () { while (true) {} };").contains("time limit"));
+    let silent = hooks("exports.setup = function (cb) {};");
+    let error = silent.module().set_up(&silent.sandbox, DEADLINE_MS).unwrap_err();
+    assert_eq!(error.message, "the hook `setup` never called its callback");
+    let refused = hooks("exports.setup = function (cb) { cb(new Error('not today')); };");
+    let error = refused.module().set_up(&refused.sandbox, DEADLINE_MS).unwrap_err();
+    assert_eq!(error.message, "not today");
+    assert!(hooks("exports.test = (").module.is_err());
+}
+
+#[test]
+fn an_expected_number_of_assertions_is_counted() {
+    let hooks =
+        hooks("exports.test = function (test) { test.expect(2); test.ok(1); test.done(); };");
+    let failures = hooks.test("{}").unwrap();
+    assert_eq!(failures, [(None, "expected 2 assertions, 1 were made".to_owned())]);
+}
