@@ -1,29 +1,82 @@
-//! `qlio mock`: a folder of canned answers as upstream APIs.
+//! `qlio mock`: upstream APIs that are none: files, a misbehaving proxy, a recording.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
+use qlio_data::{Value, codec::json};
 
 use super::{Exit, report, serve::StopSignals};
-use crate::mock::{MockOptions, serve};
+use crate::mock::{
+    self, MockError, MockOptions, MockServer,
+    proxy::{self, PORT_DEFAULT, ProxyOptions, ProxyServer},
+    record::{self, RecordOptions},
+    replay::{self, Latency, ReplayOptions},
+};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  qlio mock apis                                     answers with the files of a folder
+  qlio mock --config slow.json                       a proxy; slow.json says how it misbehaves
+  qlio mock --record calls --upstream http://host    a proxy that keeps every answer
+  qlio mock --replay calls                           gives the kept answers")]
 pub(super) struct MockArgs {
-    /// Folder of answers.
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    /// Folder of answers, or the configuration of a proxy (a JSON file).
+    #[arg(value_name = "PATH", required_unless_present_any = ["config", "record", "replay"])]
+    path: Option<PathBuf>,
+    /// Be a proxy with this configuration (JSON).
+    #[arg(long, short = 'c', value_name = "FILE", conflicts_with_all = ["path", "record", "replay"])]
+    config: Option<PathBuf>,
+    /// Be a proxy to `--upstream` and keep every exchange in this folder.
+    #[arg(long, value_name = "DIR", requires = "upstream", conflicts_with_all = ["path", "replay"])]
+    record: Option<PathBuf>,
+    /// The API to record, such as `https://api.example`.
+    #[arg(long, value_name = "URL", requires = "record")]
+    upstream: Option<String>,
+    /// Answer with what was recorded in this folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "path")]
+    replay: Option<PathBuf>,
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
-    /// Port to listen on; 0 picks a free one.
-    #[arg(long, short = 'p', default_value_t = 0)]
-    port: u16,
-    /// Delay of every answer, in milliseconds.
-    #[arg(long, default_value_t = 0, value_name = "MS")]
-    latency: u64,
+    /// Port to listen on; 0 picks a free one. Default 0 for a folder of answers, else 3201.
+    #[arg(long, short = 'p')]
+    port: Option<u16>,
+    /// Delay of every answer: milliseconds, `none`, or (replaying) `recorded`.
+    #[arg(long, default_value = "none", value_name = "MS", value_parser = latency)]
+    latency: Latency,
+    /// Folder that changes of the proxy's configuration are saved in.
+    #[arg(long, value_name = "DIR", default_value = "netmorphic-configs")]
+    saves: PathBuf,
+    /// Other machines may read and change the configuration of the proxy, too.
+    #[arg(long)]
+    remote_control: bool,
     /// Print every request on stderr.
     #[arg(long)]
     log: bool,
+}
+
+fn latency(text: &str) -> Result<Latency, String> {
+    match text {
+        "none" => Ok(Latency::Fixed(Duration::ZERO)),
+        "recorded" => Ok(Latency::Recorded),
+        number => {
+            let milliseconds = number.parse();
+            let milliseconds =
+                milliseconds.map_err(|_| "give milliseconds, `none` or `recorded`")?;
+            Ok(Latency::Fixed(Duration::from_millis(milliseconds)))
+        }
+    }
+}
+
+/// A bound mock of either kind.
+enum Bound {
+    Plain(MockServer),
+    Proxy(Box<ProxyServer>),
 }
 
 pub(super) fn mock(args: &MockArgs) -> Exit {
@@ -35,30 +88,88 @@ pub(super) fn mock(args: &MockArgs) -> Exit {
         }
     };
     runtime.block_on(async {
-        let mut options = MockOptions::new(&args.folder);
-        options.host.clone_from(&args.host);
-        options.port = args.port;
-        options.latency = Duration::from_millis(args.latency);
-        if args.log {
-            options.log = Some(Box::new(std::io::stderr()));
-        }
-        match serve(options).await {
-            Ok(server) => {
-                let mut signals = match StopSignals::listen() {
-                    Ok(signals) => signals,
-                    Err(error) => {
-                        report::error(&format!("cannot listen to signals: {error}"));
-                        return Exit::Usage;
-                    }
-                };
+        let bound = match bind(args).await {
+            Ok(bound) => bound,
+            Err(reason) => {
+                report::error(&reason);
+                return Exit::Usage;
+            }
+        };
+        let mut signals = match StopSignals::listen() {
+            Ok(signals) => signals,
+            Err(error) => {
+                report::error(&format!("cannot listen to signals: {error}"));
+                return Exit::Usage;
+            }
+        };
+        match bound {
+            Bound::Plain(server) => {
                 report::data(&server.url());
                 server.run(signals.next()).await;
-                Exit::Success
             }
-            Err(error) => {
-                report::error(&error.to_string());
-                Exit::Usage
+            Bound::Proxy(server) => {
+                report::data(&server.url());
+                for (port, address) in server.tcp_addresses() {
+                    report::data(&format!("tcp {port} {address}"));
+                }
+                for warning in server.warnings() {
+                    report::note(&format!("warning: {warning}"));
+                }
+                server.run(signals.next()).await;
             }
         }
+        Exit::Success
+    })
+}
+
+async fn bind(args: &MockArgs) -> Result<Bound, String> {
+    let told = |error: MockError| error.to_string();
+    let log = || args.log.then(|| Box::new(std::io::stderr()) as Box<dyn Write + Send>);
+    let host = args.host.clone();
+    let port = args.port.unwrap_or(PORT_DEFAULT);
+    if let (Some(folder), Some(upstream)) = (&args.record, &args.upstream) {
+        let (folder, upstream) = (folder.clone(), upstream.clone());
+        let options = RecordOptions { folder, upstream, host, port, log: log() };
+        return record::serve(options).await.map(Bound::Plain).map_err(told);
+    }
+    if let Some(folder) = &args.replay {
+        let (folder, latency) = (folder.clone(), args.latency);
+        let options = ReplayOptions { folder, latency, host, port, log: log() };
+        return replay::serve(options).await.map(Bound::Plain).map_err(told);
+    }
+    let Latency::Fixed(latency) = args.latency else {
+        return Err("`--latency recorded` goes with `--replay`".to_owned());
+    };
+    let path = args.config.as_deref().or(args.path.as_deref()).unwrap_or(Path::new("."));
+    if args.config.is_none() && !path.is_file() {
+        let mut options = MockOptions::new(path);
+        (options.host, options.port) = (host, args.port.unwrap_or(0));
+        (options.latency, options.log) = (latency, log());
+        return mock::serve(options).await.map(Bound::Plain).map_err(told);
+    }
+    if !latency.is_zero() {
+        return Err(
+            "a proxy takes its delays from the configuration, not from `--latency`".to_owned()
+        );
+    }
+    let mut options = ProxyOptions::new(read_config(path)?);
+    (options.host, options.port, options.log) = (host, port, log());
+    options.saves.clone_from(&args.saves);
+    options.has_remote_control = args.remote_control;
+    let server = proxy::serve(options).await;
+    server.map(|server| Bound::Proxy(Box::new(server))).map_err(|error| match error {
+        MockError::Unusable(reason) => format!("`{}`: {reason}", path.display()),
+        other => other.to_string(),
+    })
+}
+
+fn read_config(path: &Path) -> Result<Value, String> {
+    let shown = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+    json::parse_str(&text).map_err(|error| {
+        let index = qlio_syntax::source::LineIndex::new(&text);
+        let place = index.position(&text, error.offset as u32);
+        format!("`{shown}`:{place}: invalid JSON: {}", error.reason)
     })
 }

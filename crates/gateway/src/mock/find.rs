@@ -13,6 +13,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("protobuf", "application/x-protobuf"),
     ("pb", "application/x-protobuf"),
     ("msgpack", "application/msgpack"),
+    ("cbor", "application/cbor"),
     ("txt", "text/plain; charset=utf-8"),
     ("html", "text/html; charset=utf-8"),
 ];
@@ -134,7 +135,7 @@ fn is_unsafe(segment: &str) -> bool {
         || segment.contains(['/', '\\', '\0', ':'])
 }
 
-fn pairs(query: &str) -> Result<Vec<(String, String)>, Refused> {
+pub(super) fn pairs(query: &str) -> Result<Vec<(String, String)>, Refused> {
     let mut pairs = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         if pairs.len() == PAIRS_MAX {
@@ -146,7 +147,7 @@ fn pairs(query: &str) -> Result<Vec<(String, String)>, Refused> {
     Ok(pairs)
 }
 
-fn decode(text: &str, plus_is_blank: bool) -> Result<Cow<'_, str>, Refused> {
+pub(super) fn decode(text: &str, plus_is_blank: bool) -> Result<Cow<'_, str>, Refused> {
     if !text.contains(['%', '+']) {
         return Ok(Cow::Borrowed(text));
     }

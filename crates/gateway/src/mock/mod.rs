@@ -1,6 +1,16 @@
-//! `qlio mock DIR`: an upstream made of files, to write and show scripts without the real services.
+//! Upstreams that are not the real ones: `qlio mock` and the mocks of `qlio test` (`server.md` 5.2).
 //!
-//! In go a folder and [`MockOptions`]; out come HTTP answers. The scheme, complete:
+//! | | answers with |
+//! | --- | --- |
+//! | [`serve`] | files of a folder, by path and query |
+//! | [`proxy`] | a real upstream, slowed down, cut or replaced as a configuration says |
+//! | [`record`], [`replay`] | a real upstream once, what was recorded from then on |
+//! | [`canned`] | the answers of one test |
+//!
+//! All of them are handlers of a [`MockServer`]; how answers are delayed or broken is one
+//! [`Behaviour`]. Nothing here knows scripts or tables.
+//!
+//! # The folder
 //!
 //! - `GET /shop/search?q=mac` is answered by `shop/search@q=mac.json` if there is one, else by
 //!   `shop/search.json`. The part after `@` is a query of its own: a file fits if the request has all
@@ -17,33 +27,42 @@
 //! - What fits no file is answered 404, with a JSON body that names files near it.
 //!
 //! Files are read once and again when they change. A path can not leave the folder, neither by dots
-//! nor by links. Deliberately missing: recording, faults, answers computed from the request.
+//! nor by links.
 
+mod behaviour;
+mod body;
+pub mod canned;
 pub mod find;
 mod folder;
+mod listen;
+pub mod proxy;
+pub mod record;
+pub mod replay;
 mod respond;
 mod rules;
+mod upstream;
 
+#[cfg(test)]
+mod recording_tests;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::io::{self, Write};
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    fmt,
+    io::Write,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
+pub use behaviour::Behaviour;
+pub use body::MockBody;
+pub use listen::{Answering, Handler, MockError, MockServer};
 
 use folder::Store;
 
-/// How many connections are served at once; further ones wait in the system's queue.
-const CONNECTIONS_MAX: usize = 4096;
+/// Where a line for each request is written.
+pub type Log = Option<Mutex<Box<dyn Write + Send>>>;
 
 /// What to serve, and where.
 pub struct MockOptions {
@@ -85,112 +104,38 @@ impl fmt::Debug for MockOptions {
     }
 }
 
-/// Why there is no mock server.
-#[derive(Debug)]
-pub enum MockError {
-    /// The folder can not be read.
-    Folder(PathBuf, io::Error),
-    /// The address can not be listened on.
-    Listen(String, io::Error),
-}
-
-impl fmt::Display for MockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Folder(path, error) => write!(f, "folder `{}`: {error}", path.display()),
-            Self::Listen(address, error) => write!(f, "can not listen on `{address}`: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for MockError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Folder(_, error) | Self::Listen(_, error) => Some(error),
-        }
-    }
-}
-
-/// A mock server that is bound and waits to be run.
-#[derive(Debug)]
-pub struct MockServer {
-    listener: TcpListener,
-    address: SocketAddr,
-    shared: Arc<Shared>,
-}
-
 /// What all connections share.
 struct Shared {
     store: Mutex<Store>,
     latency: Duration,
-    log: Option<Mutex<Box<dyn Write + Send>>>,
+    log: Log,
 }
 
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("latency", &self.latency).finish_non_exhaustive()
-    }
-}
-
-/// Binds a mock server. Run it with [`MockServer::run`].
+/// Binds a mock server for a folder. Run it with [`MockServer::run`].
 ///
 /// # Errors
 /// If the folder is none, or the address is taken.
 pub async fn serve(options: MockOptions) -> Result<MockServer, MockError> {
     let store = Store::open(&options.folder)
         .map_err(|error| MockError::Folder(options.folder.clone(), error))?;
-    let wanted = (options.host.as_str(), options.port);
-    let failed = |error| MockError::Listen(format!("{}:{}", options.host, options.port), error);
-    let listener = TcpListener::bind(wanted).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
     let shared = Arc::new(Shared {
         store: Mutex::new(store),
         latency: options.latency,
         log: options.log.map(Mutex::new),
     });
-    Ok(MockServer { listener, address, shared })
+    let handler: Handler =
+        Arc::new(move |request, _| Box::pin(respond::respond(Arc::clone(&shared), request)));
+    MockServer::bind(&options.host, options.port, handler).await
 }
 
-impl MockServer {
-    /// The bound address.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+/// Writes a line about an exchange.
+fn log(log: &Log, line: impl fmt::Display) {
+    if let Some(log) = log {
+        let line = format!("{line}\n");
+        // Nobody to tell when the log itself can not be written.
+        let _written = log
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .write_all(line.as_bytes());
     }
-
-    /// The bound address as a URL, to be printed before anything else.
-    pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// Serves until the future is done.
-    ///
-    /// # Cancellation
-    /// Dropping this future, or the end of the one given, closes every connection at once.
-    pub async fn run(self, until: impl Future<Output = ()>) {
-        let mut connections = JoinSet::new();
-        tokio::pin!(until);
-        loop {
-            tokio::select! {
-                () = &mut until => return,
-                Some(_ended) = connections.join_next(), if !connections.is_empty() => {}
-                accepted = self.listener.accept(), if connections.len() < CONNECTIONS_MAX => {
-                    // A connection that failed before it was accepted concerns nobody else.
-                    if let Ok((stream, _)) = accepted {
-                        let shared = Arc::clone(&self.shared);
-                        connections.spawn(connection(stream, shared));
-                    } else {
-                        tokio::task::yield_now().await;
-                    }
-                }
-            }
-        }
-    }
-}
-
-async fn connection(stream: tokio::net::TcpStream, shared: Arc<Shared>) {
-    // Without it small answers wait for the client's acknowledgement; failing costs only time.
-    let _fast = stream.set_nodelay(true);
-    let service = service_fn(|request| respond::respond(Arc::clone(&shared), request));
-    // The client went away or sent no HTTP: hyper has answered what could be answered.
-    let _ended = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }

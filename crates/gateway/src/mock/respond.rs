@@ -1,25 +1,21 @@
-//! One exchange of the mock: look up, wait, answer, log.
+//! One exchange with a folder: look up, wait, answer, log.
 
-use std::convert::Infallible;
-use std::io::Write as _;
-use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::{sync::Arc, sync::PoisonError, time::Duration};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use qlio_data::{Object, Value, codec::json};
 
-use qlio_data::codec::json;
-use qlio_data::{Object, Value};
-
-use super::Shared;
-use super::find::{Refused, Wanted, content_type};
-use super::folder::Found;
-
-/// How much of a request's body is read before the connection is given up.
-const REQUEST_BYTES_MAX: usize = 64 * 1024 * 1024;
+use super::{
+    Shared,
+    body::{self, MockBody},
+    find::{Refused, Wanted, content_type},
+    folder::Found,
+};
 
 /// An answer before it is sent.
 struct Answer {
@@ -31,12 +27,9 @@ struct Answer {
     from: Option<String>,
 }
 
-pub(super) async fn respond(
-    shared: Arc<Shared>,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+pub(super) async fn respond(shared: Arc<Shared>, request: Request<Incoming>) -> Response<MockBody> {
     let (parts, body) = request.into_parts();
-    let answer = if drained(body).await {
+    let answer = if body::collect(body).await.is_some() {
         let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
         look_up(&shared, parts.uri.path(), parts.uri.query().unwrap_or_default(), accept)
     } else {
@@ -46,14 +39,10 @@ pub(super) async fn respond(
     if !latency.is_zero() {
         tokio::time::sleep(latency).await;
     }
-    if let Some(log) = &shared.log {
-        let from = answer.from.as_deref().unwrap_or("-");
-        let line = format!("{} {} {} {from}\n", parts.method, parts.uri, answer.status.as_u16());
-        // Nobody to tell when the log itself can not be written.
-        let _written =
-            log.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
-    }
-    Ok(message(answer, &parts.method))
+    let from = answer.from.as_deref().unwrap_or("-");
+    let line = format_args!("{} {} {} {from}", parts.method, parts.uri, answer.status.as_u16());
+    super::log(&shared.log, line);
+    message(answer, &parts.method)
 }
 
 fn look_up(shared: &Shared, path: &str, query: &str, accept: Option<&str>) -> Answer {
@@ -106,10 +95,10 @@ fn failure(status: StatusCode, message: &str, near: &[String]) -> Answer {
     }
 }
 
-fn message(answer: Answer, method: &Method) -> Response<Full<Bytes>> {
+fn message(answer: Answer, method: &Method) -> Response<MockBody> {
     let length = answer.body.len();
     let body = if method == Method::HEAD { Bytes::new() } else { answer.body };
-    let mut response = Response::new(Full::new(body));
+    let mut response = Response::new(MockBody::full(body));
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
@@ -123,17 +112,4 @@ fn message(answer: Answer, method: &Method) -> Response<Full<Bytes>> {
         }
     }
     response
-}
-
-/// Reads and drops a request's body; false if it is too large or ends early.
-async fn drained(mut body: Incoming) -> bool {
-    let mut length = 0;
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return false };
-        length += frame.data_ref().map_or(0, Bytes::len);
-        if length > REQUEST_BYTES_MAX {
-            return false;
-        }
-    }
-    true
 }

@@ -13,23 +13,43 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use super::{MockOptions, serve};
+use super::{MockOptions, MockServer, serve};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What can be run on a thread.
+pub(super) trait Serves: Sized + Send + 'static {
+    fn address(&self) -> SocketAddr;
+    fn run(self, until: impl Future<Output = ()>) -> impl Future<Output = ()>;
+}
+
+impl Serves for MockServer {
+    fn address(&self) -> SocketAddr {
+        assert_eq!(self.url(), format!("http://{}", Self::address(self)));
+        Self::address(self)
+    }
+
+    fn run(self, until: impl Future<Output = ()>) -> impl Future<Output = ()> {
+        Self::run(self, until)
+    }
+}
 
 /// A mock on a thread of its own, ended with its handle.
-struct Running {
-    address: SocketAddr,
+pub(super) struct Running {
+    pub(super) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Running {
     fn start(options: MockOptions) -> Self {
+        Self::begin(async { serve(options).await.unwrap() })
+    }
+
+    pub(super) fn begin<S: Serves>(binding: impl Future<Output = S>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let server = runtime.block_on(serve(options)).unwrap();
+        let server = runtime.block_on(binding);
         let address = server.address();
-        assert_eq!(server.url(), format!("http://{address}"));
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
             runtime.block_on(server.run(async {
@@ -39,11 +59,11 @@ impl Running {
         Self { address, stop: Some(stop), thread: Some(thread) }
     }
 
-    fn get(&self, target: &str) -> Answer {
+    pub(super) fn get(&self, target: &str) -> Answer {
         self.fetch(&Request::get(target))
     }
 
-    fn fetch(&self, request: &Request) -> Answer {
+    pub(super) fn fetch(&self, request: &Request) -> Answer {
         fetch(self.address, request, PATIENCE).unwrap()
     }
 }

@@ -1,0 +1,197 @@
+//! The mock of one port of one test: answers given in code or by files (`server.md` 5.1).
+//!
+//! In go answers, some for one method and path, and a [`Behaviour`] for all of them. Of several that
+//! fit a request the one with the most query pairs is taken, then one with a path before one without.
+//! What fits nothing is answered 404 with the reason.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use bytes::Bytes;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{CONTENT_TYPE, HeaderValue},
+};
+
+use tokio::net::TcpListener;
+
+use super::{
+    Behaviour, Handler, MockBody, MockError, MockServer, body,
+    find::{self, Refused},
+    listen,
+    upstream::failed,
+};
+
+/// What an answer is for: a method, a path and pairs of the query that the request must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    method: Method,
+    /// The path without its first slash, with `_` for each further one, so that a file name can hold it.
+    path: String,
+    pairs: Vec<(String, String)>,
+}
+
+impl Place {
+    /// Reads `<METHOD>_<path>`, where `_` stands for `/` (and for itself) and `?` begins a query.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (method, target) = text.split_once('_').unwrap_or((text, ""));
+        let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
+        let method = Method::from_bytes(method.as_bytes()).ok().filter(|_| is_method);
+        let method = method
+            .ok_or_else(|| format!("`@{text}` must begin with a method, such as `@GET_books`"))?;
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let pairs = find::pairs(query).map_err(|refused| refused.message().to_owned())?;
+        let path = find::decode(path, false).map_err(|refused| refused.message().to_owned())?;
+        Ok(Self { method, path: flat(&path), pairs })
+    }
+
+    fn fits(&self, method: &Method, path: &str, pairs: &[(String, String)]) -> bool {
+        self.method == *method
+            && self.path == path
+            && self.pairs.iter().all(|pair| pairs.contains(pair))
+    }
+}
+
+/// A path as names of files write it.
+fn flat(path: &str) -> String {
+    path.strip_prefix(['/', '_']).unwrap_or(path).replace('/', "_")
+}
+
+/// One answer.
+#[derive(Debug, Clone)]
+pub struct CannedAnswer {
+    /// What it is for; `None` for every request.
+    pub place: Option<Place>,
+    /// The status.
+    pub status: StatusCode,
+    /// The content type.
+    pub content_type: HeaderValue,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// A socket for a mock whose answers are not known yet, because they name its port.
+#[derive(Debug)]
+pub struct Socket {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// Binds a socket on loopback; port 0 takes a free one.
+///
+/// # Errors
+/// The port is taken.
+pub async fn bind(port: u16) -> Result<Socket, MockError> {
+    let (listener, address) = listen::bind("127.0.0.1", port).await?;
+    Ok(Socket { listener, address })
+}
+
+impl Socket {
+    /// The bound port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// The mock with its answers. Run it with [`MockServer::run`].
+    pub fn serve(self, answers: Vec<CannedAnswer>, behaviour: Behaviour) -> MockServer {
+        let shared = Arc::new((answers, behaviour));
+        let handler: Handler = Arc::new(move |request, _| {
+            let shared = Arc::clone(&shared);
+            Box::pin(async move {
+                let (answers, behaviour) = &*shared;
+                behaviour.answer("mock", answer(answers, request)).await
+            })
+        });
+        MockServer::on(self.listener, self.address, handler)
+    }
+}
+
+async fn answer(answers: &[CannedAnswer], request: Request<Incoming>) -> Response<MockBody> {
+    let (head, body) = request.into_parts();
+    if body::collect(body).await.is_none() {
+        return failed(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
+    }
+    match find(answers, &head.method, head.uri.path(), head.uri.query().unwrap_or_default()) {
+        Ok(Some(found)) => {
+            let mut response = Response::new(MockBody::full(found.body.clone()));
+            *response.status_mut() = found.status;
+            response.headers_mut().insert(CONTENT_TYPE, found.content_type.clone());
+            response
+        }
+        Ok(None) => {
+            let reason = format!("no mock answers `{} {}`", head.method, head.uri);
+            failed(StatusCode::NOT_FOUND, &reason)
+        }
+        Err(refused) => failed(StatusCode::BAD_REQUEST, refused.message()),
+    }
+}
+
+fn find<'a>(
+    answers: &'a [CannedAnswer],
+    method: &Method,
+    path: &str,
+    query: &str,
+) -> Result<Option<&'a CannedAnswer>, Refused> {
+    let pairs = find::pairs(query)?;
+    let path = flat(&find::decode(path, false)?);
+    let fitting = answers.iter().filter(|answer| {
+        answer.place.as_ref().is_none_or(|place| place.fits(method, &path, &pairs))
+    });
+    // The last of equals would win; names of files make them differ.
+    Ok(fitting.max_by_key(|answer| answer.place.as_ref().map(|place| place.pairs.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn canned(place: Option<&str>, body: &'static str) -> CannedAnswer {
+        CannedAnswer {
+            place: place.map(|place| Place::parse(place).unwrap()),
+            status: StatusCode::OK,
+            content_type: HeaderValue::from_static("text/plain"),
+            body: Bytes::from_static(body.as_bytes()),
+        }
+    }
+
+    #[test]
+    fn the_most_exact_answer_is_taken() {
+        let answers = [
+            canned(None, "any"),
+            canned(Some("GET_books_1"), "one"),
+            canned(Some("GET_find_items?q=a%20b"), "query"),
+            canned(Some("GET__find_items"), "path"),
+            canned(Some("POST_"), "root"),
+        ];
+        let found = |method: Method, path, query| {
+            find(&answers, &method, path, query).unwrap().map(|found| found.body.clone()).unwrap()
+        };
+        assert_eq!(found(Method::GET, "/books/1", "x=1"), "one");
+        assert_eq!(found(Method::POST, "/books/1", ""), "any");
+        assert_eq!(found(Method::GET, "/find_items", "q=a+b&z"), "query");
+        assert_eq!(found(Method::GET, "/find/items", "q=c"), "path");
+        assert_eq!(found(Method::POST, "/", ""), "root");
+        assert!(find(&answers[1..2], &Method::GET, "/other", "").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_place_begins_with_a_method() {
+        for text in ["", "books", "get_books", "_books"] {
+            assert!(Place::parse(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_is_read_or_refused(text in ".{0,40}", path in "/.{0,20}") {
+            let place = Place::parse(&format!("GET_{text}")).ok();
+            let answers = [CannedAnswer { place, ..canned(None, "") }];
+            let _answered = find(&answers, &Method::GET, &path, &text);
+        }
+    }
+}

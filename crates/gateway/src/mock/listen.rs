@@ -1,0 +1,152 @@
+//! Sockets of mock servers: bound first, then run with whatever answers the requests.
+//!
+//! In go an address and a [`Handler`]; out comes a [`MockServer`], whose address is known before it
+//! serves. Every kind of mock (folder, proxy, recorder, replay, canned answers of tests) is such a
+//! handler; this module knows none of them.
+
+use std::{convert::Infallible, fmt, io, net::SocketAddr, path::PathBuf, pin::Pin, sync::Arc};
+
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+
+use super::body::MockBody;
+
+/// How many connections a listener serves at once; further ones wait in the system's queue.
+pub(super) const CONNECTIONS_MAX: usize = 4096;
+
+/// The answer of a mock, on its way.
+pub type Answering = Pin<Box<dyn Future<Output = Response<MockBody>> + Send>>;
+
+/// What answers requests, given the client's address. It never fails: mocks answer their own faults.
+pub type Handler = Arc<dyn Fn(Request<Incoming>, SocketAddr) -> Answering + Send + Sync>;
+
+/// Why there is no mock server.
+#[derive(Debug)]
+pub enum MockError {
+    /// The folder can not be read.
+    Folder(PathBuf, io::Error),
+    /// The address can not be listened on.
+    Listen(String, io::Error),
+    /// A configuration or recording can not be used, and why.
+    Unusable(String),
+}
+
+impl fmt::Display for MockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(path, error) => write!(f, "folder `{}`: {error}", path.display()),
+            Self::Listen(address, error) => write!(f, "can not listen on `{address}`: {error}"),
+            Self::Unusable(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for MockError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Folder(_, error) | Self::Listen(_, error) => Some(error),
+            Self::Unusable(_) => None,
+        }
+    }
+}
+
+/// A mock server that is bound and waits to be run.
+pub struct MockServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    handler: Handler,
+}
+
+impl fmt::Debug for MockServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MockServer").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Binds a socket; port 0 takes a free one.
+pub(super) async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), MockError> {
+    let failed = |error| MockError::Listen(format!("{host}:{port}"), error);
+    let listener = TcpListener::bind((host, port)).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+impl MockServer {
+    /// Binds a server. Run it with [`MockServer::run`].
+    ///
+    /// # Errors
+    /// The address is taken or is none of ours.
+    pub async fn bind(host: &str, port: u16, handler: Handler) -> Result<Self, MockError> {
+        let (listener, address) = bind(host, port).await?;
+        Ok(Self::on(listener, address, handler))
+    }
+
+    /// A server on a socket that is bound already.
+    pub(super) fn on(listener: TcpListener, address: SocketAddr, handler: Handler) -> Self {
+        Self { listener, address, handler }
+    }
+
+    /// The bound address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The bound address as a URL, to be printed before anything else.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Serves until the future is done.
+    ///
+    /// # Cancellation
+    /// Dropping this future, or the end of the one given, closes every connection at once.
+    pub async fn run(self, until: impl Future<Output = ()>) {
+        let Self { listener, handler, .. } = self;
+        let serve = |stream, peer| connection(stream, peer, Arc::clone(&handler));
+        tokio::select! {
+            () = until => {}
+            () = accept_all(&listener, serve) => {}
+        }
+    }
+}
+
+/// Accepts for ever and runs a task for each connection; they end with this future.
+pub(super) async fn accept_all<F>(
+    listener: &TcpListener,
+    mut serve: impl FnMut(TcpStream, SocketAddr) -> F,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(_ended) = connections.join_next(), if !connections.is_empty() => {}
+            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                // A connection that failed before it was accepted concerns nobody else.
+                if let Ok((stream, peer)) = accepted {
+                    // Without it small answers wait for the client's acknowledgement; failing
+                    // costs only time.
+                    let _fast = stream.set_nodelay(true);
+                    connections.spawn(serve(stream, peer));
+                } else {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, peer: SocketAddr, handler: Handler) {
+    let service = service_fn(|request| {
+        let answering = handler(request, peer);
+        async move { Ok::<_, Infallible>(answering.await) }
+    });
+    let mut protocol = http1::Builder::new();
+    protocol.timer(TokioTimer::new());
+    // The client went away or sent no HTTP: hyper has answered what could be answered.
+    let _ended = protocol.serve_connection(TokioIo::new(stream), service).await;
+}
