@@ -98,6 +98,8 @@ Object.assign(MutableURI.prototype, {
     },
     setParam(name, value) {
         check(name, value, true);
+        // It moves behind all others, as if it had been removed and added (`connectors.md` Ex 31).
+        delete this._params[name];
         set(this._params, String(name), Array.isArray(value) ? value.slice() : value);
         return this;
     },

@@ -183,11 +183,24 @@ const functions = {
     identity,
     constant(value) { return () => value; },
     noop() {},
+    sortedIndex(list, value, by, context) {
+        const f = iteratee(by, context);
+        const rank = f(value);
+        let low = 0;
+        let high = list.length;
+        while (low < high) {
+            const middle = (low + high) >> 1;
+            if (f(list[middle]) < rank) { low = middle + 1; } else { high = middle; }
+        }
+        return low;
+    },
+    before(count, work) { let value; return function () { count -= 1; if (count > 0) { value = work.apply(this, arguments); } return value; }; },
     times(count, work, context) { return _.range(count).map((i) => work.call(context, i)); },
     random(low, high) { if (high === undefined) { high = low; low = 0; } return low + Math.floor(Math.random() * (high - low + 1)); },
     now() { return Date.now(); },
     uniqueId(prefix) { ids += 1; return (prefix || '') + ids; },
     escape(text) { return text === null || text === undefined ? '' : String(text).replace(/[&<>"'\/]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#x27;', '/': '&#x2F;' })[c]); },
+    unescape(text) { return text === null || text === undefined ? '' : String(text).replace(/&(amp|lt|gt|quot|#x27|#x2F);/g, (all, name) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'", '#x2F': '/' })[name]); },
     result(object, name) { const value = object === null || object === undefined ? undefined : object[name]; return typeof value === 'function' ? value.call(object) : value; },
 };
 let ids = 0;

@@ -112,7 +112,7 @@ fn patch_uri_changes_drops_and_multiplies() {
              args.uri.setParam('page', args.statement.offset / args.statement.limit);
              args.uri.removeEmptyParams(); return args.uri; };",
     );
-    assert_eq!(page.uris("http://h/q?page=&s=1"), ["http://h/q?page=3&s=1"]);
+    assert_eq!(page.uris("http://h/q?page=&s=1"), ["http://h/q?s=1&page=3"]);
     let thrice = Table::new(
         "exports['patch uri'] = function (args) { return [args.uri, null, args.uri, 'HTTP://H']; };",
     );

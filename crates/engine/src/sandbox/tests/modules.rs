@@ -195,6 +195,10 @@ fn underscore_has_what_patches_use() {
             r#"[{"odd":[1,3],"even":[2]},3,3,[[1,"a"]],[0,1,2],true,2]"#,
         ),
         ("require('underscore').escape('<a href=\"x\">')", r#""&lt;a href=&quot;x&quot;&gt;""#),
+        (
+            "(function (_) { var late = _.before(2, function () { return 7; }); return [_.unescape('&lt;a&#x27;&amp;lt;'), _.sortedIndex([10, 20, 30], 25), _.sortedIndex([{n: 1}, {n: 3}], {n: 2}, 'n'), late(), late()]; })(require('underscore'))",
+            r#"["<a'&lt;",2,1,7,7]"#,
+        ),
     ]);
 }
 
@@ -233,6 +237,10 @@ fn templates_of_the_other_kinds() {
             r#""&lt; <1><2>""#,
         ),
         (
+            "require('mustache').to_html('{{p.a}}{{#p}}{{b}}{{l.1}}{{/p}}', {p: Object.create({a: 1, l: [3, 4]}, {b: {value: 2, enumerable: true}})})",
+            r#""124""#,
+        ),
+        (
             "require('ql.io-uri-template').parse('http://h/{a}?b={|b}').format({a: 'x', b: [1, 2]})",
             r#"["http://h/x?b=1%2C2"]"#,
         ),
@@ -247,7 +255,7 @@ fn templates_of_the_other_kinds() {
             .contains("Token b not specified")
     );
     failure("require('ql.io-uri-template').parse('http://h/{a')");
-    failure("require('mustache').render('{{#x}}', {})");
+    failure("require('mustache').render(new Array(100).join('{{#x}}'), {})");
 }
 
 #[test]

@@ -46,6 +46,7 @@ fn parameters_are_added_replaced_and_removed() {
         ("u.addParam('n', 0); u.addParam('b', false)", "f=1&n=0&b=false"),
         ("u.setParam('f', ['a', 'b']); u.setParam('g', 9)", "f=a&f=b&g=9"),
         ("u.addParam('f', 2); u.setParam('f', 7)", "f=7"),
+        ("u.addParam('g', 2); u.setParam('f', 7)", "g=2&f=7"),
         ("u.addParam('f', 2); u.removeParam('f')", ""),
         ("u.removeParam('f', 'other')", "f=1"),
         ("u.addParam('e', ''); u.addParam('f', ''); u.removeEmptyParams()", "f=1"),
