@@ -8,8 +8,9 @@ use qlio_syntax::diagnostic::codes;
 
 use super::{
     Call,
-    hooks::{Hooks, content_bytes, statement_record},
+    hooks::{Hooks, content_bytes},
     prepare::expand_failed,
+    view::statement_record,
 };
 use crate::{
     error::{Origin, RunError},

@@ -4,14 +4,14 @@
 use std::{cell::RefCell, rc::Rc};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
-use qlio_data::{Object, Text, Value, params::Params};
-use qlio_plan::{catalog::DefaultValue, operator::Delays};
+use http::HeaderMap;
+use qlio_data::{Object, Text, Value};
 use qlio_syntax::diagnostic::codes;
 
 use super::{
     Call,
     scripts::{Template, VerbScripts},
+    view::{from_object, statement_record, to_object, visible_params},
 };
 use crate::{
     error::{Origin, RunError},
@@ -355,190 +355,6 @@ fn template_failed(error: &ScriptError) -> RunError {
     let failed =
         RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, error.message.clone());
     with_position(failed, error)
-}
-
-/// Every name that the statement can see, flattened: the layer that wins stands.
-pub(super) fn visible_params(params: &StatementParams<'_>) -> Object {
-    let run = params.run;
-    let mut visible = Object::new();
-    let mut add = |name: &Text| {
-        if visible.get(name).is_some() {
-            return;
-        }
-        let found = params.get(name);
-        let value = if found.is_absent() { params.default(name) } else { found };
-        if !value.is_absent() {
-            visible.insert(name.clone(), value);
-        }
-    };
-    let written = params.hooks.map(Hooks::all_written).unwrap_or_default();
-    for (name, _) in written.iter().chain(params.own) {
-        add(name);
-    }
-    for symbol in &run.plan.symbols {
-        add(&symbol.name);
-    }
-    let request = run.request;
-    for layer in [&request.variables, &request.route, &request.query, &request.headers] {
-        for (name, _) in layer.iter() {
-            add(name);
-        }
-    }
-    if let Value::Object(body) = &*request.body.open() {
-        for (name, _) in body.iter() {
-            add(name);
-        }
-    }
-    add(&Text::from_static("remoteAddress"));
-    for (name, _) in &params.verb.defaults {
-        add(name);
-    }
-    add(&Text::from_static("config"));
-    visible
-}
-
-/// What hooks and templates see as `statement` (`connectors.md` 3.3).
-pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
-    let verb = call.verb;
-    let texts = |pairs: &mut dyn Iterator<Item = (Text, Value)>| Value::object(pairs.collect());
-    let mut record = Object::with_capacity(20);
-    record.insert("type", Value::from(call.kind.as_str()));
-    record.insert("table", Value::from(call.table.name.clone()));
-    record.insert("line", Value::int(i64::from(call.line)));
-    record.insert("method", Value::from(verb.method.as_str()));
-    record.insert("uri", Value::from(verb.uri.text()));
-    record.insert(
-        "aliases",
-        texts(
-            &mut [("limit", &verb.limit_name), ("offset", &verb.offset_name)]
-                .into_iter()
-                .filter(|(name, alias)| *name != &***alias)
-                .map(|(name, alias)| (Text::from(name), Value::String(alias.clone()))),
-        ),
-    );
-    record.insert(
-        "headers",
-        texts(
-            &mut verb
-                .headers
-                .iter()
-                .map(|(name, value)| (Text::from(name.as_str()), Value::from(value.text()))),
-        ),
-    );
-    record.insert(
-        "defaults",
-        texts(&mut verb.defaults.iter().map(|(name, value)| {
-            let value = match value {
-                DefaultValue::Constant(value) => value.clone(),
-                DefaultValue::Template(template) => Value::from(template.text()),
-            };
-            (name.clone(), value)
-        })),
-    );
-    let resultset: Vec<&str> = verb.resultset.iter().map(|step| &**step).collect();
-    record.insert("resultSet", Value::from(resultset.join(".")));
-    record.insert("merge", Value::from(if verb.is_block_merge() { "block" } else { "field" }));
-    record.insert(
-        "params",
-        verb.uri.tokens().iter().map(|token| Value::from(token.name.as_str())).collect(),
-    );
-    let cache = verb.expires_seconds.map(|seconds| ("expires", count(seconds)));
-    record.insert("cache", Value::object(cache.into_iter().collect()));
-    if let Some(body) = &verb.body {
-        let body: Object = [
-            ("template", Value::from(body.template.as_str())),
-            ("type", Value::from(body.media_type.as_str())),
-            ("content", Value::from(&*body.content)),
-        ]
-        .into_iter()
-        .collect();
-        record.insert("body", Value::object(body));
-    }
-    let execution = execution_record(call, own);
-    for (name, value) in execution.iter() {
-        if record.get(name).is_none() {
-            record.insert(name.clone(), value.clone());
-        }
-    }
-    record.insert("exec", Value::object(execution));
-    record
-}
-
-fn count(value: u64) -> Value {
-    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
-/// The executing statement itself.
-fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
-    let mut record = Object::new();
-    record.insert("type", Value::from(call.kind.as_str()));
-    record.insert("line", Value::int(i64::from(call.line)));
-    let Delays { timeout_ms, delay_ms_min, delay_ms_max, .. } = *call.delays;
-    for (name, value) in [
-        ("limit", call.limit),
-        ("offset", call.offset),
-        ("timeout", timeout_ms),
-        ("minDelay", delay_ms_min),
-        ("maxDelay", delay_ms_max),
-    ] {
-        if let Some(value) = value {
-            record.insert(name, count(value));
-        }
-    }
-    let criteria = own.iter().map(|(name, value)| {
-        let side = |key: &str, value: Value| Value::object([(key, value)].into_iter().collect());
-        let criterion: Object = [
-            ("operator", Value::from(if value.is_array() { "in" } else { "=" })),
-            ("lhs", side("name", Value::String(name.clone()))),
-            ("rhs", side("value", value.clone())),
-        ]
-        .into_iter()
-        .collect();
-        Value::object(criterion)
-    });
-    record.insert("whereCriteria", criteria.collect());
-    record
-}
-
-/// Headers as hooks see them: lower-case names, text values, lists where a name repeats.
-fn to_object(headers: &HeaderMap) -> Object {
-    let mut object = Object::with_capacity(headers.len());
-    for name in headers.keys() {
-        let values: Vec<Value> = headers
-            .get_all(name)
-            .iter()
-            .map(|value| Value::from(String::from_utf8_lossy(value.as_bytes()).into_owned()))
-            .collect();
-        let value = match <[Value; 1]>::try_from(values) {
-            Ok([single]) => single,
-            Err(several) => Value::array(several),
-        };
-        object.insert(name.as_str(), value);
-    }
-    object
-}
-
-/// Headers as hooks left them; of names that differ in case only the last one stays (C-Q18).
-fn from_object(object: &Object) -> Result<HeaderMap, RunError> {
-    let mut headers = HeaderMap::with_capacity(object.len());
-    for (name, value) in object.iter() {
-        let invalid = || {
-            let message = format!("Invalid header value for {name}");
-            RunError::new(codes::BAD_HEADER, Origin::Gateway, 500, message)
-        };
-        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
-        headers.remove(&parsed);
-        let single = std::slice::from_ref(value);
-        let elements = value.elements();
-        for value in elements.as_deref().unwrap_or(single) {
-            if value.is_nothing() {
-                continue;
-            }
-            let text = value.scalar_text().ok_or_else(invalid)?;
-            headers.append(&parsed, HeaderValue::from_str(&text).map_err(|_| invalid())?);
-        }
-    }
-    Ok(headers)
 }
 
 /// Content of a hook as bytes.

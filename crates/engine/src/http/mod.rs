@@ -19,6 +19,7 @@ mod prepare;
 mod request_id;
 mod scripts;
 mod send;
+mod view;
 
 use std::{rc::Rc, sync::Arc};
 
