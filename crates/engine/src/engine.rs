@@ -34,7 +34,7 @@ pub struct EngineOptions {
     pub settings: Settings,
     /// How upstreams are called.
     pub transport: TransportSettings,
-    /// Folders below which stored scripts find their modules, in order.
+    /// Folders below which stored scripts find their modules, in order; `tables_root` is the last.
     pub module_roots: Vec<PathBuf>,
     /// Folder of the tables; their patches may require files below it. Without one, a patch sees
     /// only the folder it lies in.
@@ -77,7 +77,8 @@ impl Engine {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub fn new(options: EngineOptions) -> Result<Self, StartError> {
-        let EngineOptions { settings, mut transport, module_roots, tables_root, cache } = options;
+        let EngineOptions { settings, mut transport, mut module_roots, tables_root, cache } = options;
+        module_roots.extend(tables_root.clone());
         transport.body_bytes_max = settings.response_bytes_max;
         transport.decoded_bytes_max = settings.decoded_bytes_max;
         transport.user_agent.clone_from(&settings.user_agent);
