@@ -1,0 +1,35 @@
+import types
+import unittest
+
+from harness.measurement import Measurement, turns
+from harness.verify import WrongAnswer
+
+
+class Order(unittest.TestCase):
+    def test_everybody_goes_first_in_turn(self):
+        first = [turns(["a", "b", "c"], number)[0] for number in range(4)]
+        self.assertEqual(first, ["a", "b", "c", "a"])
+        self.assertEqual(turns([], 3), [])
+
+    def test_a_peer_that_fails_is_left_out_with_its_reason(self):
+        run = types.SimpleNamespace(left_out={})
+        Measurement.leave_out(run, "in D", "hive", WrongAnswer("status 500\nand more"))
+        self.assertEqual(run.left_out, {"hive in D": "status 500"})
+
+    def test_without_qlio_the_run_ends(self):
+        run = types.SimpleNamespace(left_out={})
+        with self.assertRaises(WrongAnswer):
+            Measurement.leave_out(run, "in D", "qlio", WrongAnswer("status 500"))
+
+    def test_who_was_left_out_of_a_scenario_does_not_come_back(self):
+        scenario = types.SimpleNamespace(name="D")
+        contenders = [types.SimpleNamespace(name=name, scenarios=("D",)) for name in ("qlio", "node", "hive")]
+        run = types.SimpleNamespace(
+            scenarios=[scenario], contenders={"load": contenders, "crowd": contenders}, left_out={"node in D": "status 500"}
+        )
+        able = {part: [one.name for one in next(Measurement.pairs(run, part))[1]] for part in ("load", "crowd")}
+        self.assertEqual(able, {"load": ["qlio", "hive"], "crowd": ["qlio"]})
+
+
+if __name__ == "__main__":
+    unittest.main()
