@@ -15,6 +15,7 @@ use qlio_syntax::ast::VerbKind;
 use crate::{
     cache::{Cache, CacheClient},
     error::RunError,
+    event::Watch,
     executor,
     http::{DefaultHeaders, Tokens, VerbScripts, local_address},
     request::{Answer, Caller, ClientRequest},
@@ -118,7 +119,25 @@ impl Engine {
         request: &ClientRequest,
         caller: Caller,
     ) -> Result<Answer, RunError> {
-        let run = Run::new(self, plan, catalog, request, caller);
+        self.run_watched(plan, catalog, request, caller, None).await
+    }
+
+    /// Runs a plan, and tells a watcher what happens meanwhile.
+    ///
+    /// # Errors
+    /// The first error that no fallback of the script caught.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops every exchange it started; nothing is told any more.
+    pub async fn run_watched(
+        &self,
+        plan: &Plan,
+        catalog: &Catalog,
+        request: &ClientRequest,
+        caller: Caller,
+        watch: Option<&Watch<'_>>,
+    ) -> Result<Answer, RunError> {
+        let run = Run::new(self, plan, catalog, request, caller, watch);
         let value = executor::execute(&run).await?;
         let headers = answer_headers(&run)?;
         let request_id = run.request_ids.take();

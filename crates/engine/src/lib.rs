@@ -16,6 +16,7 @@ mod body;
 pub mod cache;
 mod engine;
 mod error;
+pub mod event;
 mod executor;
 mod function;
 mod http;

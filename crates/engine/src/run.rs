@@ -11,6 +11,7 @@ use qlio_plan::{Catalog, Plan, SlotId};
 
 use crate::{
     engine::{self, Engine},
+    event::{Event, Observation, Watch},
     request::{Caller, ClientRequest},
     sandbox::FunctionModule,
 };
@@ -35,6 +36,8 @@ pub(crate) struct Run<'a> {
     /// The settings that the script may read.
     script_config: Value,
     catalog_hosts: OnceCell<Arc<[String]>>,
+    /// Who watches this run; `None` for nearly all.
+    pub(crate) observation: Option<Observation<'a>>,
 }
 
 /// Most warnings that one run keeps; further ones are counted by nobody, they all say the same.
@@ -47,6 +50,7 @@ impl<'a> Run<'a> {
         catalog: &'a Catalog,
         request: &'a ClientRequest,
         caller: Caller,
+        watch: Option<&'a Watch<'a>>,
     ) -> Self {
         let script_config = match caller {
             Caller::AdHoc { .. } => engine.settings().adhoc_view(catalog.config()),
@@ -66,6 +70,7 @@ impl<'a> Run<'a> {
             partial: Cell::new(None),
             script_config,
             catalog_hosts: OnceCell::new(),
+            observation: watch.map(Observation::new),
         }
     }
 
@@ -85,7 +90,11 @@ impl<'a> Run<'a> {
     pub(crate) fn warn(&self, message: impl Into<String>) {
         let mut warnings = self.warnings.borrow_mut();
         if warnings.len() < WARNINGS_MAX {
-            warnings.push(message.into());
+            let message = message.into();
+            if let Some(observation) = &self.observation {
+                observation.tell(Event::Warned { line: observation.line(), message: &message });
+            }
+            warnings.push(message);
         }
     }
 

@@ -11,14 +11,22 @@ mod scheduler;
 #[cfg(test)]
 mod scheduler_tests;
 mod statement;
+mod stepping;
 
-use std::pin::Pin;
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use qlio_data::Value;
-use qlio_plan::{Node, NodeId, NodeKind};
+use qlio_plan::{Node, NodeId, NodeKind, SlotId};
 
-use crate::{error::RunError, run::Run};
+use crate::{
+    error::RunError,
+    event::{Event, Observation},
+    run::Run,
+};
 use scheduler::Scheduler;
 
 pub(crate) use evaluate::{Own, expression, operand, own};
@@ -29,6 +37,9 @@ pub(crate) use statement::{Resolved, bounded, local_rows, resolve_source};
 /// # Errors
 /// The first error that no fallback caught; what was still running is dropped.
 pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
+    if let Some(stepper) = run.observation.as_ref().and_then(Observation::stepper) {
+        return Box::pin(stepping::execute(run, stepper)).await;
+    }
     let mut scheduler = Scheduler::new(run.plan);
     let mut in_flight = FuturesUnordered::new();
     // What was started since the last wait. One statement alone is awaited as it is; boxes keep
@@ -42,7 +53,7 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
                 Started::Done(outcome) => finish(run, &mut scheduler, id, outcome)?,
                 Started::Block => {}
                 Started::Later => {
-                    started.push(Box::pin(async move { (id, statement::run(run, node).await) }));
+                    started.push(Box::pin(wait_for(run, node)));
                 }
             }
             decide_catches(run, &mut scheduler)?;
@@ -63,6 +74,19 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
         .ok_or_else(|| RunError::internal("the plan came to a stop before its value was known"))
 }
 
+/// Runs a statement that has to wait. While it is polled, what it tells a watcher is told in its
+/// name.
+async fn wait_for(run: &Run<'_>, node: &Node) -> (NodeId, Result<Value, RunError>) {
+    let mut statement = pin!(statement::run(run, node));
+    let outcome = poll_fn(|context| {
+        if let Some(observation) = &run.observation {
+            observation.enter(node);
+        }
+        statement.as_mut().poll(context)
+    });
+    (node.id, outcome.await)
+}
+
 enum Started {
     /// The node's outcome is known.
     Done(Result<Value, RunError>),
@@ -73,6 +97,9 @@ enum Started {
 }
 
 fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
+    if let Some(observation) = &run.observation {
+        observation.begin(run.plan, node);
+    }
     match evaluate::missing_prerequisite(run, node) {
         Ok(None) => {}
         Ok(Some(name)) => {
@@ -111,6 +138,9 @@ fn finish(
     outcome: Result<Value, RunError>,
 ) -> Result<(), RunError> {
     let node = run.plan.node(id);
+    if let Some(observation) = &run.observation {
+        observation.end(node, outcome.is_ok());
+    }
     let is_something = matches!(&outcome, Ok(value) if !value.is_nothing());
     if let Some(fallback) = node.fallback
         && !is_something
@@ -121,9 +151,18 @@ fn finish(
     let value = outcome.map_err(|error| error.at_line(node.line))?;
     if let Some(slot) = node.target {
         run.set_slot(slot, value.clone());
+        tell_assignment(run, slot, &value);
     }
     scheduler.settle(id, value);
     Ok(())
+}
+
+fn tell_assignment(run: &Run<'_>, slot: SlotId, value: &Value) {
+    let Some(observation) = &run.observation else { return };
+    let name = &*run.plan.symbols[slot as usize].name;
+    if observation.wants_variable(name) {
+        observation.tell(Event::Assigned { name, value });
+    }
 }
 
 /// A `try` whose body has ended decides its catches, which may end the `try` and the one around it.

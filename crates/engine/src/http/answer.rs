@@ -20,11 +20,13 @@ use qlio_syntax::diagnostic::{Code, codes};
 use super::{
     Call,
     failure::FailedAnswer,
+    announce::Shown,
     hooks::{Hooks, content_bytes},
 };
 use crate::{
     error::RunError,
     sandbox::Parsed,
+    event::Announced,
     transport::{Reply, shown_uri},
 };
 
@@ -41,13 +43,21 @@ impl Call<'_> {
     ///
     /// # Errors
     /// A status outside 200–299; a body that is not what it says; a hook that throws.
-    pub(super) fn value(&self, reply: Reply, hooks: Option<&Hooks>) -> Result<Value, RunError> {
+    pub(super) fn value(
+        &self,
+        reply: Reply,
+        hooks: Option<&Hooks>,
+        announced: Option<Box<Announced>>,
+    ) -> Result<Value, RunError> {
         let uri = reply.uri.clone();
         let status = reply.status.as_u16();
         let failed = FailedAnswer { table: &self.table.name, uri: &uri, status };
         match hooks {
-            None => self.plain_value(reply, &failed),
-            Some(hooks) => self.hooked_value(&reply, &failed, hooks),
+            None => {
+                self.announce_answer(announced, &reply, &Shown::Bytes(&reply.body));
+                self.plain_value(reply, &failed)
+            }
+            Some(hooks) => self.hooked_value(&reply, &failed, hooks, announced),
         }
     }
 
@@ -84,6 +94,7 @@ impl Call<'_> {
         failed: &FailedAnswer<'_>,
         hooks: &Hooks,
     ) -> Result<Value, RunError> {
+        announced: Option<Box<Announced>>,
         let (uri, status, headers) = (reply.uri.as_str(), reply.status.as_u16(), &reply.headers);
         let raw_text = |body: &Bytes| String::from_utf8_lossy(body).into_owned();
         let with_body = |error: RunError, body: &Bytes| {
@@ -91,8 +102,9 @@ impl Call<'_> {
         };
         let mut body = reply.body.clone();
         let mut media_type = media_type_of(reply);
-        let parsed =
-            hooks.parse(uri, status, headers, &body).map_err(|error| with_body(error, &body))?;
+        let parsed = hooks.parse(uri, status, headers, &body);
+        self.announce_answer(announced, reply, &shown(&parsed, &body));
+        let parsed = parsed.map_err(|error| with_body(error, &body))?;
         let decoded = match parsed {
             Parsed::Value(value) => Ok(value),
             other => {
@@ -336,7 +348,7 @@ fn is_plain_json(headers: &HeaderMap) -> bool {
         || value.eq_ignore_ascii_case(b"application/json;charset=utf-8")
 }
 
-fn media_type_of(reply: &Reply) -> MediaType {
+pub(super) fn media_type_of(reply: &Reply) -> MediaType {
     let content_type =
         reply.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     MediaType::parse(content_type.unwrap_or_default())
@@ -348,6 +360,15 @@ fn undecodable(code: Code, error: &DecodeError, text: Option<Text>) -> Undecodab
         _ => error.reason.clone(),
     };
     Undecodable { code, message, text }
+/// The body that a watcher sees: what the hook made of it, if it made anything.
+fn shown<'b>(parsed: &'b Result<Parsed, RunError>, body: &'b Bytes) -> Shown<'b> {
+    match parsed {
+        Ok(Parsed::Value(value)) => Shown::Value(value),
+        Ok(Parsed::Content { content, .. }) => Shown::Content(content),
+        _ => Shown::Bytes(body),
+    }
+}
+
 }
 
 /// A content type of a different text format wins over the declared one (`connectors.md` 9.3).

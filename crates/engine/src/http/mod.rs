@@ -8,6 +8,7 @@
 //! Everything is prepared before the first exchange is sent, so a statement that asks for too many
 //! or lacks a token sends nothing.
 
+mod announce;
 mod answer;
 mod body;
 mod check;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::run::Run;
+use crate::{event, run::Run};
 
 impl Run<'_> {
     /// The id that an upstream call is sent with: `<seed>!ql.io!<address>[`. The open bracket is
@@ -21,7 +21,7 @@ impl Run<'_> {
     }
 
     fn own_request_id(&self) -> String {
-        self.sent_request_id.borrow_mut().get_or_insert_with(random_uuid).clone()
+        self.sent_request_id.borrow_mut().get_or_insert_with(event::new_id).clone()
     }
 
     /// Closes the id of an answered call: the upstream's own chain if it sent one.
@@ -36,12 +36,6 @@ impl Run<'_> {
             }
         }
     }
-}
-
-/// A random UUID (version 4). It names a request and guards nothing, so a fast generator will do
-/// instead of a system call per request.
-fn random_uuid() -> String {
-    uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid().to_string()
 }
 
 /// A chain longer than this is not continued; header limits of common servers start at 8 KiB.

@@ -12,6 +12,7 @@ use super::{Call, failure, prepare::Prepared};
 use crate::{
     cache::{CacheClient, CacheKey, Entry},
     error::RunError,
+    event::Announced,
     operator::rows::Rows,
     request::Caller,
     transport::{Exchange, Guard, Reply, Retry, Timings},
@@ -46,8 +47,9 @@ impl Call<'_> {
             return self.send_cached(request, &key, cache, project).await;
         }
         let hooks = request.hooks.clone();
-        let reply = self.exchange_with(request).await?;
-        project(self.value(reply, hooks.as_deref())?)
+        let mut announced = self.announce(&request);
+        let reply = self.exchange_with(request, announced.as_deref_mut()).await?;
+        project(self.value(reply, hooks.as_deref(), announced)?)
     }
 
     /// Asks the cache first. Only an answer that became a value is stored: neither a failure nor a
@@ -63,13 +65,14 @@ impl Call<'_> {
         let uri = request.uri.clone();
         let fetched = RefCell::new(None);
         let fetch = async || {
-            let reply = self.exchange_with(request).await?;
+            let mut announced = self.announce(&request);
+            let reply = self.exchange_with(request, announced.as_deref_mut()).await?;
             let entry = Entry {
                 status: reply.status,
                 content_type: content_type(&reply.headers),
                 body: reply.body.clone(),
             };
-            fetched.replace(Some(self.value(reply, hooks.as_deref())?));
+            fetched.replace(Some(self.value(reply, hooks.as_deref(), announced)?));
             Ok::<_, RunError>(entry)
         };
         let ttl = Duration::from_secs(self.verb.expires_seconds.unwrap_or_default());
@@ -77,10 +80,14 @@ impl Call<'_> {
         if let Some(value) = fetched.into_inner() {
             return project(value);
         }
-        project(self.value(reply_of(found.entry, uri), hooks.as_deref())?)
+        project(self.value(reply_of(found.entry, uri), hooks.as_deref(), None)?)
     }
 
-    async fn exchange_with(&self, request: Prepared) -> Result<Reply, RunError> {
+    async fn exchange_with(
+        &self,
+        request: Prepared,
+        announced: Option<&mut Announced>,
+    ) -> Result<Reply, RunError> {
         let sent_id = request.headers.get(self.run.engine.default_headers().request_id()).cloned();
         let exchange = self.exchange_of(request);
         let reply = match &self.verb.oauth2 {
@@ -88,11 +95,15 @@ impl Call<'_> {
             Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {
                 Box::pin(self.exchange_with_token(exchange, clause)).await?
             }
-            _ => {
-                let reply = self.run.engine.transport().send(exchange).await;
-                reply.map_err(|error| failure::transport_failed(&error))?
-            }
+            _ => match self.run.engine.transport().send(exchange).await {
+                Ok(reply) => reply,
+                Err(error) => {
+                    self.announce_again(announced, error.attempts, Timings::default());
+                    return Err(failure::transport_failed(&error));
+                }
+            },
         };
+        self.announce_again(announced, reply.attempts, reply.timings);
         self.run.close_request_id(sent_id.as_ref(), &reply.headers);
         Ok(reply)
     }
