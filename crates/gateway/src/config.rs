@@ -53,24 +53,30 @@ const DEPTH_MAX: usize = 32;
 /// Reads a settings file; without one the defaults hold. Problems leave the defaults in place.
 pub fn read(file: Option<&Path>) -> (Config, Vec<ConfigProblem>) {
     let Some(file) = file else { return understand(&Value::object(Object::new()), Path::new("")) };
-    let problem = |message: String| {
-        let (config, _) = understand(&Value::object(Object::new()), file);
-        (config, vec![ConfigProblem { file: file.to_owned(), message }])
-    };
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) => return problem(format!("cannot read the settings: {error}")),
-    };
-    let value = match json::parse_str(&text) {
+    match std::fs::read_to_string(file) {
+        Ok(text) => parse(&text, file),
+        Err(error) => problem(file, format!("cannot read the settings: {error}")),
+    }
+}
+
+/// The defaults, because of a problem.
+fn problem(file: &Path, message: String) -> (Config, Vec<ConfigProblem>) {
+    let (config, _) = understand(&Value::object(Object::new()), file);
+    (config, vec![ConfigProblem { file: file.to_owned(), message }])
+}
+
+/// Reads the text of a settings file.
+pub fn parse(text: &str, file: &Path) -> (Config, Vec<ConfigProblem>) {
+    let value = match json::parse_str(text) {
         Ok(value) => value.into_tree(),
         Err(error) => {
             let position =
-                qlio_syntax::source::LineIndex::new(&text).position(&text, error.offset as u32);
-            return problem(format!("{position}: invalid JSON: {}", error.reason));
+                qlio_syntax::source::LineIndex::new(text).position(text, error.offset as u32);
+            return problem(file, format!("{position}: invalid JSON: {}", error.reason));
         }
     };
     if !value.is_object() {
-        return problem("the settings must be one JSON object".to_owned());
+        return problem(file, "the settings must be one JSON object".to_owned());
     }
     understand(&value, file)
 }

@@ -14,3 +14,4 @@ pub mod load;
 pub mod mock;
 pub mod pages;
 pub mod routes;
+pub mod suite;

@@ -11,6 +11,7 @@ mod report;
 mod run;
 mod script;
 mod serve;
+mod test;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -36,8 +37,10 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Print scripts the canonical way.
     Fmt(format::FormatArgs),
-    /// Serve a folder of canned answers as upstream APIs.
+    /// Be the upstream APIs: canned answers, a misbehaving proxy, a recording.
     Mock(mock::MockArgs),
+    /// Run tests of scripts and routes against mocks.
+    Test(test::TestArgs),
 }
 
 /// Where tables, routes and settings come from.
@@ -92,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => plan::plan(&args),
         Command::Fmt(args) => format::format(&args),
         Command::Mock(args) => mock::mock(&args),
+        Command::Test(args) => test::test(&args),
     };
     exit.into()
 }

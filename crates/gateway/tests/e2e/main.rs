@@ -10,6 +10,7 @@ mod mock;
 mod outages;
 mod serve;
 mod shop;
+mod suite;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,275 @@
+//! What tests are about: tables, routes and settings, loaded as `qlio serve` loads them.
+//!
+//! One snapshot serves all tests, unless the settings mention `{mock.<n>}`: then each test has a
+//! snapshot of its own, with the ports of its mocks filled in.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use qlio_data::{Object, Value, codec::json};
+use qlio_engine::{Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, StartError};
+use qlio_plan::{CompileOptions, Origin, compile};
+use qlio_syntax::diagnostic::Diagnostic;
+
+use super::{Problem, RouteRequest, Text, assertion::Subject, ports};
+use crate::{
+    config::{self, Config, ConfigProblem},
+    http::{
+        app::{AppSettings, HttpApp, Shared},
+        compile_error,
+    },
+    load::{self, CatalogFolders, FilesBeside, Loaded},
+};
+
+/// Where the app lies.
+#[derive(Debug, Clone, Default)]
+pub struct AppFiles {
+    /// Table files.
+    pub tables: Option<PathBuf>,
+    /// Route files.
+    pub routes: Option<PathBuf>,
+    /// The settings file.
+    pub config: Option<PathBuf>,
+    /// The test directory; files that inline tables of scripts name lie there.
+    pub tests: PathBuf,
+}
+
+/// A loaded app.
+pub struct App {
+    files: AppFiles,
+    /// The text of the settings, if it has to be filled in for each test.
+    template: Option<String>,
+    config: Config,
+    loaded: Arc<Loaded>,
+    /// What is wrong with the settings.
+    pub config_problems: Vec<ConfigProblem>,
+}
+
+/// The app as one test sees it.
+pub(super) struct Snapshot {
+    files: AppFiles,
+    config: Config,
+    loaded: Arc<Loaded>,
+}
+
+/// What came of a run.
+pub(super) struct Ran {
+    pub(super) subject: Subject,
+    /// What is compared with the expectation.
+    pub(super) body: Value,
+    /// Where a script failed.
+    pub(super) line: Option<u32>,
+}
+
+impl App {
+    /// Loads the app. Problems of its files are in [`App::loaded`].
+    pub fn load(files: AppFiles) -> Self {
+        let text = files.config.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+        let template = text.filter(|text| ports::mentioned(text).next().is_some());
+        let (config, config_problems) = match (&template, &files.config) {
+            (Some(text), Some(file)) => {
+                // Any port will do to see what else is wrong.
+                let numbers = ports::mentioned(text).map(|number| (number, number)).collect();
+                config::parse(&ports::fill(text, &numbers).unwrap_or_default(), file)
+            }
+            (_, file) => config::read(file.as_deref()),
+        };
+        let loaded = Arc::new(load::load(&folders(&files), &config));
+        Self { files, template, config, loaded, config_problems }
+    }
+
+    /// The catalog, with what is wrong with its files.
+    pub fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
+    /// The app as clients outside of the tests see it.
+    pub(super) fn front(&self) -> Result<HttpApp, Problem> {
+        self.snapshot(&BTreeMap::new())?.front()
+    }
+
+    /// The numbers of mocks that the settings mention.
+    pub(super) fn mentioned(&self) -> impl Iterator<Item = u16> {
+        self.template.iter().flat_map(|text| ports::mentioned(text))
+    }
+
+    /// The app with the ports of a test's mocks.
+    pub(super) fn snapshot(&self, ports: &BTreeMap<u16, u16>) -> Result<Snapshot, Problem> {
+        let files = self.files.clone();
+        let (Some(template), Some(file)) = (&self.template, &self.files.config) else {
+            let (config, loaded) = (self.config.clone(), Arc::clone(&self.loaded));
+            return Ok(Snapshot { files, config, loaded });
+        };
+        // A test without such a mock calls a port that refuses: 0 can not be connected to.
+        let ports = ports::mentioned(template)
+            .map(|number| (number, ports.get(&number).copied().unwrap_or(0)))
+            .collect();
+        let shown = file.display().to_string();
+        let text = ports::fill(template, &ports)
+            .map_err(|(line, message)| Problem::at(&shown, Some(line), message))?;
+        let (config, problems) = config::parse(&text, file);
+        if let Some(problem) = problems.first() {
+            return Err(Problem::at(&shown, None, problem.message.clone()));
+        }
+        let loaded = Arc::new(load::load(&folders(&files), &config));
+        Ok(Snapshot { files, config, loaded })
+    }
+}
+
+fn folders(files: &AppFiles) -> CatalogFolders {
+    CatalogFolders { tables: files.tables.clone(), routes: files.routes.clone() }
+}
+
+impl Snapshot {
+    /// An engine that nobody else uses. Nothing is cached: tests shall not see each other's answers.
+    fn engine(&self) -> Result<Engine, StartError> {
+        let roots =
+            [Some(PathBuf::from(".")), self.files.routes.clone(), Some(self.files.tests.clone())];
+        Engine::new(EngineOptions {
+            settings: self.config.settings.clone(),
+            transport: self.config.transport.clone(),
+            module_roots: roots.into_iter().flatten().collect(),
+            tables_root: self.files.tables.clone(),
+            cache: None,
+        })
+    }
+
+    /// Runs a script.
+    pub(super) async fn script(&self, script: &Text) -> Result<Ran, Problem> {
+        let resources = FilesBeside::new(&self.files.tests);
+        let options =
+            CompileOptions { origin: Origin::Stored, file: &script.file, resources: &resources };
+        let plan = match compile(&script.text, &self.loaded.catalog, &options) {
+            Ok(compiled) => compiled.plan,
+            Err(problems) => return Ok(not_compiled(&problems, &script.text)),
+        };
+        let engine = self.engine().map_err(|error| Problem::new(error.to_string()))?;
+        let request = ClientRequest::default();
+        let outcome = engine.run(&plan, &self.loaded.catalog, &request, Caller::Operator).await;
+        Ok(match outcome {
+            Ok(answer) => answered(&answer, &self.config),
+            Err(error) => failed(&error),
+        })
+    }
+
+    /// The endpoints, with an engine that nobody else uses.
+    fn front(&self) -> Result<HttpApp, Problem> {
+        let engine = self.engine().map_err(|error| Problem::new(error.to_string()))?;
+        let shared = Shared {
+            loaded: ArcSwap::new(Arc::clone(&self.loaded)),
+            settings: AppSettings {
+                allows_adhoc: false,
+                may_call_private: false,
+                request_bytes_max: self.config.request_bytes_max,
+                request_id_header: self.config.settings.request_id_header.clone(),
+            },
+            secrets: self.config.secrets.clone(),
+        };
+        Ok(HttpApp::new(Arc::new(shared), engine))
+    }
+
+    /// Asks a route.
+    pub(super) async fn route(&self, request: &RouteRequest) -> Result<Ran, Problem> {
+        let app = self.front()?;
+        let mut message = hyper::Request::new(());
+        *message.method_mut() = request.method.clone();
+        *message.uri_mut() = request
+            .target
+            .parse()
+            .map_err(|_| Problem::new("the request is no path with query"))?;
+        *message.headers_mut() = request.headers.clone();
+        let mut body = Bytes::new();
+        if let Some((content_type, bytes)) = &request.body {
+            let headers = message.headers_mut();
+            headers.insert(hyper::header::CONTENT_TYPE, content_type.clone());
+            body = bytes.clone();
+        }
+        let (head, ()) = message.into_parts();
+        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let (head, body) = app.respond(&head, Full::new(body), peer).await.into_parts();
+        let body = body.collect().await.map(http_body_util::Collected::to_bytes);
+        let body = body.unwrap_or_else(|never| match never {});
+        let headers: Object = head
+            .headers
+            .keys()
+            .map(|name| {
+                let values = head.headers.get_all(name).iter();
+                let texts: Vec<_> = values
+                    .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+                    .collect();
+                (name.as_str(), Value::from(texts.join(", ")))
+            })
+            .collect();
+        let is_json =
+            headers.get("content-type").and_then(Value::as_str) == Some("application/json");
+        let text = String::from_utf8_lossy(&body);
+        let body = match json::parse_str(&text) {
+            Ok(value) if is_json => value,
+            _ => Value::from(&*text),
+        };
+        let status = head.status.as_u16();
+        Ok(Ran {
+            subject: Subject {
+                is_failed: status != 200,
+                status,
+                root: result(&headers, status, &body),
+                headers,
+            },
+            body,
+            line: None,
+        })
+    }
+
+    /// The folder whose modules hooks may require.
+    pub(super) fn tests(&self) -> &Path {
+        &self.files.tests
+    }
+}
+
+/// What hooks and assertions see of a run that went well.
+fn result(headers: &Object, status: u16, body: &Value) -> Value {
+    let members = [
+        ("headers", Value::object(headers.clone())),
+        ("statusCode", Value::int(i64::from(status))),
+        ("body", body.clone()),
+    ];
+    Value::object(members.into_iter().collect())
+}
+
+fn answered(answer: &Answer, config: &Config) -> Ran {
+    let mut headers = Object::new();
+    headers.insert("content-type", Value::from("application/json"));
+    if let Some(id) = &answer.request_id {
+        let name = config.settings.request_id_header.to_ascii_lowercase();
+        headers.insert(name, Value::from(id.as_str()));
+    }
+    for (name, value) in &answer.headers {
+        headers.insert(name.to_ascii_lowercase(), Value::from(value.as_str()));
+    }
+    let body = if answer.value.is_absent() { Value::Null } else { answer.value.clone() };
+    let root = result(&headers, 200, &body);
+    Ran { subject: Subject { is_failed: false, status: 200, headers, root }, body, line: None }
+}
+
+fn failed(error: &RunError) -> Ran {
+    let root = error.body();
+    let subject = Subject { is_failed: true, status: error.status, headers: Object::new(), root };
+    Ran { body: subject.root.member("body"), subject, line: error.line }
+}
+
+fn not_compiled(problems: &[Diagnostic], text: &str) -> Ran {
+    let root = compile_error::body(problems, text);
+    let line = match root.member("line") {
+        Value::Number(line) => line.as_i64().and_then(|line| u32::try_from(line).ok()),
+        _ => None,
+    };
+    let subject = Subject { is_failed: true, status: 400, headers: Object::new(), root };
+    Ran { body: Value::Absent, subject, line }
+}

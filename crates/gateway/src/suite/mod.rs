@@ -1,0 +1,144 @@
+//! `qlio test`: scripts and routes against mocks, told by the files of a directory (`server.md` 5.1).
+//!
+//! ```text
+//! directory ─ collect ─▶ TestCase ─ run: mocks, hooks, script or route ─▶ Outcome ─ report ─▶ text
+//! ```
+//!
+//! In goes a directory (or tests given in code) and the app they are about; out comes one
+//! [`Outcome`] per test, in order, although several run at the same time. A test has mocks, a
+//! catalog snapshot and an engine of its own, so tests do not see each other; scripts and routes run
+//! in this process, by the same engine and the same endpoints as in a gateway. A file that makes no
+//! sense fails the test it belongs to, with its name and line; it never keeps others from running.
+//!
+//! Not here: watching over the events of statements, and answers kept in a cache.
+
+mod app;
+mod assertion;
+mod collect;
+mod difference;
+mod file_name;
+mod ports;
+mod report;
+mod route_table;
+mod run;
+mod schedule;
+mod serve;
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use crate::mock::{Behaviour, canned::CannedAnswer};
+
+pub use app::{App, AppFiles};
+pub use collect::{Collected, collect};
+pub use report::{Format, Report};
+pub use route_table::RouteRequest;
+pub use schedule::{Limits, run_all};
+
+/// One test, from files or in code.
+#[derive(Debug, Clone, Default)]
+pub struct TestCase {
+    /// Its name, unique among the tests.
+    pub name: String,
+    /// What is run.
+    pub action: Action,
+    /// The mocks, by the number that texts call them: a port, or for texts with `{mock.<n>}` a name
+    /// for a free port.
+    pub mocks: BTreeMap<u16, Mock>,
+    /// The result that must come out: JSON text.
+    pub expectation: Option<Text>,
+    /// What must hold for the result, one assertion on each line.
+    pub assertions: Option<Text>,
+    /// A module with hooks.
+    pub hooks: Option<PathBuf>,
+    /// What is wrong with the files of the test; then it is not run.
+    pub problems: Vec<Problem>,
+}
+
+/// What a test runs.
+#[derive(Debug, Clone, Default)]
+pub enum Action {
+    /// Nothing; there is only something wrong.
+    #[default]
+    Nothing,
+    /// A script.
+    Script(Text),
+    /// A route, with the place of its row.
+    Route(RouteRequest, Place),
+}
+
+/// The text of a file of a test.
+#[derive(Debug, Clone, Default)]
+pub struct Text {
+    /// The file, as messages call it.
+    pub file: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// A mock of a test.
+#[derive(Debug, Clone, Default)]
+pub struct Mock {
+    /// Its answers.
+    pub answers: Vec<CannedAnswer>,
+    /// How late or broken they come.
+    pub behaviour: Behaviour,
+}
+
+/// Where something stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: Option<u32>,
+}
+
+/// Why a test fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where the cause stands.
+    pub place: Option<Place>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// How a test ended.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The name of the test.
+    pub name: String,
+    /// How long it took.
+    pub duration: Duration,
+    /// Why it failed; nothing if it passed.
+    pub problems: Vec<Problem>,
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { place: None, message: message.into() }
+    }
+
+    /// A problem of a file.
+    pub fn at(file: &str, line: Option<u32>, message: impl Into<String>) -> Self {
+        let place = Place { file: file.to_owned(), line };
+        Self { place: Some(place), message: message.into() }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.file)?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+impl Outcome {
+    /// Whether all was well.
+    pub fn is_passed(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! One test: mocks, set-up, run, assertions, tear-down (`server.md` 5.1).
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    time::Duration,
+};
+
+use hyper::header::HeaderValue;
+use qlio_engine::sandbox::{Sandbox, SandboxLimits, ScriptError, TestModule};
+use tokio::task::JoinSet;
+
+use super::{
+    Action, App, Mock, Problem, RouteRequest, TestCase, Text,
+    app::{Ran, Snapshot},
+    assertion,
+    collect::parse_json,
+    difference::{difference, shown},
+    ports,
+};
+use crate::mock::{MockError, canned};
+
+/// How far timers of hooks may reach, in milliseconds; nobody waits for them.
+const HOOK_TIMERS_MS: u64 = 60_000;
+
+/// The mocks of a test that get a free port, because a text names them `{mock.<n>}`.
+pub(super) fn automatic(case: &TestCase, app: &App) -> BTreeSet<u16> {
+    let mut numbers: BTreeSet<u16> = app.mentioned().collect();
+    match &case.action {
+        Action::Nothing => {}
+        Action::Script(script) => numbers.extend(ports::mentioned(&script.text)),
+        Action::Route(request, _) => {
+            numbers.extend(ports::mentioned(&request.target));
+            let headers = request.headers.values().filter_map(|value| value.to_str().ok());
+            numbers.extend(headers.flat_map(ports::mentioned));
+        }
+    }
+    numbers.retain(|number| case.mocks.contains_key(number));
+    numbers
+}
+
+/// Runs a test; what is wrong, nothing if it passed. When this is done, its ports are free again.
+pub(super) async fn run(case: &TestCase, app: &App, patience: Duration) -> Vec<Problem> {
+    if !case.problems.is_empty() {
+        return case.problems.clone();
+    }
+    let mut mocks = JoinSet::new();
+    let problems = tokio::time::timeout(patience, run_all(case, app, &mut mocks)).await;
+    mocks.shutdown().await;
+    problems.unwrap_or_else(|_| {
+        vec![Problem::new(format!("the test took longer than {} s", patience.as_secs_f64()))]
+    })
+}
+
+async fn run_all(case: &TestCase, app: &App, mocks: &mut JoinSet<()>) -> Vec<Problem> {
+    let ports = match start_mocks(case, app, mocks).await {
+        Ok(ports) => ports,
+        Err(problem) => return vec![problem],
+    };
+    let mut problems = Vec::new();
+    if let Err(found) = run_with_mocks(case, app, &ports, &mut problems).await {
+        problems.push(found);
+    }
+    problems
+}
+
+async fn start_mocks(
+    case: &TestCase,
+    app: &App,
+    running: &mut JoinSet<()>,
+) -> Result<BTreeMap<u16, u16>, Problem> {
+    let automatic = automatic(case, app);
+    let mut servers = Vec::new();
+    let mut ports = BTreeMap::new();
+    for (number, mock) in &case.mocks {
+        let wanted = if automatic.contains(number) { 0 } else { *number };
+        // Bodies are filled in only when all ports are known; till then the socket is only bound.
+        let server = canned::bind(wanted).await.map_err(|error| not_bound(*number, &error))?;
+        ports.insert(*number, server.port());
+        servers.push((server, mock));
+    }
+    for (server, mock) in servers {
+        let Mock { answers, behaviour } = mock.clone();
+        let mut filled = Vec::with_capacity(answers.len());
+        for mut answer in answers {
+            if let Ok(text) = std::str::from_utf8(&answer.body)
+                && ports::mentioned(text).next().is_some()
+            {
+                let text = ports::fill(text, &ports).map_err(|(_, reason)| Problem::new(reason))?;
+                answer.body = text.into();
+            }
+            filled.push(answer);
+        }
+        running.spawn(server.serve(filled, behaviour).run(std::future::pending()));
+    }
+    Ok(ports)
+}
+
+fn not_bound(number: u16, error: &MockError) -> Problem {
+    let hint = "say `{mock.<n>}` instead of the port to have a free one";
+    Problem::new(format!("the mock `{number}` can not start: {error}; {hint}"))
+}
+
+/// The part of a test during which its mocks run.
+async fn run_with_mocks(
+    case: &TestCase,
+    app: &App,
+    ports: &BTreeMap<u16, u16>,
+    problems: &mut Vec<Problem>,
+) -> Result<(), Problem> {
+    let expectation = case.expectation.as_ref().map(|text| {
+        let Text { file, text } = filled(text, ports)?;
+        parse_json(&text, &file)
+    });
+    let expectation = expectation.transpose()?;
+    let mut assertions = Vec::new();
+    if let Some(text) = &case.assertions {
+        let Text { file, text } = filled(text, ports)?;
+        match assertion::parse(&text) {
+            Ok(read) => assertions = read,
+            Err(wrong) => {
+                let wrong = wrong.into_iter();
+                problems.extend(wrong.map(|(line, why)| Problem::at(&file, Some(line), why)));
+                return Ok(());
+            }
+        }
+    }
+    let snapshot = app.snapshot(ports)?;
+    let hooks = case.hooks.as_deref().map(|file| Hooks::load(file, &snapshot)).transpose()?;
+    if let Some(hooks) = &hooks {
+        hooks.set_up()?;
+    }
+    let ran = act(case, &snapshot, ports).await;
+    match &ran {
+        Err(problem) => problems.push(problem.clone()),
+        Ok(ran) => {
+            let judges =
+                assertion::judges_failure(&assertions) || hooks.as_ref().is_some_and(Hooks::judges);
+            if ran.subject.is_failed && !judges {
+                problems.push(unexpected(case, ran));
+            } else if let (Some(expected), Some(file)) = (&expectation, &case.expectation) {
+                let found = difference(expected, &ran.body);
+                problems.extend(found.map(|found| Problem::at(&file.file, None, found)));
+            }
+            for one in &assertions {
+                if let Err(reason) = one.check(&ran.subject) {
+                    let file = case.assertions.as_ref().map_or("", |text| &text.file);
+                    problems.push(Problem::at(file, Some(one.line), reason));
+                }
+            }
+            if let Some(hooks) = &hooks {
+                hooks.test(ran, problems);
+            }
+        }
+    }
+    if let Some(hooks) = &hooks {
+        hooks.tear_down()?;
+    }
+    Ok(())
+}
+
+async fn act(
+    case: &TestCase,
+    snapshot: &Snapshot,
+    ports: &BTreeMap<u16, u16>,
+) -> Result<Ran, Problem> {
+    match &case.action {
+        Action::Nothing => Err(Problem::new("there is nothing to run")),
+        Action::Script(script) => snapshot.script(&filled(script, ports)?).await,
+        Action::Route(request, place) => {
+            let at = |(_, message): (u32, String)| Problem { place: Some(place.clone()), message };
+            let mut request: RouteRequest = request.clone();
+            request.target = ports::fill(&request.target, ports).map_err(at)?;
+            for value in request.headers.values_mut() {
+                if let Ok(text) = value.to_str() {
+                    let text = ports::fill(text, ports).map_err(at)?;
+                    *value = HeaderValue::try_from(text)
+                        .map_err(|error| Problem::new(error.to_string()))?;
+                }
+            }
+            if let Some((_, body)) = &mut request.body
+                && let Ok(text) = std::str::from_utf8(body)
+            {
+                *body = ports::fill(text, ports).map_err(at)?.into();
+            }
+            snapshot.route(&request).await
+        }
+    }
+}
+
+/// What a run that should have gone well says.
+fn unexpected(case: &TestCase, ran: &Ran) -> Problem {
+    match &case.action {
+        Action::Script(script) => {
+            let message = ran.subject.root.member("message");
+            let message = message.as_str().unwrap_or("it failed").to_owned();
+            Problem::at(&script.file, ran.line, format!("the script failed: {message}"))
+        }
+        Action::Route(_, place) => {
+            let message =
+                format!("the route answered {}: {}", ran.subject.status, shown(&ran.body));
+            Problem { place: Some(place.clone()), message }
+        }
+        Action::Nothing => Problem::new("it failed"),
+    }
+}
+
+fn filled(text: &Text, ports: &BTreeMap<u16, u16>) -> Result<Text, Problem> {
+    let filled = ports::fill(&text.text, ports);
+    let filled = filled.map_err(|(line, why)| Problem::at(&text.file, Some(line), why))?;
+    Ok(Text { file: text.file.clone(), text: filled })
+}
+
+/// The hooks of a test, in a sandbox of their own.
+struct Hooks {
+    file: String,
+    sandbox: Sandbox,
+    module: TestModule,
+}
+
+impl Hooks {
+    fn load(file: &Path, snapshot: &Snapshot) -> Result<Self, Problem> {
+        let sandbox = Sandbox::new(SandboxLimits::default());
+        let name = file.display().to_string();
+        let module = TestModule::load(&sandbox, snapshot.tests(), file)
+            .map_err(|error| problem(&name, &error))?;
+        Ok(Self { file: name, sandbox, module })
+    }
+
+    fn judges(&self) -> bool {
+        self.module.has_test()
+    }
+
+    fn set_up(&self) -> Result<(), Problem> {
+        let done = self.module.set_up(&self.sandbox, HOOK_TIMERS_MS);
+        done.map_err(|error| problem(&self.file, &error))
+    }
+
+    fn tear_down(&self) -> Result<(), Problem> {
+        let done = self.module.tear_down(&self.sandbox, HOOK_TIMERS_MS);
+        done.map_err(|error| problem(&self.file, &error))
+    }
+
+    fn test(&self, ran: &Ran, problems: &mut Vec<Problem>) {
+        let Ran { subject, .. } = ran;
+        let outcome =
+            self.module.test(&self.sandbox, subject.is_failed, &subject.root, HOOK_TIMERS_MS);
+        match outcome {
+            Ok(failures) => {
+                let failures = failures.into_iter();
+                problems.extend(failures.map(|(line, why)| Problem::at(&self.file, line, why)));
+            }
+            Err(error) => problems.push(problem(&self.file, &error)),
+        }
+    }
+}
+
+fn problem(file: &str, error: &ScriptError) -> Problem {
+    Problem::at(file, error.line, error.message.clone())
+}

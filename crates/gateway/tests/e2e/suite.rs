@@ -1,0 +1,129 @@
+//! `qlio test`: example 8.60, reports and exit codes.
+
+use std::{fs, path::Path};
+
+use qlio_testkit::upstream::{Expectation, Upstream};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{folder, run};
+
+/// The directory of example 8.60, its tables and routes; the upstream of the fixture is elsewhere.
+fn example(upstream: &Upstream) -> TempDir {
+    let books = format!(
+        "create table lib.books on select get from '{}/books?subject={{^subject}}&limit={{limit}}&lang={{lang}}'\n\
+         using defaults limit = 3, lang = 'en' resultset 'result.items'",
+        upstream.base()
+    );
+    folder(&[
+        ("tables/books.ql", &books),
+        (
+            "routes/sel.ql",
+            "return select title as t, year as y from lib.books where subject = '{subject}' via route '/books/{subject}' using method get;",
+        ),
+        (
+            "tests/price.ql",
+            "create table p on select get from \"http://localhost:3026/x\"; r = select * from p; return \"{r}\"",
+        ),
+        ("tests/price.3026.200.application.json", "{\"amount\": 12}"),
+        ("tests/price.expect.json", "{\"amount\": 12}"),
+        (
+            "tests/down.ql",
+            "create table p on select get from \"http://localhost:3027/x\"; return select * from p",
+        ),
+        ("tests/down.3027.500.application.json", "{\"fault\": \"busy\"}"),
+        ("tests/down.assert", "failed == true\n$.body.fault == \"busy\""),
+        (
+            "tests/all.routes.csv",
+            "name,request,type,header1\nby-subject,/books/sea,get,\"X-When:Tue, 1 Jan\"\n",
+        ),
+    ])
+}
+
+const ARGUMENTS: [&str; 7] =
+    ["test", "--tests", "tests", "--tables", "tables", "--routes", "routes"];
+
+fn upstream() -> Upstream {
+    let items = json!([{"title": "Tides", "year": 1998, "id": 1}]);
+    let answer = Expectation::any().any_calls().json(json!({"result": {"items": items}}));
+    Upstream::with([answer]).unwrap()
+}
+
+fn with(more: &[&str], folder: &Path) -> (Option<i32>, String, String) {
+    let arguments: Vec<&str> = ARGUMENTS.iter().chain(more).copied().collect();
+    let finished = run(&arguments, folder, "");
+    (finished.code(), finished.stdout.clone(), finished.stderr)
+}
+
+#[test]
+fn example_8_60_passes_and_is_reported_in_every_format() {
+    let upstream = upstream();
+    let folder = example(&upstream);
+    let (code, stdout, stderr) = with(&[], folder.path());
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert_eq!(stdout, "TAP version 13\n1..3\nok 1 - price\nok 2 - down\nok 3 - by-subject\n");
+    assert_eq!(upstream.requests()[0].target, "/books?subject=sea&limit=3&lang=en");
+    let (code, stdout, _) = with(&["--reporter", "junit"], folder.path());
+    assert_eq!(code, Some(0));
+    assert!(stdout.contains("<testsuite name=\"tests\" tests=\"3\" failures=\"0\""), "{stdout}");
+    let (code, stdout, _) = with(&["--reporter", "text", "--filter", "^p"], folder.path());
+    assert_eq!(code, Some(0));
+    assert!(
+        stdout.starts_with("ok    price  ") && stdout.contains("1 test, all passed"),
+        "{stdout}"
+    );
+
+    fs::write(folder.path().join("tests/down.assert"), "failed == true\n$.body.fault == \"idle\"")
+        .unwrap();
+    let (code, stdout, _) = with(&[], folder.path());
+    assert_eq!(code, Some(1));
+    let expected = "not ok 2 - down\n  ---\n  problems:\n    \
+                    - message: \"`$.body.fault == \\\"idle\\\"` does not hold: it is \\\"busy\\\"\"\n      \
+                    at: \"tests/down.assert:2\"\n  ...\nok 3 - by-subject\n";
+    assert!(stdout.ends_with(expected), "{stdout}");
+}
+
+#[test]
+fn a_missing_directory_fails_and_nothing_to_run_is_a_mistake() {
+    let folder = folder(&[("tests/a.ql", "return 1")]);
+    let finished = run(&["test", "--tests", "nowhere"], folder.path(), "");
+    assert_eq!(finished.code(), Some(1));
+    assert!(finished.stdout.contains("not ok 1 - initFailed"), "{}", finished.stdout);
+    let finished = run(&["test", "--filter", "^b$"], folder.path(), "");
+    assert_eq!(
+        (finished.code(), finished.stderr.as_str()),
+        (Some(2), "error: no test matches in `tests`\n")
+    );
+    let finished = run(&["test", "--filter", "("], folder.path(), "");
+    assert_eq!(finished.code(), Some(2));
+}
+
+#[test]
+fn scripts_may_call_the_app_itself() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let script = format!(
+        "create table r on select get from 'http://localhost:{port}/r'; return select * from r"
+    );
+    let folder = folder(&[
+        ("routes/r.ql", "return {\"ok\": 1} via route '/r' using method get"),
+        ("tests/a.ql", &script),
+        ("tests/a.expect.json", "{\"ok\": 1}"),
+    ]);
+    let finished =
+        run(&["test", "--routes", "routes", "--port", &port.to_string()], folder.path(), "");
+    assert_eq!(finished.code(), Some(0), "{}{}", finished.stdout, finished.stderr);
+}
+
+#[test]
+fn the_tests_of_the_example_app_pass() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
+    let folder = folder(&[]);
+    let at = |name: &str| example.join(name).display().to_string();
+    let (tests, tables, routes) = (at("tests"), at("tables"), at("routes"));
+    let config = at("tests/config.json");
+    let arguments =
+        ["test", "--tests", &tests, "--tables", &tables, "--routes", &routes, "--config", &config];
+    let finished = run(&arguments, folder.path(), "");
+    assert_eq!(finished.code(), Some(0), "{}{}", finished.stdout, finished.stderr);
+    assert!(finished.stdout.contains("1..5\nok 1 - colours\n"), "{}", finished.stdout);
+}
