@@ -11,6 +11,7 @@
 //! - [`process`]: starts a real executable, reads where it listens, stops it by its handle.
 //! - [`program`]: starts real servers, such as nginx or Redis, where they are installed.
 //! - [`client`]: a plain HTTP/1.1 client that can also send what no good client would.
+//! - [`websocket`]: a WebSocket client.
 //! - [`runner`]: runs one case against an engine: the real binary, or one in this process.
 //! - [`finding`]: the canned answers of the example of that name.
 //! - [`reference`]: a naive interpreter of scripts that the engine is compared with.
@@ -27,3 +28,4 @@ pub mod program;
 pub mod reference;
 pub mod runner;
 pub mod upstream;
+pub mod websocket;

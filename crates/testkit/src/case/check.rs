@@ -6,8 +6,9 @@
 use regex::Regex;
 use serde_json::Value;
 
-use super::equality::difference;
-use super::placeholder::{PLACEHOLDER, take_out, take_out_of};
+use super::conversation::Received;
+use super::equality::{difference, partial_difference};
+use super::placeholder::{PLACEHOLDER, take_out, take_out_encoded, take_out_of};
 use super::{Expect, ExpectedError};
 
 /// How many characters of an unexpected body a report shows.
@@ -32,6 +33,13 @@ pub enum Outcome {
     },
     /// The answers to the requests of an `http` case, one for each.
     Answers(Vec<HttpOutcome>),
+    /// What came back on a WebSocket connection.
+    Conversation {
+        /// The status of the answer to the handshake.
+        status: u16,
+        /// What was received, one for each step that expects something.
+        received: Vec<Received>,
+    },
     /// The engine itself did not work: it hung, crashed, or printed something unreadable.
     Broken(String),
 }
@@ -61,6 +69,10 @@ impl Outcome {
             Self::Answers(answers) => Self::Answers(
                 answers.into_iter().map(|answer| answer.without_address(base)).collect(),
             ),
+            Self::Conversation { status, received } => Self::Conversation {
+                status,
+                received: received.into_iter().map(|one| one.without_address(base)).collect(),
+            },
             Self::Broken(why) => Self::Broken(why),
         }
     }
@@ -77,7 +89,8 @@ impl HttpOutcome {
 }
 
 fn clean(headers: Vec<(String, String)>, base: &str) -> Vec<(String, String)> {
-    headers.into_iter().map(|(name, value)| (name, take_out(&value, base))).collect()
+    let clean = |value: &str| take_out_encoded(&take_out(value, base), base);
+    headers.into_iter().map(|(name, value)| (name, clean(&value))).collect()
 }
 
 /// Compares an outcome with what is expected.
@@ -98,6 +111,9 @@ pub fn check(expect: &Expect, outcome: &Outcome) -> Result<(), String> {
             )),
         },
         Outcome::Answers(answers) => check_answers(expect, answers, &mut problems),
+        Outcome::Conversation { .. } => {
+            problems.push("a conversation is compared with its steps".to_owned());
+        }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
@@ -147,6 +163,22 @@ fn check_answer(expect: &Expect, answer: &HttpOutcome, problems: &mut Vec<String
     {
         problems.push(format!("body is `{}`, expected `{body}`", shown(&text)));
     }
+    if let Some(pattern) = &expect.pattern {
+        match Regex::new(pattern) {
+            Err(broken) => problems.push(format!("the pattern of the body is none: {broken}")),
+            Ok(pattern) if pattern.is_match(&text) => {}
+            Ok(pattern) => problems.push(format!("body does not match `{pattern}`")),
+        }
+    }
+    if let Some(expected) = &expect.trace {
+        match trace_of(&answer.headers) {
+            Ok(packets) => problems.extend(
+                partial_difference(&Value::Array(expected.clone()), &packets)
+                    .map(|found| format!("trace: {found} in {}", shown(&packets.to_string()))),
+            ),
+            Err(why) => problems.push(format!("trace: {why}")),
+        }
+    }
     if expect.json.is_some() || expect.error.is_some() {
         match serde_json::from_slice::<Value>(&answer.body) {
             Err(error) => problems.push(format!("body is no JSON ({error}): `{}`", shown(&text))),
@@ -164,6 +196,29 @@ fn check_answer(expect: &Expect, answer: &HttpOutcome, problems: &mut Vec<String
     if problems.len() > before && expect.body.is_none() {
         problems.push(format!("the answer was {}: `{}`", answer.status, shown(&text)));
     }
+}
+
+/// The packets of the execution trace, which is a data URI in a `link` header.
+fn trace_of(headers: &[(String, String)]) -> Result<Value, String> {
+    let links = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("link"));
+    let encoded = links
+        .filter_map(|(_, link)| {
+            link.strip_prefix("<data:application/json,")?.strip_suffix(">;rel=execstate")
+        })
+        .next()
+        .ok_or("there is none")?;
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(if byte == b'%' {
+            let digits: Vec<u8> = rest.by_ref().take(2).collect();
+            let digits = String::from_utf8_lossy(&digits).into_owned();
+            u8::from_str_radix(&digits, 16).map_err(|_| format!("`%{digits}` is no byte"))?
+        } else {
+            byte
+        });
+    }
+    serde_json::from_slice(&bytes).map_err(|error| format!("it is no JSON: {error}"))
 }
 
 fn check_headers(expect: &Expect, headers: &[(String, String)], problems: &mut Vec<String>) {
@@ -229,7 +284,7 @@ fn error_text(error: &Value) -> Option<&str> {
         .or_else(|| error.get("error").and_then(Value::as_str))
 }
 
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -5,15 +5,28 @@ use serde_json::{Number, Value};
 
 /// The first difference between two values, or nothing when they are equal.
 pub fn difference(expected: &Value, actual: &Value) -> Option<String> {
-    find(expected, actual, "$")
+    find(expected, actual, "$", Extra::Refused)
 }
 
-fn find(expected: &Value, actual: &Value, path: &str) -> Option<String> {
+/// Like [`difference`], but objects at any depth may have members that are not expected.
+pub fn partial_difference(expected: &Value, actual: &Value) -> Option<String> {
+    find(expected, actual, "$", Extra::Allowed)
+}
+
+/// What members are that nobody expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extra {
+    Refused,
+    Allowed,
+}
+
+fn find(expected: &Value, actual: &Value, path: &str, extra: Extra) -> Option<String> {
     match (expected, actual) {
         (Value::Number(a), Value::Number(b)) if same_number(a, b) => None,
         (Value::Array(a), Value::Array(b)) => {
             let inner = a.iter().zip(b).enumerate();
-            let mut inner = inner.filter_map(|(i, (a, b))| find(a, b, &format!("{path}[{i}]")));
+            let mut inner =
+                inner.filter_map(|(i, (a, b))| find(a, b, &format!("{path}[{i}]"), extra));
             inner.next().or_else(|| {
                 (a.len() != b.len()).then(|| {
                     format!("{path} has {} elements, expected {}: {actual}", b.len(), a.len())
@@ -25,15 +38,18 @@ fn find(expected: &Value, actual: &Value, path: &str) -> Option<String> {
                 match b.get(name) {
                     None => return Some(format!("{path}.{name} is missing, expected {value}")),
                     Some(other) => {
-                        let inner = find(value, other, &format!("{path}.{name}"));
+                        let inner = find(value, other, &format!("{path}.{name}"), extra);
                         if inner.is_some() {
                             return inner;
                         }
                     }
                 }
             }
-            let extra = b.iter().find(|(name, _)| !a.contains_key(*name));
-            extra.map(|(name, value)| format!("{path}.{name} is not expected, got {value}"))
+            if extra == Extra::Allowed {
+                return None;
+            }
+            let unexpected = b.iter().find(|(name, _)| !a.contains_key(*name));
+            unexpected.map(|(name, value)| format!("{path}.{name} is not expected, got {value}"))
         }
         (a, b) if !a.is_number() && a == b => None,
         _ => Some(format!("{path} is {actual}, expected {expected}")),
@@ -71,6 +87,15 @@ mod tests {
                     .prop_map(|members| Value::Object(members.into_iter().collect())),
             ]
         })
+    }
+
+    #[test]
+    fn a_partial_comparison_ignores_further_members_only() {
+        let actual = json!({"a": [{"b": 1, "c": 2}], "d": 3});
+        assert_eq!(partial_difference(&json!({"a": [{"b": 1}]}), &actual), None);
+        for other in [json!({"a": []}), json!({"a": [{"b": 2}]}), json!({"e": 1}), json!([])] {
+            assert!(partial_difference(&other, &actual).is_some(), "{other}");
+        }
     }
 
     proptest! {

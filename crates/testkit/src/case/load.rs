@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_case_without_script_and_requests_is_an_error() {
         let error = parse_cases("- {id: a, why: b, expect: {value: 1}}\n").unwrap_err();
-        assert!(error.contains("either `script` or `http`"), "{error}");
+        assert!(error.contains("one of `script`, `http` and `websocket`"), "{error}");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! Not here: running a case ([`crate::runner`]).
 
 pub mod check;
+pub mod conversation;
 pub mod equality;
 pub mod load;
 pub mod placeholder;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::upstream::Expectation;
+use conversation::Conversation;
 
 /// One case.
 #[derive(Debug, Clone, Deserialize)]
@@ -63,6 +65,9 @@ pub struct Case {
     /// Instead of a script: requests to a running server, one after another.
     #[serde(default, deserialize_with = "one_or_many")]
     pub http: Vec<HttpRequest>,
+    /// Instead of a script: a WebSocket connection to a running server.
+    #[serde(default)]
+    pub websocket: Option<Conversation>,
     /// The scripted upstream.
     #[serde(default)]
     pub upstream: Vec<Expectation>,
@@ -144,6 +149,12 @@ pub struct Expect {
     /// The exact body of an HTTP answer.
     #[serde(default)]
     pub body: Option<String>,
+    /// A regular expression searched in the body of an HTTP answer.
+    #[serde(default)]
+    pub pattern: Option<String>,
+    /// The packets of the execution trace of an HTTP answer; each may have further members.
+    #[serde(default)]
+    pub trace: Option<Vec<Value>>,
     /// One expectation for each request of a list.
     #[serde(default)]
     pub responses: Vec<Expect>,
@@ -204,17 +215,23 @@ impl Case {
     /// What is wrong with the case itself, such as a script and requests at once.
     pub fn problem(&self) -> Option<String> {
         let expect = &self.expect;
-        if self.script.is_some() != self.http.is_empty() {
-            return Some("a case has either `script` or `http`".to_owned());
+        let kinds = [self.script.is_some(), !self.http.is_empty(), self.websocket.is_some()];
+        if kinds.into_iter().filter(|is_there| *is_there).count() != 1 {
+            return Some("a case has one of `script`, `http` and `websocket`".to_owned());
         }
         if self.script.is_some() {
             if expect.value.is_some() == expect.error.is_some() {
                 return Some("a script case expects either `value` or `error`".to_owned());
             }
-            let foreign = expect.status.is_some() || expect.json.is_some() || expect.body.is_some();
+            let foreign = expect.status.is_some()
+                || expect.json.is_some()
+                || expect.body.is_some()
+                || expect.pattern.is_some()
+                || expect.trace.is_some();
             if foreign || !expect.responses.is_empty() {
                 return Some(
-                    "`status`, `json`, `body` and `responses` belong to `http`".to_owned(),
+                    "`status`, `json`, `body`, `pattern`, `trace` and `responses` belong to `http`"
+                        .to_owned(),
                 );
             }
         } else {

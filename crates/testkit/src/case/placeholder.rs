@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::conversation::Step;
 use super::{Case, HttpRequest, ScriptRequest};
 use crate::upstream::Expectation;
 
 /// Stands for the base address of the scripted upstream, such as `http://127.0.0.1:4711`.
 pub const PLACEHOLDER: &str = "{{upstream}}";
+
+/// The same upstream for gRPC.
+const GRPC_PLACEHOLDER: &str = "grpc://{{upstream}}";
 
 impl Case {
     /// The case with the upstream's address put in everywhere but in what is expected, because
@@ -30,6 +34,13 @@ impl Case {
         for request in &mut case.http {
             put_http_request(request, base);
         }
+        for step in case.websocket.iter_mut().flat_map(|talk| &mut talk.steps) {
+            match step {
+                Step::Send(message) => put_value(message, base),
+                Step::SendText(text) => put(text, base),
+                Step::Receive(_) | Step::Closed(_) => {}
+            }
+        }
         for expectation in &mut case.upstream {
             put_expectation(expectation, base);
         }
@@ -40,6 +51,11 @@ impl Case {
 /// Turns the upstream's address in a text back into the placeholder.
 pub fn take_out(text: &str, base: &str) -> String {
     text.replace(base, PLACEHOLDER)
+}
+
+/// The same for a text that is percent-encoded, such as an execution trace in a header.
+pub(crate) fn take_out_encoded(text: &str, base: &str) -> String {
+    text.replace(&base.replace(':', "%3A").replace('/', "%2F"), "%7B%7Bupstream%7D%7D")
 }
 
 /// Turns the upstream's address in every text of a value, keys included, back into the placeholder.
@@ -62,7 +78,10 @@ pub fn take_out_of(value: Value, base: &str) -> Value {
 
 fn put(text: &mut String, base: &str) {
     if text.contains(PLACEHOLDER) {
-        *text = text.replace(PLACEHOLDER, base);
+        // A scheme that is written out replaces the upstream's own.
+        let bare = base.trim_start_matches("http://");
+        *text =
+            text.replace(GRPC_PLACEHOLDER, &format!("grpc://{bare}")).replace(PLACEHOLDER, base);
     }
 }
 

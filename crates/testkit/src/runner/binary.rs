@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{CASE_PATIENCE, CaseEngine, CaseFolder};
+use super::{CASE_PATIENCE, CaseEngine, CaseFolder, conversation};
 use crate::case::check::{HttpOutcome, Outcome};
+use crate::case::conversation::Conversation;
 use crate::case::{Case, HttpRequest};
 use crate::client::{Request, fetch};
 use crate::process::{ServerProcess, run_to_end};
@@ -49,6 +50,17 @@ impl BinaryEngine {
     }
 }
 
+impl BinaryEngine {
+    /// A server with the catalog of a case.
+    fn serve(&self, folder: &CaseFolder) -> Result<ServerProcess, Outcome> {
+        let mut arguments = vec!["serve".to_owned()];
+        arguments.extend(Self::catalog());
+        arguments.extend(["--host", "127.0.0.1", "--port", "0", "--dev"].map(str::to_owned));
+        ServerProcess::start(&self.binary, &arguments, folder.path(), &[], self.patience)
+            .map_err(|error| Outcome::Broken(format!("the server does not start: {error}")))
+    }
+}
+
 impl CaseEngine for BinaryEngine {
     fn run_script(&self, case: &Case, folder: &CaseFolder) -> Outcome {
         let mut arguments = vec!["run".to_owned(), "-".to_owned()];
@@ -85,14 +97,9 @@ impl CaseEngine for BinaryEngine {
 
     fn run_http(&self, case: &Case, folder: &CaseFolder) -> Outcome {
         let deadline = Instant::now() + self.patience;
-        let mut arguments = vec!["serve".to_owned()];
-        arguments.extend(Self::catalog());
-        arguments.extend(["--host", "127.0.0.1", "--port", "0", "--dev"].map(str::to_owned));
-        let server =
-            ServerProcess::start(&self.binary, &arguments, folder.path(), &[], self.patience);
-        let server = match server {
+        let server = match self.serve(folder) {
             Ok(server) => server,
-            Err(error) => return Outcome::Broken(format!("the server does not start: {error}")),
+            Err(broken) => return broken,
         };
         let mut answers = Vec::with_capacity(case.http.len());
         for request in &case.http {
@@ -116,6 +123,18 @@ impl CaseEngine for BinaryEngine {
         }
         server.stop(STOP_PATIENCE);
         Outcome::Answers(answers)
+    }
+
+    fn run_websocket(&self, talk: &Conversation, folder: &CaseFolder) -> Outcome {
+        let server = match self.serve(folder) {
+            Ok(server) => server,
+            Err(broken) => return broken,
+        };
+        let outcome = conversation::hold(talk, server.address(), self.patience);
+        let finished = server.stop(STOP_PATIENCE);
+        outcome.unwrap_or_else(|why| {
+            Outcome::Broken(format!("{why}; stderr: `{}`", finished.stderr.trim()))
+        })
     }
 }
 

@@ -7,12 +7,14 @@
 //! ([`binary::BinaryEngine`]) and an engine inside the test's own process.
 
 pub mod binary;
+mod conversation;
 mod folder;
 
 use std::time::Duration;
 
 use crate::case::Case;
 use crate::case::check::{Outcome, check};
+use crate::case::conversation::Conversation;
 use crate::upstream::Upstream;
 
 pub use folder::CaseFolder;
@@ -31,6 +33,11 @@ pub trait CaseEngine {
 
     /// Sends the requests of a case to a server with its catalog.
     fn run_http(&self, case: &Case, folder: &CaseFolder) -> Outcome;
+
+    /// Makes the WebSocket connection of a case; an engine without sockets can not.
+    fn run_websocket(&self, _talk: &Conversation, _folder: &CaseFolder) -> Outcome {
+        Outcome::Broken("this engine has no sockets".to_owned())
+    }
 }
 
 /// Runs a case against an engine.
@@ -42,7 +49,9 @@ pub fn run_case(engine: &dyn CaseEngine, case: &Case) -> Result<(), String> {
     let case = case.addressed(upstream.base());
     upstream.expect(case.upstream.iter().cloned());
     let folder = CaseFolder::lay_out(&case).map_err(|error| format!("no case folder: {error}"))?;
-    let outcome = if case.script.is_some() {
+    let outcome = if let Some(talk) = &case.websocket {
+        engine.run_websocket(talk, &folder)
+    } else if case.script.is_some() {
         engine.run_script(&case, &folder)
     } else {
         engine.run_http(&case, &folder)
@@ -50,9 +59,13 @@ pub fn run_case(engine: &dyn CaseEngine, case: &Case) -> Result<(), String> {
     let outcome = outcome.without_address(upstream.base());
     // An engine in this process may keep its connections: the counts are taken all the same.
     upstream.settle(SETTLE_PATIENCE);
-    let problems: Vec<String> = [check(&case.expect, &outcome).err(), upstream.verify().err()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let checked = match (&case.websocket, &outcome) {
+        (Some(talk), Outcome::Conversation { status, received }) => {
+            talk.check(case.expect.status.unwrap_or(101), *status, received)
+        }
+        _ => check(&case.expect, &outcome),
+    };
+    let problems: Vec<String> =
+        [checked.err(), upstream.verify().err()].into_iter().flatten().collect();
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
