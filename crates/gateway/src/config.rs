@@ -4,6 +4,8 @@
 //! transport made from it, the values that must never be shown, and every problem found. This is the
 //! only module that reads the environment.
 
+pub(crate) mod front;
+
 use std::{fmt, path::Path, path::PathBuf};
 
 use qlio_data::{Object, Value, codec::json};
@@ -12,6 +14,10 @@ use qlio_engine::{
     cache::CacheSettings,
     transport::{BackoffScope, ProxyLogin, ProxyTarget, TransportSettings},
 };
+
+use crate::http::percent;
+
+pub use front::FrontSettings;
 
 /// Settings read and understood.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +32,8 @@ pub struct Config {
     pub request_bytes_max: usize,
     /// The response cache; `None` keeps nothing.
     pub cache: Option<CacheSettings>,
+    /// What clients see beside routes.
+    pub front: FrontSettings,
     /// Texts that must not appear in errors and logs.
     pub secrets: Vec<String>,
 }
@@ -112,18 +120,38 @@ pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
             REQUEST_BYTES_MAX
         }),
     };
+    let front = FrontSettings::from_config(&values, &mut messages);
     filler.secrets.retain(|secret| secret.len() >= SECRET_BYTES_MIN);
+    add_encoded(&mut filler.secrets);
     let problems =
         messages.into_iter().map(|message| ConfigProblem { file: file.to_owned(), message });
     let problems = problems.collect();
     (
-        Config { values, settings, transport, request_bytes_max, cache, secrets: filler.secrets },
+        Config {
+            values,
+            settings,
+            transport,
+            request_bytes_max,
+            cache,
+            front,
+            secrets: filler.secrets,
+        },
         problems,
     )
 }
 
 /// Shorter texts are not searched for in messages: they would hide half of every message.
 const SECRET_BYTES_MIN: usize = 4;
+
+/// Adds each secret as it stands in a URI, which is another text if it needs encoding there.
+fn add_encoded(secrets: &mut Vec<String>) {
+    let encoded: Vec<String> = secrets
+        .iter()
+        .map(|secret| percent::encode(secret))
+        .filter(|encoded| !secrets.contains(encoded))
+        .collect();
+    secrets.extend(encoded);
+}
 
 struct EnvironmentFiller {
     secrets: Vec<String>,
@@ -269,6 +297,8 @@ mod tests {
     fn marked_values_are_secrets() {
         let (config, _) = config(r#"{"a": {"key": "s3cret"}, "secrets": ["a.key"]}"#);
         assert_eq!(config.secrets, ["s3cret"]);
+        let (config, _) = self::config(r#"{"key": "a+b/c=", "secrets": ["key"]}"#);
+        assert_eq!(config.secrets, ["a+b/c=", "a%2Bb%2Fc%3D"]);
     }
 
     #[test]

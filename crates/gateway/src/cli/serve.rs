@@ -14,10 +14,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CatalogArgs, Exit, report};
 use crate::{
-    config,
+    config::{
+        self, FrontSettings,
+        front::{HEALTH_PATH_WANTED, is_health_path},
+    },
     http::{
         app::{AppSettings, HttpApp, Shared},
+        ecv::Health,
         server::{Event, EventSink, Server, ServerConfig, ServerLimits},
+        trace::TraceLevel,
+        websocket::SocketSettings,
     },
     load::{self, CatalogFolders},
 };
@@ -48,6 +54,16 @@ pub(super) struct ServeArgs {
     /// Do not answer `/q`.
     #[arg(long = "disableQ", visible_alias = "disable-q", id = "disable_q")]
     disable_q: bool,
+    /// Path of the health check; default `/ecv`.
+    #[arg(long = "ecvPath", visible_alias = "ecv-path", short = 'a', value_name = "PATH")]
+    ecv_path: Option<String>,
+    /// Whether `POST <ecvPath>/disable` and `/enable` switch the health check; default `false`.
+    #[arg(long = "ecvControl", visible_alias = "ecv-control", value_name = "BOOL")]
+    ecv_control: Option<bool>,
+    /// Origin whose pages may open WebSocket connections, or `*`; may be repeated. Default: the
+    /// same host.
+    #[arg(long = "wsOrigins", visible_alias = "ws-origins", value_name = "ORIGIN")]
+    ws_origins: Vec<String>,
 }
 
 pub(super) fn serve(args: &ServeArgs) -> Exit {
@@ -87,8 +103,16 @@ fn start(args: &ServeArgs) -> Result<(Server, String), String> {
             may_call_private: args.dev,
             request_bytes_max: config.request_bytes_max,
             request_id_header: config.settings.request_id_header.clone(),
+            // What upstreams are called with is not for everybody who can reach the server.
+            trace: config.front.trace.unwrap_or(if is_loopback {
+                TraceLevel::Full
+            } else {
+                TraceLevel::Progress
+            }),
         },
         secrets: config.secrets.clone(),
+        health: health(args, &config.front)?,
+        sockets: sockets(args, &config.front),
     });
     let module_roots =
         [Some(PathBuf::from(".")), args.catalog.routes.clone()].into_iter().flatten().collect();
@@ -112,6 +136,24 @@ fn start(args: &ServeArgs) -> Result<(Server, String), String> {
     .map_err(|error| format!("cannot start: {error}"))?;
     let summary = format!("serving {routes} routes over {tables} tables with {workers} workers");
     Ok((server, summary))
+}
+
+/// The health check; the command line beats the settings file.
+fn health(args: &ServeArgs, front: &FrontSettings) -> Result<Health, String> {
+    let path = args.ecv_path.as_ref().unwrap_or(&front.ecv_path);
+    if !is_health_path(path) {
+        return Err(format!("`--ecvPath {path}` must be {HEALTH_PATH_WANTED}"));
+    }
+    Ok(Health::new(path.as_str(), args.ecv_control.unwrap_or(front.ecv_control)))
+}
+
+/// WebSocket connections; origins of the command line replace those of the settings file.
+fn sockets(args: &ServeArgs, front: &FrontSettings) -> SocketSettings {
+    let mut settings = front.sockets.clone();
+    if !args.ws_origins.is_empty() {
+        settings.origins.clone_from(&args.ws_origins);
+    }
+    settings
 }
 
 /// Serves until a signal asks to stop, then lets requests in flight finish. The addresses are told

@@ -37,6 +37,20 @@ pub fn decode_form(text: &str) -> Result<Cow<'_, str>, MalformedEncoding> {
     decode_bytes(text, true).map(Cow::Owned)
 }
 
+/// Encodes text as a part of a URI, like `encodeURIComponent`: only `A–Z a–z 0–9 - _ . ! ~ * ' ( )`
+/// stay.
+pub fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() + text.len() / 2);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            push_triplet(&mut encoded, byte);
+        }
+    }
+    encoded
+}
+
 /// Appends `%XX`, upper case.
 pub(crate) fn push_triplet(text: &mut String, byte: u8) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";

@@ -129,6 +129,11 @@ pub fn failure_with(
     response
 }
 
+/// Adds the link of an execution trace, which is a valid header value.
+pub(super) fn add_trace(response: &mut Response, link: &str) {
+    response.headers_mut().append(header::LINK, header_value(link));
+}
+
 /// Text as a header value: whatever is not printable ASCII is percent-encoded, so no text can end
 /// the header.
 pub fn header_value(text: &str) -> HeaderValue {

@@ -3,7 +3,7 @@
 //! The same cases as for the executable must have the same outcome, so whatever the command line and
 //! the server add beyond the library shows as a difference.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,8 +14,11 @@ use qlio_data::{Object, Value, codec::json};
 use qlio_engine::cache::Cache;
 use qlio_engine::{Caller, ClientParams, ClientRequest, Engine, EngineOptions};
 use qlio_gateway::config::{self, Config};
-use qlio_gateway::http::app::{AppSettings, HttpApp, Shared};
+use qlio_gateway::http::app::{AppSettings, Ends, HttpApp, Shared};
 use qlio_gateway::http::compile_error;
+use qlio_gateway::http::ecv::Health;
+use qlio_gateway::http::trace::TraceLevel;
+use qlio_gateway::http::websocket::SocketSettings;
 use qlio_gateway::load::{CatalogFolders, FilesBeside, load};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_testkit::case::check::{HttpOutcome, Outcome};
@@ -76,8 +79,11 @@ impl CaseEngine for InProcessEngine {
                     may_call_private: true,
                     request_bytes_max: config.request_bytes_max,
                     request_id_header: config.settings.request_id_header.clone(),
+                    trace: config.front.trace.unwrap_or(TraceLevel::Full),
                 },
                 secrets: config.secrets.clone(),
+                health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
+                sockets: SocketSettings::default(),
             };
             let app = HttpApp::new(Arc::new(shared), engine(config, root));
             let mut answers = Vec::with_capacity(case.http.len());
@@ -87,8 +93,9 @@ impl CaseEngine for InProcessEngine {
                         "the request can not be expressed without a socket".to_owned(),
                     );
                 };
-                let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-                let (head, body) = app.respond(&head, Full::new(body), peer).await.into_parts();
+                let end = SocketAddr::from((Ipv4Addr::LOCALHOST, 3000));
+                let ends = Ends { peer: end, local: end };
+                let (head, body) = app.respond(&head, Full::new(body), ends).await.into_parts();
                 let text = |value: &hyper::header::HeaderValue| {
                     String::from_utf8_lossy(value.as_bytes()).into_owned()
                 };

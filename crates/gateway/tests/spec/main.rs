@@ -34,6 +34,9 @@ const OVERRULED: &[(&str, &str)] = &[
     ("show-describe", "show-describe-012"),
 ];
 
+/// What names of tests begin with that run in this process.
+const IN_PROCESS: &str = "in-process/";
+
 /// The name of the collection beside the workspace.
 const SHARED: &str = "conformance/";
 
@@ -47,7 +50,7 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     add_folder(&mut trials, &engine, &root.join("spec"), "");
     let in_process: Engine = Arc::new(InProcessEngine);
-    add_folder(&mut trials, &in_process, &root.join("spec"), "in-process/");
+    add_folder(&mut trials, &in_process, &root.join("spec"), IN_PROCESS);
     let conformance = env::var_os("QLIO_CONFORMANCE").map(PathBuf::from);
     let shared = conformance.clone().unwrap_or_else(|| root.join("../shared/conformance"));
     if shared.is_dir() {
@@ -68,6 +71,10 @@ fn add_folder(trials: &mut Vec<Trial>, engine: &Engine, folder: &Path, prefix: &
         let file_name = name_in(folder, &file.path);
         let is_gap = file_name.starts_with("gap/");
         for case in file.cases {
+            // Without a socket there is nothing to upgrade.
+            if case.websocket.is_some() && prefix == IN_PROCESS {
+                continue;
+            }
             let id = (file_name.as_str(), case.id.as_str());
             let overruled = prefix == SHARED && OVERRULED.contains(&id);
             let engine = Arc::clone(engine);

@@ -7,29 +7,38 @@
 //! Order of the endpoints (`server.md` 1.4): user routes come before the metadata endpoints and may
 //! shadow them. This module decides *what* is answered; statuses and bytes are made in `respond`.
 
+mod console;
+mod conversation;
+mod health;
 mod inputs;
 mod metadata;
 mod plans;
-mod redact;
 mod script;
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    cell::Cell,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use hyper::{Method as HttpMethod, body::Body, header, http::request::Parts};
+use hyper::{Method as HttpMethod, body::Body, header, http::request::Parts, upgrade::OnUpgrade};
 use qlio_data::{Object, Value, codec::xml::XmlOptions};
 use qlio_engine::{Caller, ClientRequest, Engine};
 
 use super::{
     body::{self, BodyLimits, ParsedBody},
     busy::LoadWatch,
+    ecv::Health,
     failure::Failure,
     jsonp::Callback,
     negotiate, query,
     respond::Note,
     respond::{self, Rendition, Response},
-    server::{App, Request},
+    server::{App, Held, Request},
+    trace::TraceLevel,
+    websocket::{SocketSettings, handshake},
 };
 use crate::{
     load::Loaded,
@@ -44,8 +53,29 @@ pub struct Shared {
     pub loaded: ArcSwap<Loaded>,
     /// What the endpoints allow.
     pub settings: AppSettings,
-    /// Texts that must not appear in errors (`decisions.md` 5).
+    /// Texts that must not appear in errors and traces (`decisions.md` 5).
     pub secrets: Vec<String>,
+    /// The health check.
+    pub health: Health,
+    /// WebSocket connections.
+    pub sockets: SocketSettings,
+}
+
+/// The two ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// The client's.
+    pub peer: SocketAddr,
+    /// Ours.
+    pub local: SocketAddr,
+}
+
+/// A client without a connection, such as a test in the same process.
+impl From<IpAddr> for Ends {
+    fn from(peer: IpAddr) -> Self {
+        let end = SocketAddr::new(peer, 0);
+        Self { peer: end, local: end }
+    }
 }
 
 /// What the endpoints do and what they allow.
@@ -59,6 +89,8 @@ pub struct AppSettings {
     pub request_bytes_max: usize,
     /// Name of the header that carries request ids.
     pub request_id_header: String,
+    /// What clients may learn of runs.
+    pub trace: TraceLevel,
 }
 
 /// The endpoints of one worker.
@@ -69,12 +101,15 @@ pub struct HttpApp {
     load: LoadWatch,
     body_limits: BodyLimits,
     xml: XmlOptions,
+    /// Open WebSocket connections.
+    sockets: Cell<usize>,
 }
 
 /// A request whose head has been read.
 struct Exchange<'r> {
     head: &'r Parts,
     peer: IpAddr,
+    local: SocketAddr,
     loaded: Arc<Loaded>,
 }
 
@@ -99,8 +134,19 @@ impl Exchange<'_> {
 
 impl App for HttpApp {
     async fn answer(&self, request: Request) -> Response {
-        let (head, body) = request.message.into_parts();
-        self.respond(&head, body, request.peer.ip().to_canonical()).await
+        let (mut head, body) = request.message.into_parts();
+        // Only a request that wants another protocol comes with this.
+        if let Some(upgrade) = head.extensions.remove::<OnUpgrade>()
+            && handshake::is_asked(&head)
+        {
+            return self.open_socket(head, upgrade);
+        }
+        let ends = Ends { peer: request.peer, local: request.local };
+        self.respond(&head, body, ends).await
+    }
+
+    async fn hold(&self, held: Held) {
+        self.converse(held).await;
     }
 }
 
@@ -113,19 +159,26 @@ impl HttpApp {
         };
         let xml = XmlOptions { coerce: engine.settings().xml_coerce, ..XmlOptions::default() };
         let (plans, load) = (PlanCache::default(), LoadWatch::default());
-        Self { shared, engine, plans, load, body_limits, xml }
+        Self { shared, engine, plans, load, body_limits, xml, sockets: Cell::new(0) }
     }
 
     /// Answers one request.
     ///
     /// # Cancellation
     /// Dropping the future drops the run and everything it started.
-    pub async fn respond<B>(&self, head: &Parts, body: B, peer: IpAddr) -> Response
+    pub async fn respond<B>(&self, head: &Parts, body: B, ends: impl Into<Ends>) -> Response
     where
         B: Body<Data = Bytes> + Unpin,
         B::Error: std::fmt::Display,
     {
-        let exchange = Exchange { head, peer, loaded: self.shared.loaded.load_full() };
+        let Ends { peer, local } = ends.into();
+        let peer = peer.ip().to_canonical();
+        let exchange = Exchange { head, peer, local, loaded: self.shared.loaded.load_full() };
+        if let Some(asked) = self.shared.health.asked(head.uri.path()) {
+            let answer = Box::pin(self.health(&exchange, asked)).await;
+            return answer
+                .unwrap_or_else(|failure| respond::failure(&failure, Rendition::default()));
+        }
         let (coding, note) = self.coding(&exchange);
         let mut rendition = Rendition { callback: None, coding };
         let query = query::parse(head.uri.query());
@@ -251,7 +304,8 @@ impl HttpApp {
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()
         };
-        Ok(self.run(exchange, &route.plan, &request, Caller::Route, rendition).await)
+        let trace = self.trace(&request, &request.body, Caller::Route);
+        Ok(self.run(exchange, &route.plan, &request, Caller::Route, trace, rendition).await)
     }
 
     /// The body of a request; none for the methods that have none.

@@ -5,17 +5,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::body::Body;
 use qlio_data::{Object, Value};
-use qlio_engine::{Caller, ClientRequest, RunError};
+use qlio_engine::{
+    Answer, Caller, ClientRequest, RunError,
+    event::{Event, Watch},
+};
 use qlio_plan::Plan;
 use qlio_syntax::diagnostic::Diagnostic;
 
-use super::{Exchange, HttpApp, inputs, redact::redact};
+use super::{Exchange, HttpApp, inputs};
 use crate::http::{
     compile_error,
     failure::Failure,
     incident::IncidentId,
     query,
+    redact::redact,
     respond::{self, Note, Rendition, Response},
+    trace::{self, Trace},
 };
 
 impl HttpApp {
@@ -32,18 +37,16 @@ impl HttpApp {
         B::Error: std::fmt::Display,
     {
         let in_query = query::text(&query, "s").filter(|text| !text.is_empty()).map(str::to_owned);
+        let mut fields = Value::Absent;
         let text = if let Some(text) = in_query {
             text
         } else {
-            let in_body = self.body(exchange, body).await?.value.member("s");
+            fields = self.body(exchange, body).await?.value;
+            let in_body = fields.member("s");
             let text = in_body.as_str().filter(|text| !text.is_empty());
             text.ok_or(Failure::MissingQuery)?.to_owned()
         };
         query.remove("s");
-        let plan = self
-            .plans
-            .get(&text, &exchange.loaded)
-            .map_err(|problems| self.compile_failure(&problems, &text))?;
         let request = ClientRequest {
             query,
             headers: inputs::visible_headers(&exchange.head.headers),
@@ -51,7 +54,35 @@ impl HttpApp {
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };
-        Ok(self.run(exchange, &plan, &request, caller, rendition).await)
+        let trace = self.trace(&request, &fields, caller);
+        match self.plans.get(&text, &exchange.loaded) {
+            Ok(plan) => Ok(self.run(exchange, &plan, &request, caller, trace, rendition).await),
+            Err(problems) => {
+                let body = self.compile_error(&problems, &text);
+                if let Some(trace) = &trace {
+                    trace.compile_failed(&body);
+                    trace.done(&text, None);
+                }
+                let failure = Failure::Script { status: 400, body, retry_after: None };
+                Ok(with_trace(respond::failure(&failure, rendition), trace))
+            }
+        }
+    }
+
+    /// The trace that a request asks for with `events`, in its query or its body.
+    pub(super) fn trace(
+        &self,
+        request: &ClientRequest,
+        fields: &Value,
+        caller: Caller,
+    ) -> Option<Trace<'_>> {
+        let asked = match request.query.get("events") {
+            Some(parameter) => trace::requested(parameter),
+            None => trace::requested(&fields.member("events")),
+        };
+        let is_own_script = caller != Caller::Route;
+        let allowed = self.shared.settings.trace.allowed(asked, is_own_script);
+        Trace::begin(allowed, &self.shared.secrets)
     }
 
     /// Runs a plan and answers with its result or its error.
@@ -61,13 +92,38 @@ impl HttpApp {
         plan: &Arc<Plan>,
         request: &ClientRequest,
         caller: Caller,
+        trace: Option<Trace<'_>>,
         rendition: Rendition<'_>,
     ) -> Response {
-        let answer = self.engine.run(plan, &exchange.loaded.catalog, request, caller).await;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => return self.run_failure(exchange, &error, rendition),
+        let catalog = &exchange.loaded.catalog;
+        let answer = match &trace {
+            None => self.engine.run(plan, catalog, request, caller).await,
+            Some(trace) => {
+                let tell = |event: Event<'_>| trace.take(&event);
+                let subscription = trace.subscription();
+                let watch = Watch { subscription, tell: &tell, stepper: None };
+                let run = self.engine.run_watched(plan, catalog, request, caller, Some(&watch));
+                // Boxed, so that a request without a trace does not carry the room for one.
+                let answer = Box::pin(run).await;
+                trace.done(script_name(plan), Some(plan.node(plan.value).line));
+                answer
+            }
         };
+        let response = match answer {
+            Ok(answer) => self.run_success(answer, rendition),
+            Err(error) => self.run_failure(exchange, &error, rendition),
+        };
+        with_trace(response, trace)
+    }
+
+    /// The answer for a run that gave a value.
+    fn run_success(&self, answer: Answer, rendition: Rendition<'_>) -> Response {
+        let (value, headers) = self.outcome(answer);
+        respond::value(&value, &headers, rendition)
+    }
+
+    /// The value of an answer, and all headers that go with it.
+    pub(super) fn outcome(&self, answer: Answer) -> (Value, Vec<(String, String)>) {
         let mut headers = answer.headers;
         if let Some(id) = answer.request_id {
             headers.push((self.shared.settings.request_id_header.clone(), id));
@@ -75,38 +131,60 @@ impl HttpApp {
         if let Some((answered, attempted)) = answer.partial {
             headers.push(("Qlio-Partial".to_owned(), format!("{answered}/{attempted}")));
         }
-        respond::value(&answer.value, &headers, rendition)
+        (answer.value, headers)
     }
 
-    /// The answer for a run that failed. Faults of our own get an incident id and are noted.
+    /// The answer for a run that failed.
     fn run_failure(
         &self,
         exchange: &Exchange<'_>,
         error: &RunError,
         rendition: Rendition<'_>,
     ) -> Response {
-        let mut body = redact(error.body(), &self.shared.secrets);
-        let mut note = None;
-        if error.status == 500 {
-            let incident = IncidentId::new();
-            let (method, path) = (&exchange.head.method, exchange.path());
-            let text = format!("incident {incident}: `{method} {path}` failed: {error}");
-            note = redact(Value::from(text), &self.shared.secrets).scalar_text();
-            body = with_member(body, "incident", Value::from(incident.to_string()));
-        }
+        let what = format!("{} {}", exchange.head.method, exchange.path());
+        let (body, note) = self.run_error(&what, error);
         let retry_after = error.retry_after_seconds;
         let failure = Failure::Script { status: error.status, body, retry_after };
         let mut response = respond::failure(&failure, rendition);
         if let Some(note) = note {
-            response.extensions_mut().insert(Note(note.to_string()));
+            response.extensions_mut().insert(Note(note));
         }
         response
     }
 
-    fn compile_failure(&self, problems: &[Diagnostic], text: &str) -> Failure {
-        let body = redact(compile_error::body(problems, text), &self.shared.secrets);
-        Failure::Script { status: 400, body, retry_after: None }
+    /// The error body for a run that failed. Faults of our own get an incident id, and a note for
+    /// the log that names what was asked.
+    pub(super) fn run_error(&self, what: &str, error: &RunError) -> (Value, Option<String>) {
+        let body = redact(error.body(), &self.shared.secrets);
+        if error.status != 500 {
+            return (body, None);
+        }
+        let incident = IncidentId::new();
+        let text = format!("incident {incident}: `{what}` failed: {error}");
+        let note = redact(Value::from(text), &self.shared.secrets).scalar_text();
+        let body = with_member(body, "incident", Value::from(incident.to_string()));
+        (body, note.map(|note| note.to_string()))
     }
+
+    /// The error body for a script that does not compile.
+    pub(super) fn compile_error(&self, problems: &[Diagnostic], text: &str) -> Value {
+        redact(compile_error::body(problems, text), &self.shared.secrets)
+    }
+}
+
+/// What traces call a script: the path of its route, or its text.
+pub(super) fn script_name(plan: &Plan) -> &str {
+    match &plan.route {
+        Some(route) => route.path.split('?').next().unwrap_or_default(),
+        None => &plan.text,
+    }
+}
+
+fn with_trace(mut response: Response, trace: Option<Trace<'_>>) -> Response {
+    if let Some(link) = trace.and_then(Trace::into_link) {
+        respond::add_trace(&mut response, &link);
+    }
+    response
 }
 
 fn with_member(body: Value, name: &str, value: Value) -> Value {

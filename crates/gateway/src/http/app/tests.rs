@@ -48,6 +48,8 @@ const ROUTES: &[(&str, &str)] = &[
     ("big.ql", r#"return {"x":"{x}"} via route '/big?x={x}' using method get;"#),
 ];
 
+const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
 struct Fixture {
     app: HttpApp,
     runtime: tokio::runtime::Runtime,
@@ -78,9 +80,15 @@ impl Fixture {
             may_call_private: false,
             request_bytes_max: 1000,
             request_id_header: "request-id".to_owned(),
+            trace: TraceLevel::Full,
         };
-        let shared =
-            Shared { loaded: ArcSwap::from_pointee(loaded), settings, secrets: Vec::new() };
+        let shared = Shared {
+            loaded: ArcSwap::from_pointee(loaded),
+            settings,
+            secrets: Vec::new(),
+            health: Health::new("/ecv", false),
+            sockets: SocketSettings::default(),
+        };
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let engine = {
@@ -102,7 +110,7 @@ impl Fixture {
         }
         let (head, ()) = request.body(()).expect("a valid message").into_parts();
         let body = Full::new(Bytes::copy_from_slice(body.as_bytes()));
-        let response = self.runtime.block_on(self.app.respond(&head, body, [127, 0, 0, 1].into()));
+        let response = self.runtime.block_on(self.app.respond(&head, body, PEER));
         let (head, body) = response.into_parts();
         let body = self.runtime.block_on(body.collect()).expect("a full body").to_bytes();
         Answer { head, body }

@@ -5,7 +5,7 @@
 
 use std::{
     any::Any,
-    cell::Cell,
+    cell::{Cell, RefCell},
     convert::Infallible,
     future::poll_fn,
     net::SocketAddr,
@@ -28,7 +28,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, sync::watch};
 
 use super::{
-    App, Event, EventSink, Phase, Request, ServerLimits,
+    App, Event, EventSink, Held, Phase, Request, ServerLimits, Takeover,
     accept::Accepted,
     activity::{Activity, Silence, WatchedStream},
 };
@@ -121,10 +121,12 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
         }
     };
     let activity = Arc::new(Activity::new());
+    let takeover: RefCell<Option<Takeover>> = RefCell::default();
     let stream = TokioIo::new(WatchedStream::new(stream, Arc::clone(&activity), guard));
     let service = service_fn(|message: hyper::Request<Incoming>| {
         let in_flight = activity.begin();
         let shared = Rc::clone(&shared);
+        let takeover = &takeover;
         async move {
             let mut response = shared.answer(Request { message, peer, local }).await;
             drop(in_flight);
@@ -133,6 +135,9 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
             if is_ending && response.status() != StatusCode::SWITCHING_PROTOCOLS {
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
+            }
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                takeover.replace(response.extensions_mut().remove());
             }
             Ok::<_, Infallible>(response)
         }
@@ -150,8 +155,9 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
             result = connection.as_mut() => {
                 if let Err(error) = result {
                     report(&shared.events, peer, &error);
+                    return;
                 }
-                return;
+                break;
             }
             _ = phase.wait_for(|phase| *phase != Phase::Serving), if !is_draining => {
                 is_draining = true;
@@ -168,6 +174,25 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
                 }
             }
         }
+    }
+    let takeover = takeover.take();
+    if let Some(takeover) = takeover {
+        // Boxed, so that every other connection does not carry the room for one.
+        Box::pin(hold(&shared, takeover, peer)).await;
+    }
+}
+
+/// Hands a connection that has left HTTP behind to the app, and stays until it ends.
+async fn hold<A: App>(shared: &Shared<A>, takeover: Takeover, peer: SocketAddr) {
+    let Takeover { upgrade, head } = takeover;
+    // It fails only if the connection ended instead of changing its protocol.
+    let Ok(io) = upgrade.await else { return };
+    let request = format!("{} {}", head.method, head.uri.path());
+    let (phase, events) = (shared.phase(), Arc::clone(&shared.events));
+    if let Err(panic) = unwound(shared.app.hold(Held { io, head, peer, phase, events })).await {
+        let incident = IncidentId::new();
+        let message = panic_message(&*panic).to_owned();
+        (shared.events)(Event::Panicked { incident, message, request });
     }
 }
 

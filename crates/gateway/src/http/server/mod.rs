@@ -34,7 +34,11 @@ use std::{
     time::Duration,
 };
 
-use hyper::body::Incoming;
+use hyper::{
+    body::Incoming,
+    http::request::Parts,
+    upgrade::{OnUpgrade, Upgraded},
+};
 use tokio::sync::{Semaphore, watch};
 
 use super::{incident::IncidentId, respond::Response};
@@ -46,6 +50,39 @@ pub trait App: 'static {
     /// # Cancellation
     /// The future is dropped when the client goes away or the shutdown deadline passes.
     fn answer(&self, request: Request) -> impl Future<Output = Response>;
+
+    /// Holds a connection that has left HTTP behind, until it returns. It happens after an answer
+    /// 101 with a [`Takeover`] among its extensions.
+    ///
+    /// # Cancellation
+    /// The future is dropped when the server stops or its shutdown deadline passes. Following the
+    /// phase of the server is its own business.
+    fn hold(&self, held: Held) -> impl Future<Output = ()> {
+        async { drop(held) }
+    }
+}
+
+/// What has to be remembered of the request that leaves HTTP behind; an extension of the answer.
+#[derive(Debug, Clone)]
+pub struct Takeover {
+    /// From the extensions of the request.
+    pub upgrade: OnUpgrade,
+    /// The head of the request.
+    pub head: Arc<Parts>,
+}
+
+/// A connection that has left HTTP behind.
+pub struct Held {
+    /// The connection.
+    pub io: Upgraded,
+    /// The head of the request that it began with.
+    pub head: Arc<Parts>,
+    /// The client's end of the connection.
+    pub peer: SocketAddr,
+    /// Follows the phases of the server.
+    pub phase: watch::Receiver<Phase>,
+    /// Where events go.
+    pub events: EventSink,
 }
 
 /// A request as it came, its body not yet read.

@@ -1,4 +1,4 @@
-//! Keeping secrets out of error bodies (`decisions.md` 5).
+//! Keeping secrets of the settings out of errors and traces (`decisions.md` 5).
 
 use qlio_data::{Object, Text, Value};
 
@@ -33,7 +33,8 @@ fn redacted(value: &Value, secrets: &[String], depth: usize) -> Value {
     }
 }
 
-fn replaced(text: &Text, secrets: &[String]) -> Text {
+/// A text with every occurrence of a secret replaced.
+pub(super) fn replaced(text: &Text, secrets: &[String]) -> Text {
     let is_leaking = |secret: &&String| !secret.is_empty() && text.contains(secret.as_str());
     if !secrets.iter().any(|secret| is_leaking(&secret)) {
         return text.clone();

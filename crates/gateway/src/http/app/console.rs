@@ -1,0 +1,266 @@
+//! Scripts over WebSocket: one run, from the message to its result (`server.md` 2.9).
+//!
+//! In: a script, what the client wants to know of it, and for debug mode a [`Session`]. Out: messages.
+//! The last one is the result, whatever happens. Rights and errors are those of `/q`.
+
+use std::{
+    cell::{Cell, RefCell},
+    net::IpAddr,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use hyper::http::request::Parts;
+use qlio_data::{Object, Text, Value};
+use qlio_engine::{
+    Answer, Caller, ClientRequest, RunError,
+    event::{Event, EventKind, Stepper, Subscription, Watch},
+};
+use qlio_plan::{Plan, explain};
+use tokio::sync::Notify;
+
+use super::{HttpApp, inputs};
+use crate::http::{
+    packet::{Packet, PacketRules},
+    server::{self, EventSink},
+    websocket::{message, outbox::Outbox},
+};
+
+/// Bytes of a request or answer body that an event shows (`connectors.md` 5.1).
+const BODY_BYTES_MAX: usize = 64 << 10;
+
+/// Bytes of one event; a larger one is replaced by a mark.
+const EVENT_BYTES_MAX: usize = 1 << 20;
+
+/// How long a session lives.
+const SESSION_LIFETIME: Duration = Duration::from_mins(30);
+
+/// Most warnings that `script-done` repeats; the engine keeps no more either.
+const WARNINGS_MAX: usize = 100;
+
+/// Who is at the other end of a connection.
+pub(super) struct Client<'c> {
+    /// The head of the request that the connection began with.
+    pub(super) head: &'c Parts,
+    pub(super) peer: IpAddr,
+    pub(super) events: &'c EventSink,
+}
+
+/// A script to run.
+pub(super) struct Job {
+    pub(super) text: String,
+    /// The client's name for it.
+    pub(super) id: Option<Value>,
+    pub(super) subscription: Rc<Subscription>,
+    /// Present in debug mode.
+    pub(super) session: Option<Rc<Session>>,
+}
+
+/// A script that is run step by step.
+pub(super) struct Session {
+    number: u64,
+    stepper: Stepper,
+    is_killed: Cell<bool>,
+    killed: Notify,
+}
+
+impl Session {
+    pub(super) fn new(number: u64) -> Self {
+        Self {
+            number,
+            stepper: Stepper::default(),
+            is_killed: Cell::new(false),
+            killed: Notify::new(),
+        }
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Runs the statement that has waited longest; without one, nothing happens.
+    pub(super) fn step(&self) {
+        self.stepper.step();
+    }
+
+    /// Gives the script up.
+    pub(super) fn kill(&self) {
+        self.is_killed.set(true);
+        self.killed.notify_one();
+    }
+
+    /// Completes when the script is to be given up.
+    async fn given_up(&self) {
+        let killed = async {
+            while !self.is_killed.get() {
+                self.killed.notified().await;
+            }
+        };
+        // Too late is given up, too.
+        let _ = tokio::time::timeout(SESSION_LIFETIME, killed).await;
+    }
+}
+
+impl HttpApp {
+    /// Runs a script to its result; answers the number of the session that is over.
+    pub(super) async fn run_job(
+        &self,
+        client: &Client<'_>,
+        job: Job,
+        outbox: &Outbox,
+    ) -> Option<u64> {
+        let report = Report::begin(&job, &self.shared.secrets, outbox);
+        let loaded = self.shared.loaded.load_full();
+        let plan = match self.plans.get(&job.text, &loaded) {
+            Ok(plan) => plan,
+            Err(problems) => {
+                let error = self.compile_error(&problems, &job.text);
+                report.push(EventKind::CompileError, || PacketRules::compile_error(error.clone()));
+                report.done(None);
+                report.result(Some(result(&[], error)));
+                return job.session.map(|session| session.number);
+            }
+        };
+        report.picture(&plan);
+        let request = ClientRequest {
+            headers: inputs::visible_headers(&client.head.headers),
+            remote_address: client.peer.to_string(),
+            ..ClientRequest::default()
+        };
+        let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };
+        let tell = |event: Event<'_>| report.take(&event);
+        let stepper = job.session.as_deref().map(|session| &session.stepper);
+        let watch = Watch { subscription: &job.subscription, tell: &tell, stepper };
+        let run = self.engine.run_watched(&plan, &loaded.catalog, &request, caller, Some(&watch));
+        let outcome = match &job.session {
+            None => Some(run.await),
+            Some(session) => tokio::select! {
+                outcome = run => Some(outcome),
+                () = session.given_up() => None,
+            },
+        };
+        report.done(Some(plan.node(plan.value).line));
+        report.result(outcome.map(|outcome| self.script_result(client, outcome)));
+        job.session.map(|session| session.number)
+    }
+
+    fn script_result(&self, client: &Client<'_>, outcome: Result<Answer, RunError>) -> Value {
+        match outcome {
+            Ok(answer) => {
+                let (value, headers) = self.outcome(answer);
+                result(&headers, value)
+            }
+            Err(error) => {
+                let (body, note) = self.run_error("script over WebSocket", &error);
+                if let Some(message) = note {
+                    (client.events)(server::Event::Noted { message });
+                }
+                result(&[], body)
+            }
+        }
+    }
+}
+
+/// The data of `script-result`.
+fn result(headers: &[(String, String)], body: Value) -> Value {
+    let mut all = Object::with_capacity(headers.len() + 1);
+    all.insert("content-type", Value::from("application/json"));
+    for (name, value) in headers {
+        if !name.eq_ignore_ascii_case("content-type") {
+            all.insert(name.as_str(), Value::from(value.as_str()));
+        }
+    }
+    let body = if body.is_absent() { Value::Null } else { body };
+    let data: Object = [("headers", Value::object(all)), ("body", body)].into_iter().collect();
+    Value::object(data)
+}
+
+/// Tells a client about one script.
+struct Report<'r> {
+    job: &'r Job,
+    rules: PacketRules<'r>,
+    outbox: &'r Outbox,
+    began: Instant,
+    warnings: RefCell<Vec<Text>>,
+}
+
+impl<'r> Report<'r> {
+    fn begin(job: &'r Job, secrets: &'r [String], outbox: &'r Outbox) -> Self {
+        let rules = PacketRules { secrets, body_bytes_max: BODY_BYTES_MAX };
+        let report =
+            Self { job, rules, outbox, began: Instant::now(), warnings: RefCell::default() };
+        report.push(EventKind::Ack, PacketRules::ack);
+        report
+    }
+
+    /// Takes an event of the engine.
+    fn take(&self, event: &Event<'_>) {
+        if let Event::Warned { message, .. } = event {
+            let mut warnings = self.warnings.borrow_mut();
+            if warnings.len() < WARNINGS_MAX
+                && let Some(text) = self.rules.text(message).scalar_text()
+            {
+                warnings.push(text);
+            }
+            if !self.job.subscription.has(EventKind::Warning) {
+                return;
+            }
+        }
+        let Packet { name, mut data } = self.rules.packet(event);
+        if let (Event::Paused { .. }, Some(session), Value::Object(object)) =
+            (event, &self.job.session, &data)
+        {
+            let mut object = Object::clone(object);
+            object.insert("emitterID", whole(session.number));
+            data = Value::object(object);
+        }
+        self.send(Packet { name, data });
+    }
+
+    fn push(&self, kind: EventKind, packet: impl FnOnce() -> Packet) {
+        if self.job.subscription.has(kind) {
+            self.send(packet());
+        }
+    }
+
+    /// The plan as a picture to draw, in debug mode; nobody else is asked to draw it (Q25).
+    fn picture(&self, plan: &Plan) {
+        if self.job.session.is_some() {
+            self.push(EventKind::Visualization, || Packet {
+                name: EventKind::Visualization.name().into(),
+                data: Value::from(explain::to_dot(&explain::explain(plan))),
+            });
+        }
+    }
+
+    fn done(&self, line: Option<u32>) {
+        self.push(EventKind::Done, || {
+            let warnings = self.warnings.borrow();
+            self.rules.done(&self.job.text, self.began.elapsed(), line, &warnings)
+        });
+    }
+
+    fn result(&self, data: Option<Value>) {
+        let data = data.unwrap_or(Value::Null);
+        self.outbox.push(message::write("script-result", &data, self.job.id.as_ref()));
+    }
+
+    fn send(&self, Packet { name, data }: Packet) {
+        let id = self.job.id.as_ref();
+        let mut text = message::write(&name, &data, id);
+        if text.len() > EVENT_BYTES_MAX {
+            let mut mark = Object::new();
+            mark.insert("type", Value::from("truncated"));
+            mark.insert("bytes", whole(text.len() as u64));
+            if let Some(session) = &self.job.session {
+                mark.insert("emitterID", whole(session.number));
+            }
+            text = message::write(&name, &Value::object(mark), id);
+        }
+        self.outbox.push(text);
+    }
+}
+
+fn whole(number: u64) -> Value {
+    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
+}

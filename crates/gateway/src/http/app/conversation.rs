@@ -1,0 +1,356 @@
+//! WebSocket connections: frames in and out, and when a connection ends (`server.md` 2.9).
+//!
+//! ```text
+//! frames ─▶ message ─▶ Desk: subscription, sessions ─▶ scripts, interleaved (console) ─▶ Outbox ─▶ frames
+//! ```
+//!
+//! Everything happens on the task of the connection: when the client goes away the task ends, and
+//! with it every script and every exchange. All that a client can make us keep is bounded: frames and
+//! messages by the settings, scripts and sessions by number, what it does not read by
+//! [`QUEUE_BYTES_MAX`]. A connection ends with a code that says why.
+
+use std::{cell::Cell, collections::HashMap, pin::pin, rc::Rc, sync::Arc, time::Duration};
+
+use futures_util::{
+    SinkExt, StreamExt,
+    stream::{FuturesUnordered, SplitSink, SplitStream},
+};
+use hyper::{
+    StatusCode,
+    http::request::Parts,
+    upgrade::{OnUpgrade, Upgraded},
+};
+use hyper_util::rt::TokioIo;
+use qlio_data::{Object, Value};
+use qlio_engine::event::Subscription;
+use tokio::{
+    io::AsyncReadExt,
+    time::{Instant, MissedTickBehavior, interval_at, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        self, Message,
+        protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode},
+    },
+};
+
+use super::{
+    HttpApp,
+    console::{Client, Job, Session},
+};
+use crate::http::{
+    respond::Response,
+    server::{Held, Phase, Takeover},
+    trace,
+    websocket::{
+        SocketLimits, handshake,
+        message::{self, Asked},
+        outbox::{Outbox, QUEUE_BYTES_MAX},
+    },
+};
+
+/// Open WebSocket connections of one worker; further ones are refused with 503.
+const SOCKETS_MAX: usize = 1024;
+
+/// Scripts of one connection that run at the same time, sessions included.
+const SCRIPTS_MAX: usize = 16;
+
+/// How long the client may take to answer our close frame.
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
+
+/// Bytes of a client that are read and dropped while its connection is closed.
+const LINGER_BYTES_MAX: usize = 16 << 20;
+
+type Io = TokioIo<Upgraded>;
+
+/// Why a connection ends.
+enum End {
+    /// The client has closed it, or is gone.
+    Gone,
+    /// We close it, for this reason.
+    Close(CloseCode, String),
+}
+
+/// What a connection remembers of its client.
+struct Desk {
+    subscription: Rc<Subscription>,
+    sessions: HashMap<u64, Rc<Session>>,
+    sessions_so_far: u64,
+    is_draining: bool,
+}
+
+/// Counts one open connection.
+struct Seat<'a>(&'a Cell<usize>);
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl HttpApp {
+    /// Answers a handshake.
+    pub(super) fn open_socket(&self, head: Parts, upgrade: OnUpgrade) -> Response {
+        if self.sockets.get() >= SOCKETS_MAX {
+            let message = format!("the server has {SOCKETS_MAX} WebSocket connections already");
+            return handshake::refuse(503, &message);
+        }
+        let mut response = handshake::answer(&head, &self.shared.sockets);
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            response.extensions_mut().insert(Takeover { upgrade, head: Arc::new(head) });
+        }
+        response
+    }
+
+    /// Serves a connection to its end.
+    pub(super) async fn converse(&self, held: Held) {
+        self.sockets.set(self.sockets.get() + 1);
+        let _seat = Seat(&self.sockets);
+        let Held { io, head, peer, phase, events } = held;
+        let limits = &self.shared.sockets.limits;
+        let config = WebSocketConfig::default()
+            .max_frame_size(Some(limits.frame_bytes_max))
+            .max_message_size(Some(limits.message_bytes_max));
+        let socket =
+            WebSocketStream::from_raw_socket(TokioIo::new(io), Role::Server, Some(config)).await;
+        let (mut sink, mut stream) = socket.split();
+        let outbox = Outbox::default();
+        let client = Client { head: &head, peer: peer.ip().to_canonical(), events: &events };
+        let end = self.serve_socket(&mut sink, &mut stream, &outbox, &client, phase).await;
+        if let End::Close(code, reason) = end {
+            // Whoever does not answer in time is cut off.
+            let _ = timeout(CLOSE_GRACE, close(sink, stream, &outbox, code, reason)).await;
+        }
+    }
+
+    async fn serve_socket(
+        &self,
+        sink: &mut SplitSink<WebSocketStream<Io>, Message>,
+        stream: &mut SplitStream<WebSocketStream<Io>>,
+        outbox: &Outbox,
+        client: &Client<'_>,
+        mut phase: tokio::sync::watch::Receiver<Phase>,
+    ) -> End {
+        let mut heart = Heart::new(&self.shared.sockets.limits);
+        let pings = heart.pings();
+        let mut pump = pin!(pump(sink, outbox, &pings));
+        let mut running = FuturesUnordered::new();
+        let mut desk = Desk {
+            subscription: Rc::default(),
+            sessions: HashMap::new(),
+            sessions_so_far: 0,
+            is_draining: false,
+        };
+        loop {
+            if desk.is_draining && running.is_empty() {
+                return End::Close(CloseCode::Away, "the server is shutting down".to_owned());
+            }
+            tokio::select! {
+                () = &mut pump => return End::Gone,
+                () = outbox.overflow() => {
+                    let reason = format!("more than {QUEUE_BYTES_MAX} bytes wait to be read");
+                    return End::Close(CloseCode::Policy, reason);
+                }
+                Some(session) = running.next(), if !running.is_empty() => {
+                    if let Some(session) = session {
+                        desk.sessions.remove(&session);
+                    }
+                }
+                frame = stream.next() => match frame {
+                    Some(Ok(Message::Text(text))) => {
+                        match self.take(&mut desk, &text, running.len(), outbox) {
+                            Ok(Some(job)) => running.push(self.run_job(client, job, outbox)),
+                            Ok(None) => {}
+                            Err(end) => return end,
+                        }
+                    }
+                    Some(Ok(Message::Binary(_))) => {
+                        let reason = "messages must be text".to_owned();
+                        return End::Close(CloseCode::Unsupported, reason);
+                    }
+                    Some(Ok(Message::Pong(_))) => heart.beat(),
+                    // Pings are answered by the library.
+                    Some(Ok(Message::Ping(_) | Message::Frame(_))) => {}
+                    Some(Ok(Message::Close(_))) | None => return End::Gone,
+                    Some(Err(error)) => return broken(&error, &self.shared.sockets.limits),
+                },
+                is_alive = heart.tick() => if !is_alive {
+                    return End::Gone;
+                },
+                _ = phase.wait_for(|phase| *phase != Phase::Serving), if !desk.is_draining => {
+                    desk.is_draining = true;
+                    // They wait for a person, who may take longer than the shutdown.
+                    for session in desk.sessions.values() {
+                        session.kill();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Does what a message asks; answers with a script to run, if it is one.
+    fn take(
+        &self,
+        desk: &mut Desk,
+        text: &str,
+        running: usize,
+        outbox: &Outbox,
+    ) -> Result<Option<Job>, End> {
+        let message::FromClient { asked, id } = message::read(text);
+        let refuse =
+            |reason: &str| outbox.push(message::write("error", &words(reason), id.as_ref()));
+        match asked {
+            Err(reason) => refuse(&reason),
+            Ok(Asked::Events(list)) => {
+                let asked = trace::subscription(&list).unwrap_or_else(Subscription::all);
+                let allowed = self.shared.settings.trace.allowed(asked, true);
+                desk.subscription = Rc::new(allowed);
+                outbox.push(message::write("events", &Value::from("{}"), None));
+            }
+            Ok(Asked::Script { .. }) if !self.shared.settings.allows_adhoc => {
+                let reason = "scripts of clients are switched off".to_owned();
+                return Err(End::Close(CloseCode::Policy, reason));
+            }
+            Ok(Asked::Script { .. }) if desk.is_draining => refuse("the server is shutting down"),
+            Ok(Asked::Script { .. }) if running >= SCRIPTS_MAX => {
+                refuse(&format!("more than {SCRIPTS_MAX} scripts at once on one connection"));
+            }
+            Ok(Asked::Script { text, is_debug }) => {
+                let session = is_debug.then(|| {
+                    desk.sessions_so_far += 1;
+                    let session = Rc::new(Session::new(desk.sessions_so_far));
+                    desk.sessions.insert(session.number(), Rc::clone(&session));
+                    session
+                });
+                let subscription = Rc::clone(&desk.subscription);
+                return Ok(Some(Job { text, id, subscription, session }));
+            }
+            Ok(Asked::Step(number)) => match desk.sessions.get(&number) {
+                Some(session) => session.step(),
+                None => refuse(&format!("no debug session {number}")),
+            },
+            Ok(Asked::Kill(number)) => match desk.sessions.get(&number) {
+                Some(session) => session.kill(),
+                None => refuse(&format!("no debug session {number}")),
+            },
+            Ok(Asked::Other) => {}
+        }
+        Ok(None)
+    }
+}
+
+/// An object with a message.
+fn words(message: &str) -> Value {
+    Value::object([("message", Value::from(message))].into_iter().collect::<Object>())
+}
+
+/// Sends what comes up; ends when the client takes nothing any more.
+async fn pump(
+    sink: &mut SplitSink<WebSocketStream<Io>, Message>,
+    outbox: &Outbox,
+    pings: &tokio::sync::Notify,
+) {
+    loop {
+        let message = tokio::select! {
+            message = outbox.next() => Message::text(message),
+            () = pings.notified() => Message::Ping(Vec::new().into()),
+        };
+        if sink.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What a failure to read means for the connection.
+fn broken(error: &tungstenite::Error, limits: &SocketLimits) -> End {
+    use tungstenite::Error;
+    match error {
+        Error::Capacity(_) => {
+            let (frame, message) = (limits.frame_bytes_max, limits.message_bytes_max);
+            let reason = format!("over wsMaxFrame = {frame} or wsMaxMessage = {message} bytes");
+            End::Close(CloseCode::Size, reason)
+        }
+        Error::Utf8(_) => End::Close(CloseCode::Invalid, "a message is not UTF-8".to_owned()),
+        Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake) => {
+            End::Gone
+        }
+        Error::Protocol(error) => End::Close(CloseCode::Protocol, error.to_string()),
+        _ => End::Gone,
+    }
+}
+
+/// Sends what still waits and a close frame, then waits until the client is gone, so that nothing it
+/// still sends can make the system throw away what we have sent.
+async fn close(
+    mut sink: SplitSink<WebSocketStream<Io>, Message>,
+    stream: SplitStream<WebSocketStream<Io>>,
+    outbox: &Outbox,
+    code: CloseCode,
+    reason: String,
+) {
+    while code == CloseCode::Away
+        && let Some(message) = outbox.take()
+    {
+        if sink.send(Message::text(message)).await.is_err() {
+            return;
+        }
+    }
+    let frame = CloseFrame { code, reason: reason.into() };
+    if sink.send(Message::Close(Some(frame))).await.is_err() {
+        return;
+    }
+    let Ok(mut socket) = sink.reunite(stream) else { return };
+    let mut dropped = 0;
+    let mut piece = vec![0; 16 << 10];
+    while dropped < LINGER_BYTES_MAX {
+        match socket.get_mut().read(&mut piece).await {
+            Ok(0) | Err(_) => return,
+            Ok(count) => dropped += count,
+        }
+    }
+}
+
+/// Pings, and whether they are answered.
+struct Heart {
+    ticks: tokio::time::Interval,
+    deadline: Option<Instant>,
+    pong_timeout: Duration,
+    pings: Rc<tokio::sync::Notify>,
+}
+
+impl Heart {
+    fn new(limits: &SocketLimits) -> Self {
+        let mut ticks = interval_at(Instant::now() + limits.ping_interval, limits.ping_interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let pings = Rc::new(tokio::sync::Notify::new());
+        Self { ticks, deadline: None, pong_timeout: limits.pong_timeout, pings }
+    }
+
+    /// Notified when a ping is due.
+    fn pings(&self) -> Rc<tokio::sync::Notify> {
+        Rc::clone(&self.pings)
+    }
+
+    /// The client has answered.
+    fn beat(&mut self) {
+        self.deadline = None;
+    }
+
+    /// Completes when a ping was asked for, or with false when the last one was not answered in time.
+    ///
+    /// # Cancellation
+    /// Safe.
+    async fn tick(&mut self) -> bool {
+        let deadline = self.deadline;
+        tokio::select! {
+            () = async { tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)).await },
+                if deadline.is_some() => false,
+            _ = self.ticks.tick() => {
+                self.pings.notify_one();
+                self.deadline.get_or_insert_with(|| Instant::now() + self.pong_timeout);
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The health check: the server is healthy if it lists its tables (`server.md` 2.10).
+
+use http_body_util::{BodyExt, Empty};
+use hyper::{Method as HttpMethod, Request, header};
+use qlio_data::{Object, codec::json};
+
+use super::{Exchange, HttpApp};
+use crate::http::{
+    ecv::{Asked, State},
+    failure::Failure,
+    respond::{Rendition, Response},
+};
+
+/// What is asked for to see whether the server works.
+const MONITORED: &str = "/tables";
+
+impl HttpApp {
+    /// Answers the health check.
+    pub(super) async fn health(
+        &self,
+        exchange: &Exchange<'_>,
+        asked: Asked,
+    ) -> Result<Response, Failure> {
+        let health = &self.shared.health;
+        let method = &exchange.head.method;
+        let (is_allowed, allow) = match asked {
+            Asked::State => (matches!(*method, HttpMethod::GET | HttpMethod::HEAD), "GET"),
+            Asked::Disable | Asked::Enable => (*method == HttpMethod::POST, "POST"),
+        };
+        if !is_allowed {
+            let (method, target) = (method.to_string(), exchange.target());
+            return Err(Failure::MethodNotAllowed { method, target, allow: allow.to_owned() });
+        }
+        Ok(match asked {
+            Asked::Disable => health.switch(true),
+            Asked::Enable => health.switch(false),
+            Asked::State if health.is_disabled() => health.answer(State::Disabled, exchange.local),
+            Asked::State if self.lists_tables(exchange).await => {
+                health.answer(State::Available, exchange.local)
+            }
+            Asked::State => health.answer(State::Warning, exchange.local),
+        })
+    }
+
+    /// Whether the server answers like a working one: within this process, since a connection to
+    /// ourselves could be refused for reasons that concern no client.
+    async fn lists_tables(&self, exchange: &Exchange<'_>) -> bool {
+        let request = Request::get(MONITORED).header(header::ACCEPT, "application/json").body(());
+        let Ok(request) = request else { return false };
+        let (head, ()) = request.into_parts();
+        let inner = Exchange { head: &head, loaded: exchange.loaded.clone(), ..*exchange };
+        let answer = self.dispatch(&inner, Ok(Object::new()), Empty::new(), Rendition::default());
+        let Ok(response) = answer.await else { return false };
+        if response.status().as_u16() >= 300 {
+            return false;
+        }
+        let Ok(body) = response.into_body().collect().await;
+        std::str::from_utf8(&body.to_bytes()).is_ok_and(|text| json::parse_str(text).is_ok())
+    }
+}

@@ -1,0 +1,158 @@
+//! From a request to a WebSocket connection, or to the reason why not (RFC 6455, section 4.2).
+//!
+//! In: a request head and the allowed origins. Out: the answer, 101 or an error. Browsers send the
+//! origin of the page that connects; a page of somebody else must not use the rights of its visitor,
+//! so an origin that is not listed is refused. Programs send none and are let in.
+
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{self, HeaderName, HeaderValue},
+    http::request::Parts,
+};
+use qlio_data::Value;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use super::SocketSettings;
+use crate::http::{
+    failure::Failure,
+    respond::{self, Rendition, Response, text_object},
+};
+
+/// The only subprotocol that is spoken.
+const PROTOCOL: &str = "ql.io-console";
+/// The only version of WebSocket that is spoken.
+const VERSION: &str = "13";
+/// Length of a key: 16 bytes in base 64.
+const KEY_BYTES: usize = 24;
+
+/// Whether a request wants to leave HTTP for WebSocket.
+pub(crate) fn is_asked(head: &Parts) -> bool {
+    head.method == hyper::Method::GET && lists(&head.headers, &header::UPGRADE, "websocket")
+}
+
+/// The answer to a handshake.
+pub(crate) fn answer(head: &Parts, settings: &SocketSettings) -> Response {
+    let headers = &head.headers;
+    if headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != VERSION) {
+        let mut response = refuse(426, "only version 13 of WebSocket is supported");
+        let version = HeaderValue::from_static(VERSION);
+        response.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, version);
+        return response;
+    }
+    let key = headers.get(header::SEC_WEBSOCKET_KEY).map(HeaderValue::as_bytes);
+    let Some(key) = key.filter(|key| key.len() == KEY_BYTES) else {
+        return refuse(400, "the handshake has no valid `sec-websocket-key`");
+    };
+    if !lists(headers, &header::SEC_WEBSOCKET_PROTOCOL, PROTOCOL) {
+        return refuse(400, "the handshake must offer the subprotocol `ql.io-console`");
+    }
+    if !is_allowed_origin(headers, &settings.origins) {
+        return refuse(403, "pages of this origin may not connect; see the setting `wsOrigins`");
+    }
+    let mut response = respond::plain(StatusCode::SWITCHING_PROTOCOLS, "text/plain", Bytes::new());
+    let answer = response.headers_mut();
+    answer.remove(header::CONTENT_TYPE);
+    answer.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    answer.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    answer.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+    let accept = respond::header_value(&derive_accept_key(key));
+    answer.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
+    response
+}
+
+/// A handshake that is refused.
+pub(crate) fn refuse(status: u16, message: &str) -> Response {
+    let body: Value = text_object([("message", message)]);
+    respond::failure(&Failure::Script { status, body, retry_after: None }, Rendition::default())
+}
+
+/// Whether a header with a list of words has this one; case does not matter.
+fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|item| item.trim().eq_ignore_ascii_case(word))
+}
+
+fn is_allowed_origin(headers: &HeaderMap, allowed: &[String]) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let Ok(origin) = origin.to_str() else { return false };
+    if allowed.iter().any(|one| one == "*" || one.eq_ignore_ascii_case(origin)) {
+        return true;
+    }
+    // A page of the same host. The scheme is not compared: TLS may have ended before us.
+    let Some((scheme, authority)) = origin.split_once("://") else { return false };
+    let default_port = if scheme.eq_ignore_ascii_case("https") { ":443" } else { ":80" };
+    let without_port = |host: &str| host.strip_suffix(default_port).unwrap_or(host).to_lowercase();
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    host.is_some_and(|host| without_port(host) == without_port(authority))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(headers: &[(&str, &str)]) -> Parts {
+        let mut request = hyper::Request::get("/any").header("host", "h.test:3000");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).expect("a request").into_parts().0
+    }
+
+    const GOOD: [(&str, &str); 5] = [
+        ("upgrade", "WebSocket"),
+        ("connection", "Upgrade"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ("sec-websocket-protocol", "other, ql.io-console"),
+    ];
+
+    fn status(headers: &[(&str, &str)], origins: &[&str]) -> u16 {
+        let origins = origins.iter().map(|origin| (*origin).to_owned()).collect();
+        let settings = SocketSettings { origins, ..SocketSettings::default() };
+        answer(&head(headers), &settings).status().as_u16()
+    }
+
+    #[test]
+    fn a_good_handshake_is_accepted_with_the_key_of_the_rfc() {
+        assert!(is_asked(&head(&GOOD)));
+        let response = answer(&head(&GOOD), &SocketSettings::default());
+        assert_eq!(response.status(), 101);
+        assert_eq!(response.headers()["sec-websocket-accept"], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(response.headers()["sec-websocket-protocol"], "ql.io-console");
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_refused() {
+        let without = |name: &str| -> Vec<(&str, &str)> {
+            GOOD.into_iter().filter(|(other, _)| *other != name).collect()
+        };
+        assert!(!is_asked(&head(&without("upgrade"))));
+        assert_eq!(status(&without("sec-websocket-version"), &[]), 426);
+        assert_eq!(status(&without("sec-websocket-key"), &[]), 400);
+        assert_eq!(status(&without("sec-websocket-protocol"), &[]), 400);
+        let mut other = without("sec-websocket-protocol");
+        other.push(("sec-websocket-protocol", "ql.io-console-2"));
+        assert_eq!(status(&other, &[]), 400);
+    }
+
+    #[test]
+    fn pages_of_the_same_host_and_of_listed_origins_may_connect() {
+        let from = |origin: &'static str, origins: &[&str]| {
+            let mut headers = GOOD.to_vec();
+            headers.push(("origin", origin));
+            status(&headers, origins)
+        };
+        assert_eq!(from("http://h.test:3000", &[]), 101);
+        assert_eq!(from("https://H.TEST:3000", &[]), 101);
+        for foreign in ["http://h.test", "http://h.test:3001", "https://evil.test", "null"] {
+            assert_eq!(from(foreign, &[]), 403, "{foreign}");
+        }
+        assert_eq!(from("https://a.test", &["https://b.test", "https://a.test"]), 101);
+        assert_eq!(from("null", &["*"]), 101);
+    }
+}

@@ -1,0 +1,37 @@
+//! Who may open WebSocket connections, and their bounds.
+
+use std::time::Duration;
+
+/// The bounds that operators may set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SocketLimits {
+    /// Bytes of one frame of a client; default 64 KiB. A larger one closes the connection (1009).
+    pub frame_bytes_max: usize,
+    /// Bytes of one message of a client; default 1 MiB. A larger one closes the connection (1009).
+    pub message_bytes_max: usize,
+    /// Pause between two pings; default 20 s.
+    pub ping_interval: Duration,
+    /// How long a ping may go unanswered before the connection is dropped; default 10 s.
+    pub pong_timeout: Duration,
+}
+
+impl Default for SocketLimits {
+    fn default() -> Self {
+        Self {
+            frame_bytes_max: 64 << 10,
+            message_bytes_max: 1 << 20,
+            ping_interval: Duration::from_secs(20),
+            pong_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What is allowed over WebSocket.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SocketSettings {
+    /// Origins whose pages may connect, such as `https://console.example`, or `*` for all; the
+    /// server's own host always may.
+    pub origins: Vec<String>,
+    /// Bounds of a connection.
+    pub limits: SocketLimits,
+}

@@ -1,0 +1,174 @@
+//! The messages of the console protocol (`server.md` 2.9).
+//!
+//! One JSON object each. In: the text of a client's message. Out: what it asks, or what is wrong with
+//! it in words for the client; and the text of messages to the client.
+
+use qlio_data::{Object, Value, codec::json};
+
+/// The longest `id` of a script, in bytes.
+const ID_BYTES_MAX: usize = 256;
+
+/// What scripts begin with that are run step by step.
+const DEBUG_PREFIX: &str = "__debug__";
+
+/// What a client asks.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Asked {
+    /// To be told these events from the next script on.
+    Events(Value),
+    /// To run a script.
+    Script {
+        /// The script, without the mark of debug mode.
+        text: String,
+        /// Whether to run it step by step.
+        is_debug: bool,
+    },
+    /// To run the next statement of a session.
+    Step(u64),
+    /// To give a session up.
+    Kill(u64),
+    /// Something that is not known here, or nothing.
+    Other,
+}
+
+/// A message of a client.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FromClient {
+    /// What is asked, or why that cannot be told.
+    pub(crate) asked: Result<Asked, String>,
+    /// The client's name for it, repeated in what it causes.
+    pub(crate) id: Option<Value>,
+}
+
+/// Reads a message.
+pub(crate) fn read(text: &str) -> FromClient {
+    let wrong = |reason: String| FromClient { asked: Err(reason), id: None };
+    let message = match json::parse_str(text) {
+        Ok(message) => message.into_tree(),
+        Err(error) => {
+            return wrong(format!("invalid JSON at byte {}: {}", error.offset, error.reason));
+        }
+    };
+    if !message.is_object() {
+        return wrong("a message must be a JSON object".to_owned());
+    }
+    let asked = asked(&message);
+    // Of the other messages, `id` is the session.
+    let id = match (message.member("id"), &asked) {
+        (id, Ok(Asked::Script { .. })) => id,
+        _ => Value::Absent,
+    };
+    let is_name = match &id {
+        Value::Absent | Value::Number(_) => true,
+        Value::String(text) => text.len() <= ID_BYTES_MAX,
+        _ => false,
+    };
+    if !is_name {
+        return wrong(format!("`id` must be a number, or text of at most {ID_BYTES_MAX} bytes"));
+    }
+    FromClient { asked, id: Some(id).filter(|id| !id.is_absent()) }
+}
+
+fn asked(message: &Value) -> Result<Asked, String> {
+    let data = message.member("data");
+    Ok(match message.member("type").as_str() {
+        Some("events") => Asked::Events(data),
+        Some("script") => {
+            let text = data.as_str().ok_or("`data` of a script must be text")?;
+            match text.strip_prefix(DEBUG_PREFIX) {
+                Some(text) => Asked::Script { text: text.to_owned(), is_debug: true },
+                None => Asked::Script { text: text.to_owned(), is_debug: false },
+            }
+        }
+        Some("debug") => Asked::Step(session(message, "emitterID")?),
+        Some("kill") => Asked::Kill(session(message, "id")?),
+        _ => Asked::Other,
+    })
+}
+
+/// The number of a session; both names are understood for both messages.
+fn session(message: &Value, name: &str) -> Result<u64, String> {
+    [name, "emitterID", "id"]
+        .into_iter()
+        .find_map(|name| match message.member(name) {
+            Value::Number(number) => number.as_i64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        })
+        .and_then(|number| u64::try_from(number).ok())
+        .ok_or_else(|| format!("`{name}` must be the number of a session"))
+}
+
+/// The text of a message to the client.
+pub(crate) fn write(name: &str, data: &Value, id: Option<&Value>) -> String {
+    let mut message = Object::with_capacity(3);
+    message.insert("type", Value::from(name));
+    // An absent value is none; the member must be there all the same.
+    message.insert("data", if data.is_absent() { Value::Null } else { data.clone() });
+    if let Some(id) = id {
+        message.insert("id", id.clone());
+    }
+    json::to_string(&Value::object(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_message_is_understood() {
+        for (text, asked) in [
+            (r#"{"type":"events","data":"[\"ack\"]"}"#, Asked::Events(Value::from("[\"ack\"]"))),
+            (
+                r#"{"type":"script","data":"return 1"}"#,
+                Asked::Script { text: "return 1".to_owned(), is_debug: false },
+            ),
+            (
+                r#"{"type":"script","data":"__debug__return 1"}"#,
+                Asked::Script { text: "return 1".to_owned(), is_debug: true },
+            ),
+            (r#"{"type":"debug","emitterID":3}"#, Asked::Step(3)),
+            (r#"{"type":"kill","id":"4"}"#, Asked::Kill(4)),
+            (r#"{"type":"dance"}"#, Asked::Other),
+            ("{}", Asked::Other),
+        ] {
+            assert_eq!(read(text), FromClient { asked: Ok(asked), id: None }, "{text}");
+        }
+        let named = read(r#"{"type":"script","data":"x","id":"a"}"#);
+        assert_eq!(named.id, Some(Value::from("a")));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let long = format!(r#"{{"type":"script","data":"","id":"{}"}}"#, "x".repeat(257));
+        for (text, reason) in [
+            ("{bad", "invalid JSON at byte 1"),
+            ("[]", "must be a JSON object"),
+            (r#"{"type":"script"}"#, "`data` of a script"),
+            (r#"{"type":"script","data":"","id":{}}"#, "`id` must be a number"),
+            (long.as_str(), "`id` must be a number"),
+            (r#"{"type":"debug"}"#, "`emitterID` must be the number"),
+            (r#"{"type":"kill","id":-1}"#, "`id` must be the number"),
+        ] {
+            let error = read(text).asked.expect_err(text);
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        assert!(read(&long.replace("xx", "x")).asked.is_ok());
+    }
+
+    #[test]
+    fn messages_have_a_type_data_and_the_name_of_their_cause() {
+        assert_eq!(write("w", &Value::Absent, None), r#"{"type":"w","data":null}"#);
+        let id = Value::int(7);
+        assert_eq!(write("w", &Value::int(1), Some(&id)), r#"{"type":"w","data":1,"id":7}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in ".{0,60}") {
+            let _ = read(&text);
+        }
+    }
+}
