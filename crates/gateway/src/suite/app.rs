@@ -24,6 +24,7 @@ use crate::{
     http::{
         app::{AppSettings, HttpApp, Shared},
         compile_error,
+        trace::TraceLevel,
     },
     load::{self, CatalogFolders, FilesBeside, Loaded},
 };
@@ -169,8 +170,11 @@ impl Snapshot {
                 may_call_private: false,
                 request_bytes_max: self.config.request_bytes_max,
                 request_id_header: self.config.settings.request_id_header.clone(),
+                trace: self.config.front.trace.unwrap_or(TraceLevel::Full),
             },
             secrets: self.config.secrets.clone(),
+            health: crate::http::ecv::Health::new("/ecv", false),
+            sockets: crate::http::websocket::SocketSettings::default(),
         };
         Ok(HttpApp::new(Arc::new(shared), engine))
     }
