@@ -150,6 +150,14 @@ impl Engine {
         })
     }
 
+    /// Waits for what goes on behind the answers: entries that are still being stored in the cache.
+    /// Bounded in time; to be called before the runtime ends.
+    pub async fn end(&self) {
+        if let Some(cache) = &self.cache {
+            cache.settle().await;
+        }
+    }
+
     pub(crate) fn transport(&self) -> &Transport {
         &self.transport
     }

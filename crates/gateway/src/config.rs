@@ -103,8 +103,9 @@ pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
     messages.append(&mut filler.problems);
     let transport = transport(&values, &mut messages);
     let cache = match CacheSettings::from_config(&values) {
-        Ok(Some((cache, mut problems))) => {
+        Ok(Some((mut cache, mut problems))) => {
             messages.append(&mut problems);
+            cache.tls = transport.tls.clone();
             Some(cache)
         }
         Ok(None) => None,

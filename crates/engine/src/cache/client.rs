@@ -10,13 +10,16 @@
 use std::{rc::Rc, sync::Arc, time::Duration};
 
 use super::{
-    Cache,
+    Cache, STORES_PENDING_MAX,
     entry::Entry,
     event::CacheEvent,
     flight::{Ticket, Turn},
     key::CacheKey,
     tier::SharedTier,
 };
+
+/// The longest wait for stores that go on behind requests.
+const SETTLE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// An entry and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +82,7 @@ impl CacheClient {
     }
 
     /// Stores an entry for `ttl`, whole seconds; waits until it is stored. Failures are events.
-    /// Entries with other statuses than 200 to 299 or with bodies over `maxValue` are not stored.
+    /// Entries with bodies over `maxValue` are not stored.
     ///
     /// # Cancellation
     /// A dropped put may or may not have stored the entry, never a part of it.
@@ -92,9 +95,10 @@ impl CacheClient {
     /// The entry of `key`, or else what `fetch` gives, stored for `ttl`. Callers on any thread that
     /// miss the same key at the same time share one fetch, which runs in the task of one of them.
     ///
-    /// An entry with another status than 200 to 299 is the caller's alone; one that is too large to be
-    /// stored goes to those who wait. The store goes on in the background after this returns; until
-    /// it is done, the entry serves all who ask.
+    /// `fetch` answers only what is worth caching; whatever its status, after hooks it must have been
+    /// a success (`connectors.md` 6.3, Q61). One that is too large to be stored goes to those who
+    /// wait. The store goes on in the background after this returns; until it is done, the entry
+    /// serves all who ask.
     ///
     /// # Errors
     /// Those of `fetch`. A failed or dropped fetch lets one of those who wait try; after a second
@@ -142,11 +146,7 @@ impl CacheClient {
                         return Err(error);
                     }
                 };
-                if entry.is_storable() {
-                    lead.land(entry.clone());
-                } else {
-                    lead.fail();
-                }
+                lead.land(entry.clone());
                 if self.cache.takes(key, &entry, ttl) {
                     self.store_behind(Some(ticket.ends_the_flight()), key, &entry, ttl);
                 }
@@ -174,17 +174,28 @@ impl CacheClient {
         self.cache.emit(&CacheEvent::Heartbeat { data });
     }
 
-    /// Emits the servers' statistics every `interval` (300 s in the original) until the cache ends.
-    /// To be driven by one thread; without servers it is done at once.
-    pub async fn keep_beating(&self, interval: Duration) {
+    /// Emits the servers' statistics again and again, as often as the settings say, until the cache
+    /// ends. To be driven by one thread; without servers it is done at once.
+    pub async fn keep_beating(&self) {
         if self.tier.is_none() {
             return;
         }
         while self.cache.is_started() {
-            tokio::time::sleep(interval).await;
+            tokio::time::sleep(self.cache.settings().heartbeat).await;
             if self.cache.is_started() {
                 self.heartbeat().await;
             }
+        }
+    }
+
+    /// Waits until everything that is being stored behind requests, on any thread, has been stored or
+    /// has failed, but no longer than [`SETTLE_TIME_MAX`]. To be called before a runtime ends, whose
+    /// tasks would be cut off.
+    pub async fn settle(&self) {
+        let all = self.cache.stores().acquire_many(STORES_PENDING_MAX as u32);
+        if tokio::time::timeout(SETTLE_TIME_MAX, all).await.is_err() {
+            let message = "some entries were not stored before the end".to_owned();
+            self.cache.emit(&CacheEvent::Error { message, key: None });
         }
     }
 

@@ -9,7 +9,7 @@ const OVERHEAD_BYTES: usize = 128;
 /// One cached answer. Cloning shares the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The status after hooks; only 200 to 299 are stored.
+    /// The status as it came: hooks that judge it run again on every hit.
     pub status: StatusCode,
     /// The `content-type` header, if there was one.
     pub content_type: Option<String>,
@@ -18,11 +18,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Only successes are kept (`connectors.md` 6.3, Q61).
-    pub fn is_storable(&self) -> bool {
-        self.status.is_success()
-    }
-
     /// The bytes that the entry takes in memory together with its key, roughly.
     pub(super) fn weight(&self, key: &str) -> usize {
         let content_type = self.content_type.as_ref().map_or(0, String::len);

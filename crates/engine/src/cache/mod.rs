@@ -10,8 +10,8 @@
 //!
 //! In: a [`CacheKey`] and the head and body of an answer. Out: the same, within the time to live, or a
 //! miss; and [`CacheEvent`]s. A cache that fails, is slow or is full costs at most its timeout and
-//! never fails a request. It knows nothing of plans, tables or decoding: the caller decides what is
-//! worth caching, and must not hand over a body that does not decode.
+//! never fails a request. It knows nothing of plans, tables, hooks or decoding: the caller decides what
+//! is worth caching, and hands over only answers that were successes and decoded.
 
 mod circuit;
 mod client;
@@ -91,7 +91,7 @@ impl Cache {
     /// Makes a cache that is not yet started; connects to nothing.
     ///
     /// # Errors
-    /// An address that cannot be read.
+    /// An address or a certificate that cannot be read.
     pub fn new(
         settings: CacheSettings,
         sink: CacheEventSink,
@@ -113,7 +113,7 @@ impl Cache {
                 product: Product::Memcached,
             }),
             Backend::Redis { servers: addresses, is_cluster } => {
-                let targets = redis::targets(addresses, *is_cluster, settings.timeout)
+                let targets = redis::targets(addresses, *is_cluster, settings.timeout, &settings.tls)
                     .map_err(|reason| CacheConfigError::new("redis", reason))?;
                 // A cluster is one target with one circuit, however many seeds it has.
                 let named = &addresses[..targets.len().min(addresses.len())];
@@ -189,7 +189,7 @@ impl Cache {
 
     /// Whether the entry may be stored; one that is too large is reported.
     fn takes(&self, key: &CacheKey, entry: &Entry, ttl: Duration) -> bool {
-        if !entry.is_storable() || ttl.as_secs() == 0 {
+        if ttl.as_secs() == 0 {
             return false;
         }
         let is_small_enough = entry.body.len() <= self.settings.value_bytes_max;

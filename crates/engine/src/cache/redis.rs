@@ -15,13 +15,14 @@ use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use qlio_data::{Object, Text, Value};
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, FromRedisValue, IntoConnectionInfo,
-    RedisError,
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, FromRedisValue,
+    IntoConnectionInfo, RedisConnectionInfo, RedisError,
     aio::MultiplexedConnection,
     cluster::{ClusterClient, ClusterClientBuilder},
     cluster_async::ClusterConnection,
 };
 use sha2::{Digest, Sha256};
+use tokio::net::TcpStream;
 
 use super::{
     entry::Entry,
@@ -31,6 +32,7 @@ use super::{
         Kept, Server, Servers, SharedTier, TierError, checked, lifetime, now_ms, whole_seconds,
     },
 };
+use crate::transport::{Tls, TlsSettings};
 
 /// Keys up to this length are stored under their own name.
 const NAME_BYTES_MAX: usize = 250;
@@ -44,7 +46,17 @@ const STATISTICS_MAX: usize = 1000;
 /// How to reach one server or one cluster. Shared by all threads.
 pub(super) enum Target {
     Single(Client),
+    Secure(Box<Secure>),
     Cluster(Box<ClusterClient>),
+}
+
+/// A server behind TLS, which is the one that upstreams are called with: the client library is built
+/// without any.
+pub(super) struct Secure {
+    host: String,
+    port: u16,
+    login: RedisConnectionInfo,
+    tls: Arc<Tls>,
 }
 
 #[derive(Clone)]
@@ -76,15 +88,21 @@ pub(super) struct RedisTier {
 /// The targets behind configured addresses; a cluster is one target.
 ///
 /// # Errors
-/// An address that cannot be read, in words.
+/// An address or a certificate that cannot be read, in words.
 pub(super) fn targets(
     addresses: &[String],
     is_cluster: bool,
     timeout: Duration,
+    tls: &TlsSettings,
 ) -> Result<Arc<[Target]>, String> {
-    let infos: Vec<ConnectionInfo> =
+    let infos: Vec<(ConnectionInfo, bool)> =
         addresses.iter().map(|address| connection_info(address)).collect::<Result<_, _>>()?;
+    let is_any_secure = infos.iter().any(|(_, is_secure)| *is_secure);
     if is_cluster {
+        if is_any_secure {
+            return Err("a cluster cannot be reached over TLS (`rediss://`)".to_owned());
+        }
+        let infos = infos.into_iter().map(|(info, _)| info);
         let client = ClusterClientBuilder::new(infos)
             .connection_timeout(timeout)
             .response_timeout(timeout)
@@ -93,33 +111,59 @@ pub(super) fn targets(
             .map_err(|error| error.to_string())?;
         return Ok([Target::Cluster(Box::new(client))].into());
     }
-    infos
-        .into_iter()
-        .map(|info| Client::open(info).map(Target::Single).map_err(|error| error.to_string()))
-        .collect()
+    let tls = if is_any_secure {
+        Some(Arc::new(Tls::with_protocols(tls, &[]).map_err(|error| error.to_string())?))
+    } else {
+        None
+    };
+    let target = |(info, is_secure): (ConnectionInfo, bool)| match (&tls, info.addr()) {
+        (Some(tls), ConnectionAddr::Tcp(host, port)) if is_secure => {
+            let login = info.redis_settings().clone();
+            let (host, port, tls) = (host.clone(), *port, Arc::clone(tls));
+            Ok(Target::Secure(Box::new(Secure { host, port, login, tls })))
+        }
+        _ => Client::open(info).map(Target::Single).map_err(|error| error.to_string()),
+    };
+    infos.into_iter().map(target).collect()
 }
 
-fn connection_info(address: &str) -> Result<ConnectionInfo, String> {
+/// What an address says, and whether it asks for TLS.
+fn connection_info(address: &str) -> Result<(ConnectionInfo, bool), String> {
     // The address may hold a password; what is said about it must not.
     let shown = super::settings::without_credentials(address);
-    let url =
-        if address.contains("://") { address.to_owned() } else { format!("redis://{address}") };
-    if !url.starts_with("redis://") {
-        return Err(format!("`{shown}` is not `host:port` or `redis://…`; TLS is not supported"));
-    }
-    let info =
-        url.into_connection_info().map_err(|error| format!("`{shown}`: {}", error.category()))?;
+    let (is_secure, rest) = match address.split_once("://") {
+        None => (false, address),
+        Some(("redis", rest)) => (false, rest),
+        Some(("rediss", rest)) => (true, rest),
+        Some(_) => {
+            return Err(format!("`{shown}` is not `host:port`, `redis://…` or `rediss://…`"));
+        }
+    };
+    let info = format!("redis://{rest}")
+        .into_connection_info()
+        .map_err(|error| format!("`{shown}`: {}", error.category()))?;
     let settings = info.redis_settings().clone().set_skip_set_lib_name();
-    Ok(info.set_redis_settings(settings))
+    Ok((info.set_redis_settings(settings), is_secure))
 }
 
 impl Target {
     async fn connect(&self, timeout: Duration) -> Result<Connection, RedisError> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(timeout))
+            .set_response_timeout(None);
         match self {
+            Self::Secure(server) => {
+                let Secure { host, port, login, tls } = &**server;
+                let stream = TcpStream::connect((host.as_str(), *port)).await?;
+                stream.set_nodelay(true)?;
+                let stream = tls.secure(host, *port, stream).await?;
+                let opened = MultiplexedConnection::new_with_config(login, stream, config).await;
+                let (connection, driver) = opened?;
+                // It ends with the last copy of the connection.
+                tokio::spawn(driver);
+                Ok(Connection::Single(connection))
+            }
             Self::Single(client) => {
-                let config = AsyncConnectionConfig::new()
-                    .set_connection_timeout(Some(timeout))
-                    .set_response_timeout(None);
                 let connection = client.get_multiplexed_async_connection_with_config(&config);
                 connection.await.map(Connection::Single)
             }
@@ -360,18 +404,39 @@ mod tests {
 
     #[test]
     fn addresses_are_host_and_port_or_a_url() {
-        for address in ["h:1", "redis://h", "redis://u:p@h:1/2", "127.0.0.1:6379"] {
-            assert!(connection_info(address).is_ok(), "{address}");
+        for (address, is_secure) in [
+            ("h:1", false),
+            ("redis://h", false),
+            ("redis://u:p@h:1/2", false),
+            ("127.0.0.1:6379", false),
+            ("rediss://u:p@h:1/2", true),
+        ] {
+            let (info, found) = connection_info(address).expect(address);
+            assert_eq!(found, is_secure, "{address}");
+            assert!(matches!(info.addr(), ConnectionAddr::Tcp(..)), "{address}");
         }
         for address in [
-            "rediss://u:secret@h",
             "http://u:secret@h",
+            "rediss://u:secret@h:1/x",
             "redis://u:secret@",
             "redis://u:secret@h:1/x",
         ] {
             let reason = connection_info(address).expect_err(address);
             assert!(!reason.contains("secret"), "{reason}");
         }
+    }
+
+    #[test]
+    fn only_single_servers_are_reached_over_tls() {
+        let second = Duration::from_secs(1);
+        let read = |addresses: &[&str], is_cluster| {
+            let addresses: Vec<_> = addresses.iter().map(|&text| text.to_owned()).collect();
+            targets(&addresses, is_cluster, second, &TlsSettings::default())
+        };
+        let both = read(&["rediss://h:1", "h:2"], false).expect("valid");
+        assert!(matches!(&*both, [Target::Secure(_), Target::Single(_)]));
+        let reason = read(&["h:2", "rediss://u:secret@h:1"], true).err().expect("refused");
+        assert_eq!(reason, "a cluster cannot be reached over TLS (`rediss://`)");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::{num::NonZeroU64, time::Duration};
 
 use qlio_data::{Object, Text, Value, codec::json};
 
+use crate::transport::TlsSettings;
+
 /// Most servers of one cache.
 const SERVERS_MAX: usize = 256;
 
@@ -31,7 +33,8 @@ pub enum Backend {
     },
     /// On Redis or Valkey servers; keys are spread over them, or the servers are a cluster.
     Redis {
-        /// Each as `host:port` or `redis://[user:password@]host[:port][/database]`.
+        /// Each as `host:port` or `redis://[user:password@]host[:port][/database]`; `rediss://` for
+        /// TLS, which a cluster cannot have.
         servers: Vec<String>,
         /// The servers are seeds of one cluster, which spreads the keys itself.
         is_cluster: bool,
@@ -62,6 +65,11 @@ pub struct CacheSettings {
     /// The first pause after a server has failed several times (`retryMs`, default 1 s); it doubles
     /// up to sixteen times as long while the server stays silent.
     pub retry_pause: Duration,
+    /// How often the servers' statistics are told (`heartbeatMs`, default 300 s).
+    pub heartbeat: Duration,
+    /// Certificates and keys for servers behind TLS; not part of `cache` but the same as for
+    /// upstreams.
+    pub tls: TlsSettings,
 }
 
 impl CacheSettings {
@@ -77,6 +85,8 @@ impl CacheSettings {
             local_time: Duration::from_secs(5),
             shared_wait: Duration::from_secs(10),
             retry_pause: Duration::from_secs(1),
+            heartbeat: Duration::from_mins(5),
+            tls: TlsSettings::default(),
         }
     }
 
@@ -129,6 +139,7 @@ impl CacheSettings {
         milliseconds(&mut self.timeout, reader, "timeoutMs");
         milliseconds(&mut self.shared_wait, reader, "sharedWaitMs");
         milliseconds(&mut self.retry_pause, reader, "retryMs");
+        milliseconds(&mut self.heartbeat, reader, "heartbeatMs");
         if let Some(bytes) = reader.count("maxValue", 1, VALUE_BYTES_LIMIT as u64) {
             self.value_bytes_max = bytes as usize;
         }

@@ -10,6 +10,7 @@ use super::{
     Call,
     hooks::{Hooks, content_bytes},
     prepare::expand_failed,
+    scripts::form_failed,
     view::statement_record,
 };
 use crate::{
@@ -164,8 +165,7 @@ impl Call<'_> {
         let params = self.params(own, hooks);
         let text = if body.media_type == FORM {
             let template = UriTemplate::parse_form(&body.content).map_err(|fault| {
-                let message = format!("body template `{}`: {fault}", body.template);
-                RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, message)
+                form_failed(self.table, body, fault).into_run_error(&self.table.name)
             })?;
             template.expand_form(&params).map_err(|error| expand_failed(&error))?
         } else {

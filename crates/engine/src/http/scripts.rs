@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use qlio_data::{Text, Value, uri_template::UriTemplate};
+use qlio_data::{
+    Text, Value,
+    uri_template::{TemplateError, UriTemplate},
+};
 use qlio_plan::catalog::{Body, Table, Verb};
 use qlio_syntax::{
     diagnostic::{Code, codes},
@@ -223,6 +226,11 @@ fn template_notes(table: &Table, verb: &Verb, template: Option<&Template>) -> Ve
 pub(crate) fn form_fault(table: &Table, verb: &Verb) -> Option<ScriptFault> {
     let body = verb.body.as_ref().filter(|body| body.media_type == super::body::FORM)?;
     let fault = UriTemplate::parse_form(&body.content).err()?;
+    Some(form_failed(table, body, fault))
+}
+
+/// The same in the words of other broken templates.
+pub(super) fn form_failed(table: &Table, body: &Body, fault: TemplateError) -> ScriptFault {
     let line = Some(LineIndex::new(&body.content).line(fault.offset as u32));
-    Some(ScriptFault::of_template(table, body, fault.reason, line))
+    ScriptFault::of_template(table, body, fault.reason, line)
 }

@@ -65,7 +65,7 @@ use proxy::Proxies;
 use redirect::strip_credentials;
 use site::Sites;
 use target::Target;
-use tls::Tls;
+pub(crate) use tls::Tls;
 
 /// Attempts of an exchange that may be repeated (`connectors.md` 4.4).
 const ATTEMPTS_MAX: u32 = 2;

@@ -52,7 +52,7 @@ impl Default for TransportSettings {
 }
 
 /// TLS towards upstreams (`connectors.md` 2.9). Certificates are verified against the Mozilla roots.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsSettings {
     /// PEM file with further trusted roots.
     pub ca_file: Option<PathBuf>,

@@ -4,7 +4,7 @@
 //! anchors are Mozilla's, compiled in, so that a container without a certificate store behaves like any
 //! other; `tls.caFile` adds to them.
 
-use std::{path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use tokio::net::TcpStream;
 use tokio_rustls::{
@@ -33,7 +33,7 @@ const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 /// Ready-made client configurations.
 #[derive(Debug)]
-pub(super) struct Tls {
+pub(crate) struct Tls {
     verified: TlsSide,
     unverified: TlsSide,
     insecure_hosts: Vec<HostPattern>,
@@ -42,7 +42,16 @@ pub(super) struct Tls {
 type TlsSide = Arc<ClientConfig>;
 
 impl Tls {
+    /// For upstreams, which may speak HTTP/2.
     pub(super) fn new(settings: &TlsSettings) -> Result<Self, SettingsError> {
+        Self::with_protocols(settings, &PROTOCOLS)
+    }
+
+    /// For servers that speak one of these protocols, or one that has no name.
+    pub(crate) fn with_protocols(
+        settings: &TlsSettings,
+        protocols: &[&[u8]],
+    ) -> Result<Self, SettingsError> {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         if let Some(path) = &settings.ca_file {
             for certificate in certificates("tls.caFile", path)? {
@@ -67,7 +76,7 @@ impl Tls {
                     .with_client_auth_cert(chain.clone(), key.clone_key())
                     .map_err(|cause| bad("tls.clientCert", &cause))?,
             };
-            config.alpn_protocols = PROTOCOLS.iter().map(|name| name.to_vec()).collect();
+            config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
             Ok(Arc::new(config))
         };
         Ok(Self {
@@ -83,19 +92,42 @@ impl Tls {
         target: &Target,
         stream: TcpStream,
     ) -> Result<(TlsStream<TcpStream>, bool), Fault> {
-        let is_insecure = self
-            .insecure_hosts
-            .iter()
-            .any(|pattern| pattern.matches_host(&target.site.host, target.site.port));
-        let config = if is_insecure { &self.unverified } else { &self.verified };
         let name = ServerName::try_from(target.site.host.clone())
             .map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))?;
-        let stream = TlsConnector::from(Arc::clone(config))
-            .connect(name, stream)
+        let stream = self
+            .shake_hands(name, &target.site.host, target.site.port, stream)
             .await
             .map_err(|cause| Fault::from_io(&cause))?;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(PROTOCOLS[0]);
         Ok((stream, is_http2))
+    }
+
+    /// Shakes hands with a server of any protocol.
+    ///
+    /// # Errors
+    /// A host that cannot be in a certificate, a server that is not trusted, a broken connection.
+    pub(crate) async fn secure(
+        &self,
+        host: &str,
+        port: u16,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|cause| io::Error::new(io::ErrorKind::InvalidInput, cause))?;
+        self.shake_hands(name, host, port, stream).await
+    }
+
+    async fn shake_hands(
+        &self,
+        name: ServerName<'static>,
+        host: &str,
+        port: u16,
+        stream: TcpStream,
+    ) -> io::Result<TlsStream<TcpStream>> {
+        let is_insecure =
+            self.insecure_hosts.iter().any(|pattern| pattern.matches_host(host, port));
+        let config = if is_insecure { &self.unverified } else { &self.verified };
+        TlsConnector::from(Arc::clone(config)).connect(name, stream).await
     }
 }
 

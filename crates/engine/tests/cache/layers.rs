@@ -10,7 +10,11 @@ use qlio_testkit::program::{CacheServer, Running};
 use crate::support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient};
 
 pub(crate) async fn entries_come_back(backend: Backend) {
-    let watched = Watched::new(patient(backend));
+    entries_come_back_with(patient(backend)).await;
+}
+
+pub(crate) async fn entries_come_back_with(settings: CacheSettings) {
+    let watched = Watched::new(settings);
     let client = watched.cache.client();
     let binary: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     let entries = [
@@ -99,26 +103,34 @@ async fn what_is_fetched_once_is_a_hit_for_the_next() {
 }
 
 #[tokio::test]
-async fn failures_other_statuses_and_large_bodies_are_not_stored() {
+async fn failures_and_large_bodies_are_not_stored() {
     let settings = CacheSettings { value_bytes_max: 10, ..CacheSettings::new(Backend::Memory) };
     let watched = Watched::new(settings);
     let client = watched.cache.client();
     let failing = async || Err::<Entry, _>("no");
     assert_eq!(client.get_or_fetch(&key("k"), MINUTE, failing).await, Err("no"));
-    let missing = Entry { status: StatusCode::NOT_FOUND, ..entry("{}") };
-    for unstored in [missing, entry("12345678901")] {
-        let fetch = async || Ok::<_, ()>(unstored.clone());
-        let found = client.get_or_fetch(&key("k"), MINUTE, fetch).await.expect("fetched");
-        assert_eq!(found.entry, unstored);
-        client.put(&key("k"), &unstored, MINUTE).await;
-        assert_eq!(client.get(&key("k")).await, None);
-    }
+    let unstored = entry("12345678901");
+    let fetch = async || Ok::<_, ()>(unstored.clone());
+    let found = client.get_or_fetch(&key("k"), MINUTE, fetch).await.expect("fetched");
+    assert_eq!(found.entry, unstored);
+    client.put(&key("k"), &unstored, MINUTE).await;
+    assert_eq!(client.get(&key("k")).await, None);
     client.put(&key("k"), &entry("{}"), Duration::ZERO).await;
     assert_eq!(client.get(&key("k")).await, None);
     let told = watched.told();
     assert!(!told.iter().any(|message| message.contains("cacheNew")), "{told:?}");
     let large = "a body of 11 bytes is more than `maxValue`, 10";
     assert_eq!(told.iter().filter(|message| message.contains(large)).count(), 2, "{told:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_hooks_made_a_success_keeps_the_status_it_came_with() {
+    let watched = memory();
+    let client = watched.cache.client();
+    let missing = Entry { status: StatusCode::NOT_FOUND, ..entry("[]") };
+    let fetch = async || Ok::<_, ()>(missing.clone());
+    client.get_or_fetch(&key("k"), MINUTE, fetch).await.expect("fetched");
+    assert_eq!(client.get(&key("k")).await.expect("stored").entry, missing);
 }
 
 #[tokio::test]

@@ -4,5 +4,6 @@ mod faults;
 mod layers;
 mod memcached;
 mod redis;
+mod secure;
 mod sharing;
 mod support;

@@ -73,8 +73,13 @@ pub(super) fn start_cache(settings: Option<CacheSettings>) -> Result<Option<Arc<
     let Some(settings) = settings else { return Ok(None) };
     let last_told = Mutex::new(None::<Instant>);
     let sink: CacheEventSink = Arc::new(move |event: &CacheEvent| {
-        if !matches!(event, CacheEvent::Error { .. }) {
-            return;
+        match event {
+            CacheEvent::Error { .. } => {}
+            // Few, and worth knowing.
+            CacheEvent::Info { .. } | CacheEvent::Heartbeat { .. } | CacheEvent::End => {
+                return note(&event.message());
+            }
+            _ => return,
         }
         // A server that is down fails every request in the same way.
         let mut last_told = last_told.lock().unwrap_or_else(PoisonError::into_inner);

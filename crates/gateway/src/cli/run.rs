@@ -93,12 +93,18 @@ where
         .map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
         let Config { settings, transport, cache, .. } = config;
-        let cache = report::start_cache(cache)?;
+        let cache = report::start_cache(cache).unwrap_or_else(|reason| {
+            report::error(&reason);
+            None
+        });
         let module_roots = vec![PathBuf::from(".")];
         let engine =
             Engine::new(EngineOptions { settings, transport, module_roots, tables_root, cache })
                 .map_err(|error| error.to_string())?;
-        Ok(work(std::rc::Rc::new(engine)).await)
+        let engine = std::rc::Rc::new(engine);
+        let done = work(std::rc::Rc::clone(&engine)).await;
+        engine.end().await;
+        Ok(done)
     })
 }
 

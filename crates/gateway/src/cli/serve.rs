@@ -9,7 +9,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use clap::Args;
-use qlio_engine::{Engine, EngineOptions};
+use qlio_engine::{Engine, EngineOptions, cache::Cache};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CatalogArgs, Exit, report};
@@ -68,7 +68,7 @@ pub(super) struct ServeArgs {
 
 pub(super) fn serve(args: &ServeArgs) -> Exit {
     match start(args) {
-        Ok((server, summary)) => wait(server, &summary),
+        Ok(started) => wait(started),
         Err(reason) => {
             report::error(&reason);
             Exit::Usage
@@ -76,8 +76,15 @@ pub(super) fn serve(args: &ServeArgs) -> Exit {
     }
 }
 
-/// Starts the server; answers it with what there is to say about it.
-fn start(args: &ServeArgs) -> Result<(Server, String), String> {
+/// A running server, the cache that its workers share, and what there is to say about it.
+struct Started {
+    server: Server,
+    cache: Option<Arc<Cache>>,
+    summary: String,
+}
+
+/// Starts the server.
+fn start(args: &ServeArgs) -> Result<Started, String> {
     let addresses = addresses(&args.host, args.port)?;
     let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
     if args.dev && !is_loopback {
@@ -117,13 +124,21 @@ fn start(args: &ServeArgs) -> Result<(Server, String), String> {
     let module_roots =
         [Some(PathBuf::from(".")), args.catalog.routes.clone()].into_iter().flatten().collect();
     let tables_root = args.catalog.tables.clone();
-    let cache = report::start_cache(config.cache)?;
+    let cache = match report::start_cache(config.cache) {
+        Ok(cache) => cache,
+        Err(reason) if args.strict => return Err(reason),
+        // A cache makes answers cheaper, not possible (`connectors.md` 6.1).
+        Err(reason) => {
+            report::error(&reason);
+            None
+        }
+    };
     let engine = EngineOptions {
         settings: config.settings,
         transport: config.transport,
         module_roots,
         tables_root,
-        cache,
+        cache: cache.clone(),
     };
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
@@ -135,7 +150,7 @@ fn start(args: &ServeArgs) -> Result<(Server, String), String> {
     })
     .map_err(|error| format!("cannot start: {error}"))?;
     let summary = format!("serving {routes} routes over {tables} tables with {workers} workers");
-    Ok((server, summary))
+    Ok(Started { server, cache, summary })
 }
 
 /// The health check; the command line beats the settings file.
@@ -156,11 +171,12 @@ fn sockets(args: &ServeArgs, front: &FrontSettings) -> SocketSettings {
     settings
 }
 
-/// Serves until a signal asks to stop, then lets requests in flight finish. The addresses are told
-/// once signals are listened to, so whoever reads them can stop the server.
-fn wait(server: Server, summary: &str) -> Exit {
+/// Serves until a signal asks to stop, then lets requests in flight finish and the cache end. The
+/// addresses are told once signals are listened to, so whoever reads them can stop the server.
+fn wait(Started { server, cache, summary }: Started) -> Exit {
     let stopper = server.stopper();
     let (ready, is_ready) = mpsc::channel();
+    let beating = cache.clone();
     let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
             return;
@@ -168,7 +184,10 @@ fn wait(server: Server, summary: &str) -> Exit {
         runtime.block_on(async {
             let Ok(mut signals) = StopSignals::listen() else { return };
             let _ = ready.send(());
-            signals.next().await;
+            tokio::select! {
+                () = signals.next() => {}
+                () = beat(beating) => {}
+            }
             stopper.drain();
             // A second signal does not wait for anybody.
             signals.next().await;
@@ -182,8 +201,12 @@ fn wait(server: Server, summary: &str) -> Exit {
     for address in server.addresses() {
         report::data(&format!("http://{address}"));
     }
-    report::note(summary);
-    match server.join() {
+    report::note(&summary);
+    let joined = server.join();
+    if let Some(cache) = cache {
+        cache.end();
+    }
+    match joined {
         Ok(0) => Exit::Success,
         Ok(aborted) => {
             report::note(&format!("{aborted} connections were cut off"));
@@ -194,6 +217,14 @@ fn wait(server: Server, summary: &str) -> Exit {
             Exit::Failed
         }
     }
+}
+
+/// Tells the statistics of the cache's servers from time to time; never ends.
+async fn beat(cache: Option<Arc<Cache>>) {
+    if let Some(cache) = cache {
+        cache.client().keep_beating().await;
+    }
+    std::future::pending().await
 }
 
 /// SIGINT and SIGTERM.

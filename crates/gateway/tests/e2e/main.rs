@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
+mod cache;
 mod commands;
 mod examples;
 mod load;
@@ -10,6 +11,7 @@ mod mock;
 mod outages;
 mod serve;
 mod shop;
+mod tokens;
 mod suite;
 
 use std::fs;

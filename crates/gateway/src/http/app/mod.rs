@@ -148,6 +148,10 @@ impl App for HttpApp {
     async fn hold(&self, held: Held) {
         self.converse(held).await;
     }
+
+    async fn end(&self) {
+        self.engine.end().await;
+    }
 }
 
 impl HttpApp {

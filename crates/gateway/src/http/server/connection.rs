@@ -73,6 +73,10 @@ impl<A: App> Shared<A> {
         Self { app, limits, events, phase, in_flight: Cell::new(0), protocol }
     }
 
+    pub(super) fn app(&self) -> &A {
+        &self.app
+    }
+
     pub(super) fn phase(&self) -> watch::Receiver<Phase> {
         self.phase.clone()
     }

@@ -60,6 +60,15 @@ pub trait App: 'static {
     fn hold(&self, held: Held) -> impl Future<Output = ()> {
         async { drop(held) }
     }
+
+    /// Finishes what goes on behind the answers, before the worker's runtime ends and cuts it off. By
+    /// default there is nothing.
+    ///
+    /// # Cancellation
+    /// The future is dropped when the server is told to stop at once.
+    fn end(&self) -> impl Future<Output = ()> {
+        async {}
+    }
 }
 
 /// What has to be remembered of the request that leaves HTTP behind; an extension of the answer.

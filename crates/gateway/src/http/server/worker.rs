@@ -58,7 +58,8 @@ where
     Ok((inbox, handle))
 }
 
-/// Serves until the acceptor has gone and every connection has ended, or the deadline passes.
+/// Serves until the acceptor has gone and every connection has ended, or the deadline passes; then
+/// lets the app come to its end.
 async fn serve<A: App>(
     shared: &Rc<Shared<A>>,
     mut inbox: mpsc::Receiver<Accepted>,
@@ -77,5 +78,11 @@ async fn serve<A: App>(
         // ask for an immediate stop either.
         Ok(_) = phase.wait_for(|phase| *phase == Phase::Stopped) => {}
     }
-    open.get()
+    let cut_off = open.get();
+    tokio::select! {
+        biased;
+        Ok(_) = phase.wait_for(|phase| *phase == Phase::Stopped) => {}
+        () = shared.app().end() => {}
+    }
+    cut_off
 }

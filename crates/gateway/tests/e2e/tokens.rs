@@ -1,0 +1,72 @@
+//! Access tokens that several statements wait for at the same time.
+
+use std::thread;
+
+use qlio_testkit::client::{Answer, Request, fetch};
+use qlio_testkit::upstream::{Expectation, Respond, Upstream};
+use serde_json::json;
+
+use super::{PATIENCE, folder, start};
+
+/// How long the token endpoint takes.
+const TOKEN_DELAY_MS: u64 = 1500;
+
+/// How long the hasty statement waits; far less.
+const HASTE_MS: u64 = 100;
+
+#[test]
+fn a_hasty_statement_fails_alone_while_the_token_it_waits_for_is_fetched() {
+    let token = json!({"access_token": "tok", "token_type": "Bearer", "expires_in": 3600});
+    let upstream = Upstream::with([
+        Expectation::new("POST", "/token").respond(Respond::json(token).delay(TOKEN_DELAY_MS)),
+        Expectation::get("/tides").any_calls().with_header("authorization", Some("Bearer tok")),
+    ])
+    .unwrap();
+    let base = upstream.base();
+    let table = format!(
+        "create table tides on select get from '{base}/tides'
+         using oauth2 client 'a' secret 'b' token '{base}/token'"
+    );
+    let hasty = format!(
+        "return select * from tides timeout {HASTE_MS} via route '/hasty' using method get"
+    );
+    let folder = folder(&[
+        ("tables/tides.ql", &table),
+        ("routes/patient.ql", "return select * from tides via route '/patient' using method get"),
+        ("routes/hasty.ql", &hasty),
+    ]);
+    // One worker: tokens are kept per thread.
+    let arguments = [
+        "serve",
+        "--dev",
+        "--strict",
+        "--workers",
+        "1",
+        "--port",
+        "0",
+        "--tables",
+        "tables",
+        "--routes",
+        "routes",
+    ];
+    let server = start(&arguments, folder.path());
+    let address = server.address();
+    let ask = move |path: &str| fetch(address, &Request::get(path), PATIENCE).unwrap();
+    let patient = thread::spawn(move || ask("/patient"));
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+    let second = thread::spawn(move || ask("/patient"));
+    let late: Answer = ask("/hasty");
+    // Its time was up, and the token was still to come.
+    assert_eq!(late.status, 504, "{late}");
+    let error = late.json().unwrap();
+    assert_eq!((&error["code"], &error["timeout"]), (&json!("Q5003"), &json!(HASTE_MS)), "{error}");
+    assert!(error["message"].as_str().unwrap().starts_with("no token for table tides"), "{error}");
+    assert_eq!(upstream.look(|ledger| (ledger.requests().len(), ledger.in_flight())), (1, 1));
+    for waiting in [patient, second] {
+        let answer = waiting.join().unwrap();
+        assert_eq!(answer.status, 200, "{answer}");
+    }
+    assert_eq!(ask("/hasty").status, 200);
+    // One token for all.
+    upstream.verify().unwrap();
+}
