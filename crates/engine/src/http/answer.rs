@@ -19,14 +19,14 @@ use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{
     Call,
-    failure::FailedAnswer,
     announce::Shown,
+    failure::FailedAnswer,
     hooks::{Hooks, content_bytes},
 };
 use crate::{
     error::RunError,
-    sandbox::Parsed,
     event::Announced,
+    sandbox::Parsed,
     transport::{Reply, shown_uri},
 };
 
@@ -93,8 +93,8 @@ impl Call<'_> {
         reply: &Reply,
         failed: &FailedAnswer<'_>,
         hooks: &Hooks,
-    ) -> Result<Value, RunError> {
         announced: Option<Box<Announced>>,
+    ) -> Result<Value, RunError> {
         let (uri, status, headers) = (reply.uri.as_str(), reply.status.as_u16(), &reply.headers);
         let raw_text = |body: &Bytes| String::from_utf8_lossy(body).into_owned();
         let with_body = |error: RunError, body: &Bytes| {
@@ -331,6 +331,15 @@ impl Call<'_> {
     }
 }
 
+/// The body that a watcher sees: what the hook made of it, if it made anything.
+fn shown<'b>(parsed: &'b Result<Parsed, RunError>, body: &'b Bytes) -> Shown<'b> {
+    match parsed {
+        Ok(Parsed::Value(value)) => Shown::Value(value),
+        Ok(Parsed::Content { content, .. }) => Shown::Content(content),
+        _ => Shown::Bytes(body),
+    }
+}
+
 /// No decoder for this type: the error repeats the body if it is text.
 fn without_decoder(body: Bytes, media_type: &MediaType) -> Result<Value, Undecodable> {
     let text = charset::to_utf8(body, media_type.charset(), Sniff::None).ok();
@@ -360,15 +369,6 @@ fn undecodable(code: Code, error: &DecodeError, text: Option<Text>) -> Undecodab
         _ => error.reason.clone(),
     };
     Undecodable { code, message, text }
-/// The body that a watcher sees: what the hook made of it, if it made anything.
-fn shown<'b>(parsed: &'b Result<Parsed, RunError>, body: &'b Bytes) -> Shown<'b> {
-    match parsed {
-        Ok(Parsed::Value(value)) => Shown::Value(value),
-        Ok(Parsed::Content { content, .. }) => Shown::Content(content),
-        _ => Shown::Bytes(body),
-    }
-}
-
 }
 
 /// A content type of a different text format wins over the declared one (`connectors.md` 9.3).

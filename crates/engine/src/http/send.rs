@@ -95,13 +95,10 @@ impl Call<'_> {
             Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {
                 Box::pin(self.exchange_with_token(exchange, clause)).await?
             }
-            _ => match self.run.engine.transport().send(exchange).await {
-                Ok(reply) => reply,
-                Err(error) => {
-                    self.announce_again(announced, error.attempts, Timings::default());
-                    return Err(failure::transport_failed(&error));
-                }
-            },
+            _ => {
+                let reply = self.run.engine.transport().send(exchange).await;
+                reply.map_err(|error| failure::transport_failed(&error))?
+            }
         };
         self.announce_again(announced, reply.attempts, reply.timings);
         self.run.close_request_id(sent_id.as_ref(), &reply.headers);
