@@ -26,6 +26,8 @@ MARGIN = 20
 BAR, GAP = 18, 8
 STEPS = (1, 2, 2.5, 5, 10)
 TICKS = 5
+# A bar so many times as long as the next is cut, so that the others can be read.
+CUT_FROM = 3
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,18 @@ def ticks(highest):
     return [step * number for number in range(math.ceil(highest / step - 1e-9) + 1)]
 
 
+def extent(bar):
+    return max(bar.value, bar.high, bar.behind or 0)
+
+
+def scale_end(bars, bound=None):
+    """Where the axis of these bars ends at least: at the longest bar, unless it dwarfs the next."""
+    longest, *others = sorted((extent(bar) for bar in bars), reverse=True)
+    if others and others[0] > 0 and longest > CUT_FROM * others[0]:
+        longest = 1.2 * others[0]
+    return max(longest, bound or 0)
+
+
 def text(x, y, content, size=12, colour=INK, anchor="start", weight="normal"):
     return f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' fill='{colour}' text-anchor='{anchor}' font-weight='{weight}'>{escape(content)}</text>"
 
@@ -100,14 +114,34 @@ def document(title, height, parts):
     return "\n".join([head, f"<title>{escape(title)}</title>", rect(0, 0, WIDTH, height, PAPER), *parts, "</svg>", ""])
 
 
+def bar_parts(bar, colour, left, middle, scale, highest):
+    """One bar with its second value, its whisker and its number; cut where the axis ends."""
+
+    def place(value):
+        return left + min(value, highest) * scale
+
+    parts = []
+    if bar.behind is not None:
+        parts.append(rect(left, middle - BAR / 2, place(bar.behind) - left, BAR, colour, 0.28))
+    parts.append(rect(left, middle - BAR / 2, place(bar.value) - left, BAR, colour))
+    if min(bar.high, highest) > min(bar.low, highest):
+        parts.append(line(place(bar.low), middle, place(bar.high), middle, INK, 1.5))
+    end = place(extent(bar))
+    if extent(bar) > highest:
+        for shift in (16, 10):
+            parts.append(line(end - shift - 4, middle + BAR / 2 + 2, end - shift + 4, middle - BAR / 2 - 2, PAPER, 3))
+    shown = short(bar.value) if bar.behind is None else f"{short(bar.value)} / {short(bar.behind)}"
+    parts.append(text(end + 6, middle + 4, shown, 11))
+    return parts
+
+
 def bars(title, unit, panels, note="thin line: lowest to highest round"):
-    """Horizontal bars; each panel has a scale of its own that begins at 0."""
+    """Horizontal bars; each panel has a scale of its own that begins at 0. Struck bars are cut."""
     left, right = MARGIN + NAME_WIDTH, WIDTH - MARGIN - VALUE_WIDTH
     parts = [text(MARGIN, 28, title, 16, weight="600"), text(MARGIN, 47, f"{unit}; {note}", 12, FAINT)]
     y = 62
     for panel in panels:
-        extents = [max(bar.value, bar.high, bar.behind or 0) for bar in panel.bars]
-        marks = ticks(max([*extents, panel.bound or 0]))
+        marks = ticks(scale_end(panel.bars, panel.bound))
         scale = (right - left) / marks[-1]
         y += 20
         parts.append(text(MARGIN, y, panel.title, 13, weight="600"))
@@ -121,16 +155,7 @@ def bars(title, unit, panels, note="thin line: lowest to highest round"):
             colour = COLOURS.get(bar.name, FAINT)
             middle = y + GAP / 2 + BAR / 2
             parts.append(text(left - 8, middle + 4, bar.label, 12, anchor="end"))
-            end = bar.value
-            if bar.behind is not None:
-                parts.append(rect(left, middle - BAR / 2, bar.behind * scale, BAR, colour, 0.28))
-                end = max(end, bar.behind)
-            parts.append(rect(left, middle - BAR / 2, bar.value * scale, BAR, colour))
-            if bar.high > bar.low:
-                parts.append(line(left + bar.low * scale, middle, left + bar.high * scale, middle, INK, 1.5))
-                end = max(end, bar.high)
-            shown = short(bar.value) if bar.behind is None else f"{short(bar.value)} / {short(bar.behind)}"
-            parts.append(text(left + end * scale + 6, middle + 4, shown, 11))
+            parts += bar_parts(bar, colour, left, middle, scale, marks[-1])
             y += BAR + GAP
         if panel.bound is not None:
             x = left + panel.bound * scale

@@ -303,7 +303,7 @@ def published_section(results):
         "## Beside the published figures",
         "",
         "In January 2012 the original was measured on a server of 6 cores and 12 threads (Xeon E5645) with a caching proxy as upstream and"
-        " `ab` on a third machine, in June 2012 on another with a load plan of 200 users who think.",
+        " `ab` on a third machine; the formats later that year on another, with a load plan of 200 users who think.",
         "Machines, runtimes, data and load differ, so the figures stand side by side and are not divided by each other.",
         "",
     ]
@@ -431,13 +431,13 @@ def charts(results: Results):
     crowd = results.document["settings"]["crowd"]
     made = {}
 
-    def add(name, title, unit, chosen, note="thin line: lowest to highest round"):
+    def add(name, title, unit, chosen, note="thin line: lowest to highest round; struck bars are cut"):
         if chosen:
             made[name] = bars(title, unit, chosen, note)
 
     add("requests.svg", "Throughput", "requests/s, more is better", panels(results, AGGREGATION, REQUESTS))
     add("cpu.svg", "Cost", "CPU seconds per 1,000 requests, less is better", panels(results, AGGREGATION, CPU, PER_THOUSAND))
-    add("latency.svg", "Latency at full load", "milliseconds, p50 / p99, less is better", panels(results, AGGREGATION, P50, behind="p99_ms"), "light: p99; thin line: lowest to highest p50 of a round")
+    add("latency.svg", "Latency at full load", "milliseconds, p50 / p99, less is better", panels(results, AGGREGATION, P50, behind="p99_ms"), "light: p99; thin line: lowest to highest p50 of a round; struck bars are cut")
     add("formats.svg", "One search, three formats", "requests/s, more is better", panels(results, FORMATS, REQUESTS))
     memory = panels(results, [f"{name}@{crowd}" for name in CROWD], "peak_bytes", 1 / MEGABYTE)
     add("memory.svg", f"Memory over {crowd} connections", "peak megabytes, less is better", memory)

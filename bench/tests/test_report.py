@@ -67,6 +67,15 @@ class Charts(unittest.TestCase):
             self.assertLess(len(marks), 9)
         self.assertEqual(charts.ticks(0), [0, 1])
 
+    def test_a_bar_that_dwarfs_the_others_is_cut(self):
+        def bar(value):
+            return charts.Bar("node", "Node", value, value, value)
+
+        self.assertEqual(charts.scale_end([bar(1), bar(2)]), 2)
+        self.assertAlmostEqual(charts.scale_end([bar(1), bar(100)]), 1.2)
+        self.assertEqual(charts.scale_end([bar(1), bar(100)], bound=60), 60)
+        self.assertEqual(charts.scale_end([bar(5)]), 5)
+
     def test_marks_from_texts_of_others_are_escaped(self):
         drawn = charts.bars("a < b", "ms", [charts.Panel("x & y", (charts.Bar("qlio", "<q>", 1, 1, 1),))])
         self.assertIsNotNone(ElementTree.fromstring(drawn))
