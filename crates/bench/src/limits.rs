@@ -5,20 +5,20 @@ use std::time::Duration;
 /// Virtual users, which is also connections, of one run.
 pub const USERS_MAX: usize = 10_000;
 /// How long one run may send.
-pub const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
+pub const DURATION_MAX: Duration = Duration::from_hours(24);
 /// Requests of one run.
 pub const REQUESTS_MAX: u64 = 1_000_000_000;
 /// Requests per second of an open loop.
 pub const RATE_MAX: f64 = 1_000_000.0;
 /// Time that one request may take; longer ones count as errors.
-pub const TIMEOUT_MAX: Duration = Duration::from_secs(600);
+pub const TIMEOUT_MAX: Duration = Duration::from_mins(10);
 /// Bytes of one answer; a longer one counts as an error.
 pub const ANSWER_BYTES_MAX: usize = 256 << 20;
 
 /// Virtual users against a target that is not loopback.
 pub const REMOTE_USERS_MAX: usize = 50;
 /// How long one run may send to a target that is not loopback, ramp and capacity phase included.
-pub const REMOTE_DURATION_MAX: Duration = Duration::from_secs(120);
+pub const REMOTE_DURATION_MAX: Duration = Duration::from_mins(2);
 /// Requests per second of an open loop against a target that is not loopback.
 pub const REMOTE_RATE_MAX: f64 = 500.0;
 

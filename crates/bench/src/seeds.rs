@@ -1,6 +1,8 @@
 //! The figures that were published about the original between 2012 and 2016, to stand beside new ones
 //! (`--seeds`). Other machines, other programs: the proportions can be compared, not the figures.
 
+use std::fmt::Write as _;
+
 use crate::report::{Cell, Report, Table};
 
 /// Adds the published tables that belong to the command of a report.
@@ -15,7 +17,8 @@ pub fn add(report: &mut Report) {
         _ => Vec::new(),
     };
     for table in tables {
-        report.text.push_str(&format!("\nPublished, {}:\n{}", table.title, table.to_text()));
+        // Writing to a string cannot fail.
+        let _ = write!(report.text, "\nPublished, {}:\n{}", table.title, table.to_text());
         report.tables.push(table);
     }
 }

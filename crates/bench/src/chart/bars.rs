@@ -3,12 +3,14 @@
 use super::{
     colour,
     scale::Scale,
-    svg::{Anchor, Drawing, RIGHT, TOP, WIDTH, width_of},
+    svg::{Anchor, Drawing, RIGHT, TOP as TOP_WITH_LEGEND, WIDTH, width_of},
 };
 use crate::report::number::short;
 
 const BAR_HEIGHT: f64 = 16.0;
 const GROUP_GAP: f64 = 14.0;
+/// Space above bars of one kind, which need no legend.
+const TOP_PLAIN: f64 = 50.0;
 const BOTTOM: f64 = 56.0;
 /// Room for the figure behind the longest bar.
 const FIGURE_WIDTH: f64 = 84.0;
@@ -42,7 +44,8 @@ pub struct BarChart {
 impl BarChart {
     pub(super) fn to_svg(&self) -> String {
         let group_height = BAR_HEIGHT * as_f64(self.series.len().max(1)) + GROUP_GAP;
-        let bottom = TOP + group_height * as_f64(self.groups.len());
+        let above = if self.series.len() > 1 { TOP_WITH_LEGEND } else { TOP_PLAIN };
+        let bottom = above + group_height * as_f64(self.groups.len());
         let widest = self.groups.iter().map(|group| width_of(group)).fold(40.0, f64::max);
         let left = (widest + 36.0).min(WIDTH / 2.0);
         let values = self.series.iter().flat_map(|series| {
@@ -53,11 +56,11 @@ impl BarChart {
         let x = Scale::from_zero(high, left, WIDTH - RIGHT - FIGURE_WIDTH);
         let mut drawing = Drawing::new(bottom + BOTTOM, &self.title);
         for (figure, name) in x.ticks() {
-            drawing.grid((x.at(figure), TOP), (x.at(figure), bottom));
+            drawing.grid((x.at(figure), above), (x.at(figure), bottom));
             drawing.text(x.at(figure), bottom + 20.0, Anchor::Middle, &name);
         }
         for (group, name) in self.groups.iter().enumerate() {
-            let top = TOP + group_height * as_f64(group) + GROUP_GAP / 2.0;
+            let top = above + group_height * as_f64(group) + GROUP_GAP / 2.0;
             let middle = top + (group_height - GROUP_GAP) / 2.0;
             drawing.text(left - 10.0, middle + 4.0, Anchor::End, name);
             for (number, series) in self.series.iter().enumerate() {
@@ -83,7 +86,7 @@ impl BarChart {
                 drawing.text(figure_at + 6.0, y + BAR_HEIGHT - 4.0, Anchor::Start, &figure);
             }
         }
-        drawing.axis((left, TOP), (left, bottom));
+        drawing.axis((left, above), (left, bottom));
         let middle = f64::midpoint(left, WIDTH - RIGHT - FIGURE_WIDTH);
         drawing.text(middle, bottom + 42.0, Anchor::Middle, &self.label);
         // One kind of bar needs no legend; the axis says what it is.

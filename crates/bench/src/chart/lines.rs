@@ -86,7 +86,9 @@ impl LineChart {
                 .collect();
             drawing.path(&places, colour(number), series.is_reference);
             if places.len() <= DOTS_MAX && !series.is_reference {
-                places.iter().for_each(|place| drawing.dot(*place, colour(number)));
+                for place in &places {
+                    drawing.dot(*place, colour(number));
+                }
             }
         }
         let names: Vec<(&str, &str)> = self

@@ -7,6 +7,8 @@ use crate::report::number::short;
 pub enum Spacing {
     /// Evenly.
     Linear,
+    /// Evenly, of things that are counted: only whole numbers are named.
+    Whole,
     /// By the share above them: 50, 90, 99 and 99.9 percent are equally far apart.
     Percentile,
 }
@@ -19,6 +21,8 @@ pub(super) struct Scale {
     high: f64,
     from: f64,
     to: f64,
+    /// The distance of named figures.
+    step: f64,
 }
 
 /// Percentiles that are named on an axis.
@@ -27,10 +31,14 @@ const PERCENTILES: [f64; 6] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99];
 impl Scale {
     /// Spreads `low..high` over `from..to`.
     pub(super) fn new(spacing: Spacing, low: f64, high: f64, from: f64, to: f64) -> Self {
-        let mut scale = Self { spacing, low, high, from, to };
+        let mut scale = Self { spacing, low, high, from, to, step: 1.0 };
         // An axis without length would put everything nowhere.
         if !(scale.spread(high) - scale.spread(low)).is_normal() {
             scale.high = low + 1.0;
+        }
+        scale.step = step(scale.high - low);
+        if spacing == Spacing::Whole {
+            scale.step = scale.step.max(1.0);
         }
         scale
     }
@@ -39,12 +47,13 @@ impl Scale {
     pub(super) fn from_zero(high: f64, from: f64, to: f64) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         let step = step(high);
-        Self::new(Spacing::Linear, 0.0, (high / step).ceil() * step, from, to)
+        let scale = Self::new(Spacing::Linear, 0.0, (high / step).ceil() * step, from, to);
+        Self { step, ..scale }
     }
 
     fn spread(&self, figure: f64) -> f64 {
         match self.spacing {
-            Spacing::Linear => figure,
+            Spacing::Linear | Spacing::Whole => figure,
             Spacing::Percentile => -(1.0 - figure.min(99.9999) / 100.0).log10(),
         }
     }
@@ -64,8 +73,8 @@ impl Scale {
                 .filter(|percentile| (self.low..=self.high).contains(percentile))
                 .map(|percentile| (percentile, percentile.to_string()))
                 .collect(),
-            Spacing::Linear => {
-                let step = step(self.high - self.low);
+            Spacing::Linear | Spacing::Whole => {
+                let step = self.step;
                 let first = (self.low / step).ceil();
                 (0..=12)
                     .map(|at| (first + f64::from(at)) * step)
@@ -101,6 +110,13 @@ mod tests {
             assert!((4..=9).contains(&ticks.len()), "{high}: {ticks:?}");
             assert!(scale.at(high) <= 100.001 && scale.at(0.0).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn counted_things_have_whole_ticks() {
+        let scale = Scale::new(Spacing::Whole, 1.0, 2.0, 0.0, 100.0);
+        let names: Vec<String> = scale.ticks().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["1", "2"]);
     }
 
     #[test]

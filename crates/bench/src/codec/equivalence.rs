@@ -4,11 +4,12 @@
 //! no difference between unset and default. [`Leniency`] says which of these differences are forgiven;
 //! [`difference`] names the first one that is not.
 
+use std::fmt::Write as _;
+
 use qlio_data::Value;
 
 /// Differences that a format cannot help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one thing to forgive")]
 pub struct Leniency {
     /// A member that is missing on one side may be null, false, 0, `""` or empty on the other.
     defaults: bool,
@@ -66,7 +67,8 @@ fn differs(before: &Value, after: &Value, leniency: Leniency, path: &mut String)
             }
             for (at, (a, b)) in a.iter().zip(b.iter()).enumerate() {
                 let length = path.len();
-                path.push_str(&format!("[{at}]"));
+                // Writing to a string cannot fail.
+                let _ = write!(path, "[{at}]");
                 if differs(a, b, leniency, path) {
                     return true;
                 }
@@ -87,6 +89,7 @@ fn differs(before: &Value, after: &Value, leniency: Leniency, path: &mut String)
     }
 }
 
+#[expect(clippy::float_cmp, reason = "a number must come back as it was")]
 fn scalars_equal(a: &Value, b: &Value, leniency: Leniency) -> bool {
     match (a, b) {
         (Value::Absent | Value::Null, Value::Absent | Value::Null) => true,

@@ -50,6 +50,24 @@ const DEFAULT_BYTES: usize = 8 << 20;
 /// Messages when the user gives no number and they are small.
 const DEFAULT_MESSAGES: usize = 10_000;
 
+/// Over the columns of the table.
+const COLUMNS: [&str; 14] = [
+    "codec",
+    "encode us/msg",
+    "±%",
+    "decode us/msg",
+    "±%",
+    "encode msg/s",
+    "decode msg/s",
+    "encode MB/s",
+    "decode MB/s",
+    "bytes/msg",
+    "gzip",
+    "encode/json",
+    "decode/json",
+    "bytes/json",
+];
+
 /// The figures of one format.
 struct Measured {
     format: Format,
@@ -267,22 +285,7 @@ fn report(
     let mut table = Table::new(
         "formats",
         &format!("{} messages, best of {}", grouped(messages as u64), options.repeat),
-        &[
-            "codec",
-            "encode us/msg",
-            "±%",
-            "decode us/msg",
-            "±%",
-            "encode msg/s",
-            "decode msg/s",
-            "encode MB/s",
-            "decode MB/s",
-            "bytes/msg",
-            "gzip",
-            "encode/json",
-            "decode/json",
-            "bytes/json",
-        ],
+        &COLUMNS,
     );
     let count = messages as f64;
     let mut results = Vec::new();
@@ -314,24 +317,7 @@ fn report(
             ratio(|row| row.decode),
             ratio(|row| row.bytes as f64),
         ]);
-        let part = |seconds: f64, rate: &Estimate| {
-            object([
-                ("bestSeconds", number(seconds)),
-                ("microsecondsPerMessage", number(micros(seconds))),
-                ("messagesPerSecond", number(count / seconds)),
-                ("meanMessagesPerSecond", number(rate.rate())),
-                ("errorPercent", number(rate.error_percent())),
-                ("megabytesPerSecond", number(megabytes(seconds))),
-            ])
-        };
-        results.push(object([
-            ("codec", text(name)),
-            ("encode", part(row.encode, &row.encode_rate)),
-            ("decode", part(row.decode, &row.decode_rate)),
-            ("bytesPerMessage", whole(row.bytes as u64)),
-            ("framingBytes", whole(row.framing as u64)),
-            ("gzipBytes", whole(row.gzip as u64)),
-        ]));
+        results.push(to_json(row, count));
         report.metric(format!("{name}/encode"), micros(row.encode), "us", false);
         report.metric(format!("{name}/decode"), micros(row.decode), "us", false);
         report.metric(format!("{name}/bytes"), row.bytes as f64, "bytes", false);
@@ -353,6 +339,29 @@ fn report(
     ]);
     report.result = object([("codecs", Value::array(results))]);
     report
+}
+
+/// The figures of one format.
+#[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
+fn to_json(row: &Measured, count: f64) -> Value {
+    let part = |seconds: f64, rate: &Estimate| {
+        object([
+            ("bestSeconds", number(seconds)),
+            ("microsecondsPerMessage", number(seconds * 1e6 / count)),
+            ("messagesPerSecond", number(count / seconds)),
+            ("meanMessagesPerSecond", number(rate.rate())),
+            ("errorPercent", number(rate.error_percent())),
+            ("megabytesPerSecond", number(row.bytes as f64 * count / 1e6 / seconds)),
+        ])
+    };
+    object([
+        ("codec", text(row.format.name())),
+        ("encode", part(row.encode, &row.encode_rate)),
+        ("decode", part(row.decode, &row.decode_rate)),
+        ("bytesPerMessage", whole(row.bytes as u64)),
+        ("framingBytes", whole(row.framing as u64)),
+        ("gzipBytes", whole(row.gzip as u64)),
+    ])
 }
 
 /// What each format would save against JSON.

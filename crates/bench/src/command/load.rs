@@ -69,7 +69,7 @@ pub fn load(
     // Before anything is started, so that a bad number costs nothing.
     if let Subject::Url { target, .. } = &options.subject {
         let target = load::Target::new(target)?;
-        plan.check(&target)?;
+        plan.check(target.is_loopback)?;
         let extra = options.warm_up + options.capacity;
         let all = plan.ramp + plan.duration.unwrap_or_default() + extra;
         if !target.is_loopback && all > limits::REMOTE_DURATION_MAX {
@@ -80,9 +80,9 @@ pub fn load(
             )));
         }
     }
+    plan.check(true)?;
     let prepared = options.subject.prepare(&options.gateway)?;
     let (target, address) = (&prepared.target, prepared.address);
-    plan.check(target)?;
     load::warm_up(target, address, plan, options.warm_up, stop)?;
     let result = load::run(target, address, plan, stop, progress)?;
     let needs_phase = !plan.think.is_zero() || plan.rate.is_some();
@@ -170,28 +170,21 @@ fn notes(plan: &LoadPlan, result: &LoadResult, is_stopped: bool) -> Vec<String> 
     if is_stopped {
         notes.push("stopped early; requests in flight are not counted".to_owned());
     }
-    match plan.rate {
-        Some(rate) => {
-            if result.errors.unsent > 0 {
-                notes.push(format!(
-                    "the target cannot keep up with {} requests/s: {} requests were due and never \
-                     sent",
-                    short(rate),
-                    grouped(result.errors.unsent)
-                ));
-            } else if result.delay.quantile_ms(0.99) > 10.0 {
-                notes.push(
-                    "requests waited for a free user; the wait is part of their response time, more \
-                     `--users` would shorten it"
-                        .to_owned(),
-                );
-            }
+    if let Some(rate) = plan.rate {
+        if result.errors.unsent > 0 {
+            notes.push(format!(
+                "the target cannot keep up with {} requests/s: {} requests were due and never \
+                 sent",
+                short(rate),
+                grouped(result.errors.unsent)
+            ));
+        } else if result.delay.quantile_ms(0.99) > 10.0 {
+            notes.push(
+                "requests waited for a free user; the wait is part of their response time, more \
+                 `--users` would shorten it"
+                    .to_owned(),
+            );
         }
-        None => notes.push(
-            "closed loop: a slow answer delays the next request of its user, so pauses of the target \
-             are seen by few requests; `--rate` measures them (coordinated omission)"
-                .to_owned(),
-        ),
     }
     notes
 }

@@ -1,5 +1,7 @@
 //! `qlio bench matrix`: scenarios × concurrency × worker threads.
 
+use std::fmt::Write as _;
+
 use qlio_data::Value;
 
 use super::workers::{Measured, first_failure, measure, run_json};
@@ -95,7 +97,8 @@ fn report(options: &MatrixOptions, entries: &[Entry], is_stopped: bool) -> Repor
     report.tables.push(flat);
     for &workers in &options.workers {
         let table = by_concurrency(options, entries, workers);
-        report.text.push_str(&format!("\n{}:\n{}", table.title, table.to_text()));
+        // Writing to a string cannot fail.
+        let _ = write!(report.text, "\n{}:\n{}", table.title, table.to_text());
         report.tables.push(table);
         let (rates, means) = charts(options, entries, workers);
         report.charts.extend([rates, means]);
@@ -134,8 +137,7 @@ fn counts(list: &[usize]) -> Value {
 fn by_concurrency(options: &MatrixOptions, entries: &[Entry], workers: usize) -> Table {
     let mut columns = vec!["c"];
     columns.extend(options.scenarios.iter().map(|scenario| scenario.name()));
-    let mut table =
-        Table::new(&format!("workers-{workers}"), &format!("{workers} workers"), &columns);
+    let mut table = Table::new(&format!("workers-{workers}"), &counted(workers), &columns);
     for &concurrency in &options.concurrency {
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
         let mut row = vec![Cell::Number(concurrency as f64, 0)];
@@ -152,6 +154,10 @@ fn by_concurrency(options: &MatrixOptions, entries: &[Entry], workers: usize) ->
         table.rows.push(row);
     }
     table
+}
+
+fn counted(workers: usize) -> String {
+    format!("{workers} worker{}", if workers == 1 { "" } else { "s" })
 }
 
 fn find(
@@ -181,9 +187,9 @@ fn charts(options: &MatrixOptions, entries: &[Entry], workers: usize) -> (Chart,
         });
         Chart::Lines(LineChart {
             name: format!("{name}-{workers}"),
-            title: format!("{title}, {workers} workers"),
+            title: format!("{title}, {}", counted(workers)),
             x_label: "concurrent users".to_owned(),
-            x_spacing: Spacing::Linear,
+            x_spacing: Spacing::Whole,
             y_label: unit.to_owned(),
             series: series.collect(),
             marks: Vec::new(),

@@ -64,17 +64,15 @@ impl Test {
         let (plain, is_second) =
             name.strip_suffix("-second").map_or((name, false), |plain| (plain, true));
         let found = Self::all().into_iter().find(|test| test.name() == plain);
-        match found {
-            Some(test) => Ok(Self { is_second, ..test }),
-            None => {
-                let names: Vec<String> = Self::all().iter().map(Self::name).collect();
-                Err(usage(format!("`{name}` is no test; there are {}", names.join(", "))))
-            }
-        }
+        let Some(test) = found else {
+            let names: Vec<String> = Self::all().into_iter().map(Self::name).collect();
+            return Err(usage(format!("`{name}` is no test; there are {}", names.join(", "))));
+        };
+        Ok(Self { is_second, ..test })
     }
 
     /// `deser-json`.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn name(self) -> String {
         let part = PARTS.iter().find(|(_, part)| *part == self.part).map_or("", |(name, _)| name);
         let second = if self.is_second { "-second" } else { "" };
         format!("{part}-{}{second}", self.ending())
@@ -85,7 +83,7 @@ impl Test {
     }
 
     /// The name of a Go benchmark, without `Benchmark`: `JsonEndToEnd`.
-    pub(super) fn go_name(&self) -> String {
+    pub(super) fn go_name(self) -> String {
         let format = match self.format {
             Format::Protobuf => "Protobuf",
             Format::MsgpackMap => "Msgpack",

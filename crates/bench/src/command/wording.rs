@@ -111,8 +111,8 @@ pub(super) fn additions(plan: &LoadPlan, result: &LoadResult, capacity: Option<f
         let service = result.service.quantile_ms(0.99);
         let _ = writeln!(
             out,
-            "{:<22} {}/s scheduled, times from the scheduled start; p99 from sending {} ms",
-            "Open loop:",
+            "{:<22} open: {}/s scheduled, times from the scheduled start; p99 from sending {} ms",
+            "Loop:",
             short(rate),
             short(service)
         );
@@ -120,7 +120,11 @@ pub(super) fn additions(plan: &LoadPlan, result: &LoadResult, capacity: Option<f
         let law = closed_loop_ms(plan, result);
         let _ = writeln!(
             out,
-            "{:<22} users / rate - average = {} ms, think time {} ms",
+            "{:<22} closed: a slow answer delays the next request, so few see a pause of the target;\n\
+             {:<22} `--rate` shows it to all that were due (coordinated omission)\n\
+             {:<22} users / rate - average = {} ms, think time {} ms",
+            "Loop:",
+            "",
             "Closed-loop check:",
             short(law),
             short(millis(plan.think))

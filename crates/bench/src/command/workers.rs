@@ -56,7 +56,6 @@ pub(super) fn measure(
     let options = GatewayOptions { workers: Some(workers), ..gateway.clone() };
     let prepared = prepare_scenario(scenario, Gateway::start(&options)?)?;
     let (target, address) = (&prepared.target, prepared.address);
-    plan.check(target)?;
     load::warm_up(target, address, plan, warm_up, stop)?;
     let id = prepared.gateway.as_ref().map(Gateway::id);
     let (machine, seconds) = (MachineTicks::now(), id.and_then(process_seconds));
@@ -179,6 +178,7 @@ fn report(options: &WorkersOptions, rows: &[(usize, Measured)], is_stopped: bool
 }
 
 /// The verdict over several runs.
+#[expect(clippy::needless_pass_by_value, reason = "callers make the iterator in place")]
 pub(super) fn first_failure<'a>(
     results: impl Iterator<Item = &'a LoadResult> + Clone,
 ) -> Option<String> {
@@ -241,7 +241,7 @@ fn chart(rows: &[(usize, Measured)], rates: &[f64], knee: Option<usize>) -> Char
         name: "scaling".to_owned(),
         title: "Requests per second over worker threads".to_owned(),
         x_label: "worker threads".to_owned(),
-        x_spacing: Spacing::Linear,
+        x_spacing: Spacing::Whole,
         y_label: "requests/s".to_owned(),
         series: vec![
             Series {

@@ -16,6 +16,9 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
 });
 
 /// The message type of a shape.
+///
+/// # Panics
+/// Never: every shape has its message in the schema, which a test checks.
 pub fn message(shape: Shape) -> Message {
     SCHEMA.message(shape.message_name()).expect("every shape has its message in the schema")
 }

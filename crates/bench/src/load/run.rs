@@ -86,14 +86,14 @@ impl LoadPlan {
         }
     }
 
-    /// Checks the plan against the limits for a target.
+    /// Checks the plan against the limits for this machine, or for another one.
     ///
     /// # Errors
     /// A number is zero, or goes over a limit, which is named.
-    pub fn check(&self, target: &Target) -> Result<(), BenchError> {
+    pub fn check(&self, is_loopback: bool) -> Result<(), BenchError> {
         let total = self.ramp + self.duration.unwrap_or_default();
         let rate = self.rate.unwrap_or(1.0);
-        let (users_max, duration_max, rate_max, whose) = if target.is_loopback {
+        let (users_max, duration_max, rate_max, whose) = if is_loopback {
             (limits::USERS_MAX, limits::DURATION_MAX, limits::RATE_MAX, "")
         } else {
             let rate_max = limits::REMOTE_RATE_MAX;
@@ -104,7 +104,7 @@ impl LoadPlan {
         if self.users == 0 || self.users > users_max {
             return refuse(format!("users must be 1 to {users_max}{whose}, not {}", self.users));
         }
-        if total > duration_max || !target.is_loopback && self.duration.is_none() {
+        if total > duration_max || !is_loopback && self.duration.is_none() {
             let seconds = duration_max.as_secs();
             return refuse(format!(
                 "ramp and duration must be at most {seconds} s together{whose}"
@@ -182,7 +182,7 @@ pub fn run(
     stop: &Stop,
     progress: ProgressSink<'_>,
 ) -> Result<LoadResult, BenchError> {
-    plan.check(target)?;
+    plan.check(target.is_loopback)?;
     let start = Instant::now();
     let duration = plan.duration.map(|duration| plan.ramp + duration);
     let end = duration.map(|duration| start + duration);

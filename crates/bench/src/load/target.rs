@@ -57,6 +57,9 @@ impl Target {
     /// not set.
     pub fn new(options: &TargetOptions) -> Result<Self, BenchError> {
         let url = &options.url;
+        if !url.contains("://") {
+            return Err(usage(format!("`{url}` does not begin with `http://`")));
+        }
         let uri: Uri = url.parse().map_err(|error| usage(format!("`{url}` is no URL: {error}")))?;
         match uri.scheme_str() {
             Some("http") => {}

@@ -101,7 +101,7 @@ pub struct GatewayOptions {
 #[derive(Debug)]
 pub struct Gateway {
     // Fields are dropped in order: first who calls, then who is called, then their files.
-    gateway: Child,
+    process: Child,
     _upstream: Child,
     _folder: TempDir,
 }
@@ -130,17 +130,17 @@ impl Gateway {
         }
         let log = root.join("gateway.log");
         let gateway = Child::start("gateway", &options.executable, &arguments, &log)?;
-        Ok(Self { gateway, _upstream: upstream, _folder: folder })
+        Ok(Self { process: gateway, _upstream: upstream, _folder: folder })
     }
 
     /// Where the gateway listens.
     pub fn address(&self) -> SocketAddr {
-        self.gateway.address()
+        self.process.address()
     }
 
     /// The process id of the gateway.
     pub fn id(&self) -> u32 {
-        self.gateway.id()
+        self.process.id()
     }
 }
 

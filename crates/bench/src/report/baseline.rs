@@ -42,7 +42,7 @@ impl Baseline {
         let command = value.member("command");
         let (Some(command), Some(metrics)) = (
             command.as_str(),
-            value.member("metrics").elements().map(|metrics| metrics.into_owned()),
+            value.member("metrics").elements().map(std::borrow::Cow::into_owned),
         ) else {
             return Err("is no report of `qlio bench --json`".to_owned());
         };

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn columns_are_even() {
-        assert_eq!(table().to_text(), "name      req/s\na, \"b\"  1,234.6\nc               -\n");
+        assert_eq!(table().to_text(), "name      req/s\na, \"b\"  1,234.6\nc             -\n");
     }
 
     #[test]

@@ -92,7 +92,9 @@ mod tests {
 
     fn of(numbers: &[f64]) -> Moments {
         let mut moments = Moments::default();
-        numbers.iter().for_each(|number| moments.add(*number));
+        for number in numbers {
+            moments.add(*number);
+        }
         moments
     }
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use qlio_bench::upstream::{Upstream, UpstreamOptions};
 use qlio_data::{Value, codec::json};
 
 use super::{Exit, report, serve::StopSignals};
@@ -23,10 +24,11 @@ Examples:
   qlio mock apis                                     answers with the files of a folder
   qlio mock --config slow.json                       a proxy; slow.json says how it misbehaves
   qlio mock --record calls --upstream http://host    a proxy that keeps every answer
-  qlio mock --replay calls                           gives the kept answers")]
+  qlio mock --replay calls                           gives the kept answers
+  qlio mock --bench-upstream                         the data sets of `qlio bench`")]
 pub(super) struct MockArgs {
     /// Folder of answers, or the configuration of a proxy (a JSON file).
-    #[arg(value_name = "PATH", required_unless_present_any = ["config", "record", "replay"])]
+    #[arg(value_name = "PATH", required_unless_present_any = ["config", "record", "replay", "bench_upstream"])]
     path: Option<PathBuf>,
     /// Be a proxy with this configuration (JSON).
     #[arg(long, short = 'c', value_name = "FILE", conflicts_with_all = ["path", "record", "replay"])]
@@ -40,6 +42,9 @@ pub(super) struct MockArgs {
     /// Answer with what was recorded in this folder.
     #[arg(long, value_name = "DIR", conflicts_with = "path")]
     replay: Option<PathBuf>,
+    /// Be the upstream of `qlio bench`: its data sets, on port 6000 without `--port`.
+    #[arg(long, conflicts_with_all = ["path", "config", "record", "replay", "log"])]
+    bench_upstream: bool,
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
@@ -80,6 +85,9 @@ enum Bound {
 }
 
 pub(super) fn mock(args: &MockArgs) -> Exit {
+    if args.bench_upstream {
+        return bench_upstream(args);
+    }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -120,6 +128,40 @@ pub(super) fn mock(args: &MockArgs) -> Exit {
         }
         Exit::Success
     })
+}
+
+/// The port of the published measurements.
+const BENCH_PORT_DEFAULT: u16 = 6000;
+
+/// The data sets of `qlio bench` (`server.md` 5.2, 6.5).
+fn bench_upstream(args: &MockArgs) -> Exit {
+    let Latency::Fixed(latency) = args.latency else {
+        report::error("nothing was recorded; give `--latency` milliseconds or `none`");
+        return Exit::Usage;
+    };
+    let options = UpstreamOptions {
+        host: args.host.clone(),
+        port: args.port.unwrap_or(BENCH_PORT_DEFAULT),
+        latency,
+        threads: std::thread::available_parallelism().map_or(1, Into::into),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let started = runtime.and_then(|runtime| {
+        let signals = runtime.block_on(async { StopSignals::listen() })?;
+        let upstream = Upstream::start(&options)?;
+        Ok((runtime, signals, upstream))
+    });
+    match started {
+        Ok((runtime, mut signals, upstream)) => {
+            report::data(&format!("http://{}", upstream.address()));
+            runtime.block_on(signals.next());
+            Exit::Success
+        }
+        Err(error) => {
+            report::error(&format!("cannot serve on {}:{}: {error}", options.host, options.port));
+            Exit::Usage
+        }
+    }
 }
 
 async fn bind(args: &MockArgs) -> Result<Bound, String> {

@@ -3,6 +3,7 @@
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 a script, route or
 //! catalog has errors, 2 wrong usage or settings that cannot be used.
 
+mod bench;
 mod check;
 mod format;
 mod mock;
@@ -41,6 +42,8 @@ enum Command {
     Mock(mock::MockArgs),
     /// Run tests of scripts and routes against mocks.
     Test(test::TestArgs),
+    /// Measure: load on servers, scaling, formats.
+    Bench(bench::BenchArgs),
 }
 
 /// Where tables, routes and settings come from.
@@ -96,6 +99,7 @@ pub fn main() -> ExitCode {
         Command::Fmt(args) => format::format(&args),
         Command::Mock(args) => mock::mock(&args),
         Command::Test(args) => test::test(&args),
+        Command::Bench(args) => bench::bench(&args),
     };
     exit.into()
 }
