@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
+mod bench;
 mod cache;
 mod commands;
 mod examples;
