@@ -96,15 +96,9 @@ struct Player {
 /// # Errors
 /// The recording can not be read, or the address is taken.
 pub async fn serve(options: ReplayOptions) -> Result<MockServer, MockError> {
-    let mut player = Player {
-        folder: options.folder.clone(),
-        latency: options.latency,
-        known: HashMap::new(),
-        log: options.log.map(Mutex::new),
-    };
-    for recorded in read_index(&options.folder)? {
-        player.add(recorded);
-    }
+    let exchanges = read_index(&options.folder)?;
+    let mut player = Player::new(&options, exchanges);
+    player.log = options.log.map(Mutex::new);
     let player = Arc::new(player);
     let handler: Handler = Arc::new(move |request, _| {
         let player = Arc::clone(&player);
@@ -114,22 +108,23 @@ pub async fn serve(options: ReplayOptions) -> Result<MockServer, MockError> {
 }
 
 impl Player {
-    fn add(&mut self, recorded: Recorded) {
-        let place = (recorded.method.clone(), recorded.path.clone());
-        let alternatives = self.known.entry(place).or_default();
-        let same = alternatives.iter_mut().find(|repeated| {
-            repeated
-                .exchanges
-                .first()
-                .is_some_and(|first| first.pairs == recorded.pairs && first.hash == recorded.hash)
-        });
-        match same {
-            Some(same) => same.exchanges.push(recorded),
-            None => {
-                let exchanges = vec![recorded];
-                alternatives.push(Repeated { exchanges, ..Repeated::default() });
+    fn new(options: &ReplayOptions, exchanges: Vec<Recorded>) -> Self {
+        let mut known: HashMap<_, Vec<Repeated>> = HashMap::new();
+        // Where the first one that asked for exactly the same is kept.
+        let mut places: HashMap<_, usize> = HashMap::new();
+        for recorded in exchanges {
+            let path = (recorded.method.clone(), recorded.path.clone());
+            let asked = (path.clone(), recorded.pairs.clone(), recorded.hash.clone());
+            let alternatives = known.entry(path).or_default();
+            let at = *places.entry(asked).or_insert(alternatives.len());
+            if let Some(same) = alternatives.get_mut(at) {
+                same.exchanges.push(recorded);
+            } else {
+                alternatives.push(Repeated { exchanges: vec![recorded], ..Repeated::default() });
             }
         }
+        let (folder, latency) = (options.folder.clone(), options.latency);
+        Self { folder, latency, known, log: None }
     }
 
     fn find(&self, method: &str, target: &str, body: &Bytes) -> Option<&Recorded> {
@@ -274,16 +269,14 @@ mod tests {
     fn player(exchanges: &str) -> Player {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(INDEX), format!("{{\"exchanges\": [{exchanges}]}}")).unwrap();
-        let mut player = Player {
-            folder: PathBuf::new(),
+        let options = ReplayOptions {
+            folder: folder.path().to_owned(),
             latency: Latency::Recorded,
-            known: HashMap::new(),
+            host: String::new(),
+            port: 0,
             log: None,
         };
-        for recorded in read_index(folder.path()).unwrap() {
-            player.add(recorded);
-        }
-        player
+        Player::new(&options, read_index(folder.path()).unwrap())
     }
 
     fn exchange(file: &str, path: &str, body: &'static str) -> String {
