@@ -14,17 +14,22 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use qlio_data::{Object, Value, codec::json};
-use qlio_engine::{Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, StartError};
+use qlio_engine::{
+    Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, StartError,
+    event::{Event, Watch},
+};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_syntax::diagnostic::Diagnostic;
 
-use super::{Problem, RouteRequest, Text, assertion::Subject, ports};
+use super::{Problem, RouteRequest, Text, assertion::Subject, ports, transaction::Transactions};
 use crate::{
     config::{self, Config, ConfigProblem},
     http::{
         app::{AppSettings, HttpApp, Shared},
         compile_error,
+        ecv::Health,
         trace::TraceLevel,
+        websocket::SocketSettings,
     },
     load::{self, CatalogFolders, FilesBeside, Loaded},
 };
@@ -67,6 +72,8 @@ pub(super) struct Ran {
     pub(super) body: Value,
     /// Where a script failed.
     pub(super) line: Option<u32>,
+    /// The lines of statements that began and did not end, although the run went well.
+    pub(super) unended: Vec<Option<u32>>,
 }
 
 impl App {
@@ -153,9 +160,16 @@ impl Snapshot {
         };
         let engine = self.engine().map_err(|error| Problem::new(error.to_string()))?;
         let request = ClientRequest::default();
-        let outcome = engine.run(&plan, &self.loaded.catalog, &request, Caller::Operator).await;
+        let (transactions, subscription) = (Transactions::default(), Transactions::subscription());
+        let tell = |event: Event<'_>| transactions.note(&event);
+        let watch = Watch { subscription: &subscription, tell: &tell, stepper: None };
+        let catalog = &self.loaded.catalog;
+        let outcome =
+            engine.run_watched(&plan, catalog, &request, Caller::Operator, Some(&watch)).await;
         Ok(match outcome {
-            Ok(answer) => answered(&answer, &self.config),
+            Ok(answer) => {
+                Ran { unended: transactions.unended(), ..answered(&answer, &self.config) }
+            }
             Err(error) => failed(&error),
         })
     }
@@ -173,8 +187,8 @@ impl Snapshot {
                 trace: self.config.front.trace.unwrap_or(TraceLevel::Full),
             },
             secrets: self.config.secrets.clone(),
-            health: crate::http::ecv::Health::new("/ecv", false),
-            sockets: crate::http::websocket::SocketSettings::default(),
+            health: Health::new("/ecv", false),
+            sockets: SocketSettings::default(),
         };
         Ok(HttpApp::new(Arc::new(shared), engine))
     }
@@ -228,6 +242,7 @@ impl Snapshot {
             },
             body,
             line: None,
+            unended: Vec::new(),
         })
     }
 
@@ -259,13 +274,18 @@ fn answered(answer: &Answer, config: &Config) -> Ran {
     }
     let body = if answer.value.is_absent() { Value::Null } else { answer.value.clone() };
     let root = result(&headers, 200, &body);
-    Ran { subject: Subject { is_failed: false, status: 200, headers, root }, body, line: None }
+    Ran {
+        subject: Subject { is_failed: false, status: 200, headers, root },
+        body,
+        line: None,
+        unended: Vec::new(),
+    }
 }
 
 fn failed(error: &RunError) -> Ran {
     let root = error.body();
     let subject = Subject { is_failed: true, status: error.status, headers: Object::new(), root };
-    Ran { body: subject.root.member("body"), subject, line: error.line }
+    Ran { body: subject.root.member("body"), subject, line: error.line, unended: Vec::new() }
 }
 
 fn not_compiled(problems: &[Diagnostic], text: &str) -> Ran {
@@ -275,5 +295,5 @@ fn not_compiled(problems: &[Diagnostic], text: &str) -> Ran {
         _ => None,
     };
     let subject = Subject { is_failed: true, status: 400, headers: Object::new(), root };
-    Ran { body: Value::Absent, subject, line }
+    Ran { body: Value::Absent, subject, line, unended: Vec::new() }
 }

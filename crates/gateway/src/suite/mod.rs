@@ -10,7 +10,7 @@
 //! in this process, by the same engine and the same endpoints as in a gateway. A file that makes no
 //! sense fails the test it belongs to, with its name and line; it never keeps others from running.
 //!
-//! Not here: watching over the events of statements, and answers kept in a cache.
+//! Not here: answers kept in a cache; tests would see each other's.
 
 mod app;
 mod assertion;
@@ -23,6 +23,7 @@ mod route_table;
 mod run;
 mod schedule;
 mod serve;
+mod transaction;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 

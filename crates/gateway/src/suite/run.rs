@@ -142,6 +142,7 @@ async fn run_with_mocks(
                 let found = difference(expected, &ran.body);
                 problems.extend(found.map(|found| Problem::at(&file.file, None, found)));
             }
+            problems.extend(ran.unended.iter().map(|line| unended(case, *line)));
             for one in &assertions {
                 if let Err(reason) = one.check(&ran.subject) {
                     let file = case.assertions.as_ref().map_or("", |text| &text.file);
@@ -202,6 +203,15 @@ fn unexpected(case: &TestCase, ran: &Ran) -> Problem {
             Problem { place: Some(place.clone()), message }
         }
         Action::Nothing => Problem::new("it failed"),
+    }
+}
+
+/// What the transaction check says.
+fn unended(case: &TestCase, line: Option<u32>) -> Problem {
+    let message = "a statement began and never ended";
+    match &case.action {
+        Action::Script(script) => Problem::at(&script.file, line, message),
+        _ => Problem::new(message),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `qlio test`: example 8.60, reports and exit codes.
 
-use std::{fs, path::Path};
+use std::{fs, net::TcpListener, path::Path};
 
 use qlio_testkit::upstream::{Expectation, Upstream};
 use serde_json::json;
@@ -8,36 +8,40 @@ use tempfile::TempDir;
 
 use super::{folder, run};
 
-/// The directory of example 8.60, its tables and routes; the upstream of the fixture is elsewhere.
+/// The directory of example 8.60 with its tables and routes, but ports that are free here; the
+/// upstream of the fixture is elsewhere.
 fn example(upstream: &Upstream) -> TempDir {
     let books = format!(
         "create table lib.books on select get from '{}/books?subject={{^subject}}&limit={{limit}}&lang={{lang}}'\n\
          using defaults limit = 3, lang = 'en' resultset 'result.items'",
         upstream.base()
     );
+    let route = "return select title as t, year as y from lib.books where subject = '{subject}' \
+                 via route '/books/{subject}' using method get;";
+    let rows = "name,request,type,header1\nby-subject,/books/sea,get,\"X-When:Tue, 1 Jan\"\n";
+    let [price, down] = free_ports();
+    let script = |port: u16, rest: &str| {
+        format!("create table p on select get from \"http://localhost:{port}/x\"; {rest}")
+    };
     folder(&[
         ("tables/books.ql", &books),
-        (
-            "routes/sel.ql",
-            "return select title as t, year as y from lib.books where subject = '{subject}' via route '/books/{subject}' using method get;",
-        ),
-        (
-            "tests/price.ql",
-            "create table p on select get from \"http://localhost:3026/x\"; r = select * from p; return \"{r}\"",
-        ),
-        ("tests/price.3026.200.application.json", "{\"amount\": 12}"),
+        ("routes/sel.ql", route),
+        ("tests/price.ql", &script(price, "r = select * from p; return \"{r}\"")),
+        (&format!("tests/price.{price}.200.application.json"), "{\"amount\": 12}"),
         ("tests/price.expect.json", "{\"amount\": 12}"),
-        (
-            "tests/down.ql",
-            "create table p on select get from \"http://localhost:3027/x\"; return select * from p",
-        ),
-        ("tests/down.3027.500.application.json", "{\"fault\": \"busy\"}"),
+        ("tests/down.ql", &script(down, "return select * from p")),
+        (&format!("tests/down.{down}.500.application.json"), "{\"fault\": \"busy\"}"),
         ("tests/down.assert", "failed == true\n$.body.fault == \"busy\""),
-        (
-            "tests/all.routes.csv",
-            "name,request,type,header1\nby-subject,/books/sea,get,\"X-When:Tue, 1 Jan\"\n",
-        ),
+        ("tests/all.routes.csv", rows),
     ])
+}
+
+/// Two ports that nobody listens on, the lower one first, as tests are ordered by them.
+fn free_ports() -> [u16; 2] {
+    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let mut ports = listeners.map(|listener| listener.local_addr().unwrap().port());
+    ports.sort_unstable();
+    ports
 }
 
 const ARGUMENTS: [&str; 7] =
@@ -100,7 +104,7 @@ fn a_missing_directory_fails_and_nothing_to_run_is_a_mistake() {
 
 #[test]
 fn scripts_may_call_the_app_itself() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let [port, _] = free_ports();
     let script = format!(
         "create table r on select get from 'http://localhost:{port}/r'; return select * from r"
     );
