@@ -151,3 +151,27 @@ fn all_problems_are_reported_in_text_order() {
 fn a_script_with_syntax_errors_is_not_checked() {
     assert_eq!(messages("a = }\nreturn a").len(), 1);
 }
+
+#[test]
+fn unknown_names_come_with_the_nearest_one() {
+    for (text, hint) in [
+        ("harbour = 1\nreturn harbuor", "did you mean `harbour`?"),
+        ("deck = require('d.js')\nselect x from t where dekc.f(x)", "did you mean `deck`?"),
+        ("select x from t where u.f(x)", "bind the module first: `u = require(\"….js\")`"),
+        ("select x from a as l, b as r where l.k = r.k", "begin it with `l.` or `r.`"),
+        (
+            "select x from a, b where a.k = b.k",
+            "give both tables an alias, and begin each column with one",
+        ),
+        ("select boat.x from a as boats, b as r where boats.k = r.k", "did you mean `boats`?"),
+        (
+            "deck = 1\nselect boats.x from a as boats, b as r where boats.k = r.k and deck.f(boat.y)",
+            "did you mean `boats`?",
+        ),
+        ("try { throw (late) } catch (lat) { a = 1 }", "did you mean `late`?"),
+        ("create table t via http on select do gte at 'http://h.test/'", "did you mean `get`?"),
+    ] {
+        let found = analyse(text).diagnostics;
+        assert!(found.iter().any(|problem| problem.hints == [hint]), "{text}: {found:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Checker, Site};
+use super::{Checker, Site, catch::first_name};
 use crate::{
     ast::{
         Arg, Call, Column, ColumnValue, Columns, Condition, OperandKind, Path, Segment, Select,
@@ -10,6 +10,7 @@ use crate::{
     },
     diagnostic::codes,
     source::Span,
+    spelling,
 };
 
 /// Checks the columns and, with several sources, that everything names its source.
@@ -71,9 +72,13 @@ fn row_function(checker: &mut Checker<'_>, site: Site, call: &Call) {
         return;
     }
     let message = format!("UDF {} not resolved", call.callee.text);
-    let diagnostic = checker.add(site, codes::UNRESOLVED_UDF, call.callee.span, &message);
     let module = call.callee.first_word();
-    diagnostic.hints.push(format!("bind the module first: `{module} = require(\"….js\")`"));
+    let meant = checker.guess(module, checker.variables.keys().copied().collect());
+    let diagnostic = checker.add(site, codes::UNRESOLVED_UDF, call.callee.span, &message);
+    diagnostic.hints.push(match meant {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("bind the module first: `{module} = require(\"….js\")`"),
+    });
 }
 
 fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source; 2]) {
@@ -106,7 +111,7 @@ fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source;
                     && let (Some(left), Some(side)) = (prefixes.of(path), prefixes.of(right))
                     && left == side
                 {
-                    unprefixed(checker, site, right);
+                    unprefixed(checker, site, &prefixes, right);
                 }
             }
             Condition::InList { path, .. } | Condition::InSelect { path, .. } => {
@@ -127,6 +132,21 @@ impl Prefixes<'_> {
             source.alias.as_ref().is_some_and(|alias| has_prefix(path, &alias.text))
         })
     }
+
+    /// What to do about a path that has none of them.
+    fn hint(&self, path: &Path) -> Option<String> {
+        let aliases: Vec<&str> =
+            self.0.iter().filter_map(|source| Some(source.alias.as_ref()?.text.as_str())).collect();
+        if aliases.is_empty() {
+            return Some("give both tables an alias, and begin each column with one".to_owned());
+        }
+        if path.segments.len() == 1 {
+            let prefixes: Vec<String> = aliases.iter().map(|alias| format!("`{alias}.`")).collect();
+            return Some(format!("begin it with {}", prefixes.join(" or ")));
+        }
+        let meant = spelling::closest(first_name(path), aliases)?;
+        Some(format!("did you mean `{meant}`?"))
+    }
 }
 
 /// Whether the path starts with all words of the alias and goes on.
@@ -140,13 +160,17 @@ fn has_prefix(path: &Path, alias: &str) -> bool {
 
 fn prefixed(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
     if prefixes.of(path).is_none() {
-        unprefixed(checker, site, path);
+        unprefixed(checker, site, prefixes, path);
     }
 }
 
-fn unprefixed(checker: &mut Checker<'_>, site: Site, path: &Path) {
+fn unprefixed(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
     let message = format!("Column {} not prefixed or prefix not found", path_text(path));
-    checker.add(site, codes::UNPREFIXED_COLUMN, path.span, &message);
+    let diagnostic = checker.add(site, codes::UNPREFIXED_COLUMN, path.span, &message);
+    // A column of the wrong side has a prefix that is known.
+    if prefixes.of(path).is_none() {
+        diagnostic.hints.extend(prefixes.hint(path));
+    }
 }
 
 /// Columns given to a function of a join need a prefix as well.
@@ -157,13 +181,13 @@ fn arguments(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, cal
             continue;
         }
         let text = path_text(path);
-        if path.segments.len() == 1 {
-            let message = format!("Arg {text} not prefixed");
-            checker.add(site, codes::UNPREFIXED_ARGUMENT, path.span, &message);
+        let (code, message) = if path.segments.len() == 1 {
+            (codes::UNPREFIXED_ARGUMENT, format!("Arg {text} not prefixed"))
         } else {
-            let message = format!("Alias of arg {text} not found");
-            checker.add(site, codes::UNKNOWN_ARGUMENT_PREFIX, path.span, &message);
-        }
+            (codes::UNKNOWN_ARGUMENT_PREFIX, format!("Alias of arg {text} not found"))
+        };
+        let diagnostic = checker.add(site, code, path.span, &message);
+        diagnostic.hints.extend(prefixes.hint(path));
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Checker, Site};
 use crate::{
     ast::{Create, VerbKind},
     diagnostic::{Label, codes},
+    spelling,
 };
 
 /// The methods of the http connector.
@@ -16,7 +17,9 @@ pub(super) fn create(checker: &mut Checker<'_>, site: Site, node: &Create) {
     for verb in &node.verbs {
         if is_http && verb.is_do && !HTTP_METHODS.contains(&verb.method.text.as_str()) {
             let message = format!("unknown verb method {} found.", verb.method.text);
-            checker.add(site, codes::UNKNOWN_METHOD, verb.method.span, &message);
+            let meant = spelling::closest(&verb.method.text, HTTP_METHODS.iter().copied());
+            let diagnostic = checker.add(site, codes::UNKNOWN_METHOD, verb.method.span, &message);
+            diagnostic.hints.extend(meant.map(|meant| format!("did you mean `{meant}`?")));
         }
         let place = match verb.kind {
             VerbKind::Select => 0,
