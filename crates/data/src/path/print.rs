@@ -31,6 +31,7 @@ impl fmt::Display for Path {
                 }
                 Segment::DescendantWildcard => f.write_str("..*")?,
                 Segment::Descend => f.write_str("..")?,
+                Segment::Root if before == Some(&Segment::Descend) => f.write_str("$")?,
                 Segment::Root => f.write_str(".$")?,
                 Segment::Union(parts) if parts.is_empty() => {}
                 other => {

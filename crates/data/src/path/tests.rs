@@ -252,3 +252,10 @@ fn the_alias_of_a_source_is_the_first_member() {
     let segments = vec![Segment::Root, Segment::Descendant("v".into())];
     assert_eq!(Path::from_segments(segments), Path::parse("$..v").expect("valid"));
 }
+
+#[test]
+fn a_step_back_to_the_root_behind_a_descent_reads_back() {
+    let path = Path::parse("..$").expect("valid");
+    let printed = path.to_string();
+    assert_eq!(Path::parse(&printed).expect(&printed).segments(), path.segments());
+}

@@ -1,14 +1,14 @@
 //! From XML events to a value (`connectors.md` 5.6).
 //!
 //! In: the scanner's events, and what to keep of them. Out: the object that holds the root element.
-//! Elements that nobody asked for are passed event by event, checked by the scanner and never built.
+//! Elements that nobody asked for are passed by the scanner, which checks them, and never built.
 
 use std::borrow::Cow;
 
 use super::{
     Coerce, XmlOptions,
     coerce::{coerce, trim},
-    keep::{ArrayPlace, Keep, State},
+    keep::{ALL, ArrayPlace, Keep, State},
     reference,
     scan::{Event, Fault, Scanner},
 };
@@ -46,8 +46,6 @@ pub(super) struct Builder<'a> {
     frames: Vec<Frame>,
     /// Character data since the last tag.
     run: Run,
-    /// Open elements inside the outermost one that is not kept; 0 while building.
-    skipped: usize,
     built: usize,
     copied_bytes: usize,
     text_name: Text,
@@ -75,7 +73,6 @@ impl<'a> Builder<'a> {
             limits,
             frames: vec![root],
             run: Run::Empty,
-            skipped: 0,
             built: 0,
             copied_bytes: document.len(),
             text_name: Text::from_static(TEXT),
@@ -84,20 +81,21 @@ impl<'a> Builder<'a> {
 
     pub(super) fn build(mut self, mut scanner: Scanner<'_>) -> Result<Value, Fault> {
         loop {
+            if self.passes_leaf(&mut scanner) {
+                continue;
+            }
             let fault = match scanner.next()? {
                 Event::Done => break,
-                Event::Start { is_empty, .. } if self.skipped > 0 => {
-                    self.skipped += usize::from(!is_empty);
-                    continue;
-                }
-                Event::End if self.skipped > 0 => {
-                    self.skipped -= 1;
-                    continue;
-                }
-                Event::Text { .. } | Event::CharacterData(_) if self.skipped > 0 => continue,
                 Event::Start { name, is_empty } => {
                     let offset = name.start;
-                    self.start(&scanner, name, is_empty).map_err(|reason| (offset, reason))
+                    match self.start(&scanner, name, is_empty) {
+                        Ok(false) if !is_empty => {
+                            scanner.skip_element()?;
+                            Ok(())
+                        }
+                        Ok(_) => Ok(()),
+                        Err(reason) => Err((offset, reason)),
+                    }
                 }
                 Event::End => self.end().map_err(|reason| (scanner.offset(), reason)),
                 Event::Text { range, is_plain } => {
@@ -120,19 +118,35 @@ impl<'a> Builder<'a> {
         Ok(Value::object(root))
     }
 
+    /// Passes a child that nobody asked for, if it is a simple one.
+    fn passes_leaf(&mut self, scanner: &mut Scanner<'_>) -> bool {
+        let state = self.top().state;
+        if state == ALL {
+            return false;
+        }
+        let is_passed = scanner.simple_tag().is_some_and(|name| {
+            self.keep.member(state, name).is_none() && scanner.skip_leaf_called(name)
+        });
+        if is_passed {
+            self.flush_run();
+            self.top().has_members = true;
+        }
+        is_passed
+    }
+
+    /// Opens an element; false if it is not kept.
     fn start(
         &mut self,
         scanner: &Scanner<'_>,
         name: std::ops::Range<usize>,
         is_empty: bool,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         self.flush_run();
         let parent = self.top();
         parent.has_members = true;
         let (state, place) = (parent.state, parent.place);
         let Some(state) = self.keep.member(state, &self.document[name.clone()]) else {
-            self.skipped = usize::from(!is_empty);
-            return Ok(());
+            return Ok(false);
         };
         let place = self.options.arrays.member(place, &self.document[name.clone()]);
         let mut frame = Frame {
@@ -160,7 +174,10 @@ impl<'a> Builder<'a> {
             add(&mut frame.members, name, coerce(text, self.options.coerce), is_array);
         }
         self.frames.push(frame);
-        if is_empty { self.end() } else { Ok(()) }
+        if is_empty {
+            self.end()?;
+        }
+        Ok(true)
     }
 
     /// Closes the innermost element and puts its value into its parent.

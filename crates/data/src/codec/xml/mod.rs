@@ -11,13 +11,14 @@
 //! namespaces, expand declared entities, load anything, or write XML. A blank body is an error here;
 //! callers know what it means to them.
 //!
-//! Read on in `scan` (the grammar), `keep` (projection), `build` (the mapping), `coerce`.
+//! Read on in `scan` (the grammar), `skip` (what is not kept), `keep` (projection), `build` (the mapping), `coerce`.
 
 mod build;
 mod coerce;
 mod keep;
 mod reference;
 mod scan;
+mod skip;
 
 use bytes::Bytes;
 

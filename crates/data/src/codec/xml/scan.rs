@@ -48,10 +48,10 @@ pub(super) struct Fault {
 }
 
 pub(super) struct Scanner<'t> {
-    text: &'t str,
-    at: usize,
-    open: Vec<Range<usize>>,
-    depth_max: usize,
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+    pub(super) open: Vec<Range<usize>>,
+    pub(super) depth_max: usize,
     has_root: bool,
     has_document_type: bool,
     pub(super) attributes: Vec<Attribute>,
@@ -215,7 +215,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn end_tag(&mut self) -> Result<Event, Fault> {
+    pub(super) fn end_tag(&mut self) -> Result<Event, Fault> {
         let Some(open) = self.open.last() else {
             return Err(self.fault("end tag without a start tag"));
         };
@@ -397,7 +397,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Checks the reference at `at`; gives the place after it.
-    fn reference(&self, at: usize) -> Result<usize, Fault> {
+    pub(super) fn reference(&self, at: usize) -> Result<usize, Fault> {
         reference::read(&self.text[at..])
             .map(|(_, length)| at + length)
             .map_err(|reason| Fault { offset: at, reason })
@@ -439,7 +439,7 @@ impl<'t> Scanner<'t> {
 }
 
 /// ASCII characters of names, and every byte of longer characters.
-const IS_NAME_BYTE: [bool; 256] = {
+pub(super) const IS_NAME_BYTE: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < 256 {

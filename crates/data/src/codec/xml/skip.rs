@@ -1,0 +1,166 @@
+//! Passing elements that nobody asked for.
+//!
+//! In: a scanner behind the start tag of an element. Out: the same scanner behind its end tag. What
+//! is passed has been checked just as [`Scanner::next`] checks it, with the same errors; most of it is
+//! leaves without attributes, which are passed in one go, without events and without being noted as
+//! open.
+
+use super::scan::{Event, Fault, IS_NAME_BYTE, Scanner};
+
+impl<'t> Scanner<'t> {
+    /// Passes the rest of the innermost open element, its end tag included.
+    pub(super) fn skip_element(&mut self) -> Result<(), Fault> {
+        let outside = self.open.len().saturating_sub(1);
+        while self.open.len() > outside {
+            let bytes = self.text.as_bytes();
+            let stop = special_at(bytes, self.at);
+            match bytes.get(stop..) {
+                Some([b'<', b'/', ..]) => {
+                    self.at = stop;
+                    self.end_tag()?;
+                    continue;
+                }
+                Some([b'<', ..]) => {
+                    self.at = stop;
+                    if self.skip_leaf() {
+                        continue;
+                    }
+                }
+                // References and brackets in the text: from its beginning, in the general way.
+                _ => {}
+            }
+            if let Event::Done = self.next()? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes `<name>text</name>`. Whatever else comes next, also a mistake, is left where it is.
+    pub(super) fn skip_leaf(&mut self) -> bool {
+        self.simple_tag().is_some_and(|name| self.skip_leaf_called(name))
+    }
+
+    /// The name in `<name>` if that comes next, inside the root and not too deep.
+    pub(super) fn simple_tag(&self) -> Option<&'t str> {
+        let rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"<")?;
+        let is_name = |byte: &u8| byte.is_ascii() && IS_NAME_BYTE[usize::from(*byte)];
+        let length = rest.iter().position(|byte| !is_name(byte)).unwrap_or(rest.len());
+        let has_start = rest.first().is_some_and(|byte| !b"-.0123456789".contains(byte));
+        let is_simple = length > 0
+            && has_start
+            && rest.get(length) == Some(&b'>')
+            && (1..self.depth_max).contains(&self.open.len());
+        is_simple.then(|| &self.text[self.at + 1..self.at + 1 + length])
+    }
+
+    /// Passes such an element if there is nothing but text in it.
+    pub(super) fn skip_leaf_called(&mut self, name: &str) -> bool {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + name.len() + 2;
+        let behind = loop {
+            at = special_at(bytes, at);
+            match bytes.get(at..) {
+                Some([b'<', b'/', behind @ ..]) => break behind,
+                Some([b'&', ..]) => match self.reference(at) {
+                    Ok(after) => at = after,
+                    Err(_) => return false,
+                },
+                _ => return false,
+            }
+        };
+        match behind.strip_prefix(name.as_bytes()) {
+            Some([b'>', remaining @ ..]) => {
+                self.at = bytes.len() - remaining.len();
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The place of the next `<`, `&` or `]`, the bytes that end plain text; the end if there is none.
+///
+/// Texts are short: eight bytes at a time are found faster than by a search made for long ones.
+fn special_at(bytes: &[u8], from: usize) -> usize {
+    /// The lowest bit of each byte.
+    const LOW: u64 = u64::from_ne_bytes([1; 8]);
+    /// The highest bit of each byte.
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+
+    /// The highest bit of each byte that is `wanted`; bytes above such a one may be marked too.
+    fn matches(word: u64, wanted: u8) -> u64 {
+        let difference = word ^ (LOW * u64::from(wanted));
+        difference.wrapping_sub(LOW) & !difference & HIGH
+    }
+
+    let rest = bytes.get(from..).unwrap_or_default();
+    let (words, tail) = rest.as_chunks::<8>();
+    for (position, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = matches(word, b'<') | matches(word, b'&') | matches(word, b']');
+        if found != 0 {
+            return from + position * 8 + (found.trailing_zeros() / 8) as usize;
+        }
+    }
+    let is_special = |byte: &u8| matches!(byte, b'<' | b'&' | b']');
+    bytes.len() - tail.len() + tail.iter().position(is_special).unwrap_or(tail.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn scanner_behind_root(text: &str) -> Scanner<'_> {
+        let mut scanner = Scanner::new(text, 5).ok().unwrap();
+        assert!(matches!(scanner.next(), Ok(Event::Start { is_empty: false, .. })));
+        scanner
+    }
+
+    /// The other way through the same element: event by event.
+    fn pass_events(scanner: &mut Scanner<'_>) -> Result<(), Fault> {
+        let mut depth = 1_usize;
+        while depth > 0 {
+            match scanner.next()? {
+                Event::Start { is_empty, .. } => depth += usize::from(!is_empty),
+                Event::End => depth -= 1,
+                Event::Done => break,
+                Event::Text { .. } | Event::CharacterData(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn the_next_special_byte_is_found(bytes in "[a-z<&\\]é]{0,40}", from in 0..50_usize) {
+            let expected = bytes.bytes().enumerate().skip(from).find_map(|(at, byte)| {
+                matches!(byte, b'<' | b'&' | b']').then_some(at)
+            });
+            prop_assert_eq!(special_at(bytes.as_bytes(), from), expected.unwrap_or(bytes.len()));
+        }
+
+        #[test]
+        fn an_element_is_passed_as_its_events_would_be(
+            pieces in proptest::collection::vec(
+                prop::sample::select(vec![
+                    "<a>", "</a>", "<b>", "</b>", "<b/>", "<c x='1'>", "</c>", "<é>", "</é>", "text", " ",
+                    "&amp;", "&no;", "]", "]]>", "<!-- c -->", "<![CDATA[<x>]]>", "<?p i?>", "</b >",
+                    "<1>", "<a>t</a>", "<a>&lt;</a>", "<b>\r\n</b>", "<", "&",
+                ]),
+                0..14,
+            ),
+        ) {
+            let text = format!("<root>{}</root>", pieces.concat());
+            let (mut by_events, mut at_once) = (scanner_behind_root(&text), scanner_behind_root(&text));
+            let expected = pass_events(&mut by_events).map_err(|fault| (fault.offset, fault.reason));
+            let passed = at_once.skip_element().map_err(|fault| (fault.offset, fault.reason));
+            prop_assert_eq!(&passed, &expected);
+            if passed.is_ok() {
+                prop_assert_eq!(at_once.offset(), by_events.offset());
+            }
+        }
+    }
+}
