@@ -27,6 +27,15 @@ impl Object {
         Self { members: Vec::with_capacity(capacity), index: None }
     }
 
+    /// An object of members whose names are known to differ.
+    pub(crate) fn from_distinct(members: Vec<(Text, Value)>) -> Self {
+        let mut object = Self { members, index: None };
+        if object.members.len() > INDEXED_FROM {
+            object.build_index();
+        }
+        object
+    }
+
     /// The number of members, absent ones included.
     pub fn len(&self) -> usize {
         self.members.len()

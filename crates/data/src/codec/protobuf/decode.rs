@@ -128,6 +128,12 @@ impl Walker<'_> {
         let mut reader = part.reader();
         let mut required = Required::default();
         while !reader.is_done() {
+            if let Some(short) = self.plans.short_fields(plan) {
+                required.first |= reader.pass_short(short);
+                if reader.is_done() {
+                    break;
+                }
+            }
             let (number, wire_type) = reader.tag()?;
             let Some(lookup) = table.by_number(number) else {
                 reader.skip(number, wire_type)?;
@@ -151,12 +157,8 @@ impl Walker<'_> {
                 self.field(&mut reader, field, wire_type, plan, base + slot, depth)?;
             }
         }
-        let missing = table
-            .required
-            .iter()
-            .find(|at| table.fields[**at].required.is_some_and(|position| !required.has(position)));
-        if let Some(at) = missing {
-            let name = &table.fields[*at].proto_name;
+        if let Some(field) = required.missing(table) {
+            let name = &field.proto_name;
             return Err(reader.fault(&format!("required field `{name}` is missing")));
         }
         self.finish(part, table, plan, base, depth)
@@ -362,7 +364,7 @@ impl Walker<'_> {
         depth: usize,
     ) -> Result<Object, DecodeError> {
         let set = self.slots[base..].iter().filter(|slot| !matches!(slot, Slot::Empty)).count();
-        let mut object = Object::with_capacity(set);
+        let mut members = Vec::with_capacity(set);
         for slot in 0..self.slots.len() - base {
             let at = self.plans.field_of(plan, slot);
             let field = &table.fields[at];
@@ -385,11 +387,11 @@ impl Walker<'_> {
                 }
             };
             if let Some(value) = value {
-                object.insert(field.name(self.options).clone(), value);
+                members.push((field.name(self.options).clone(), value));
             }
         }
         self.slots.truncate(base);
-        Ok(object)
+        Ok(Object::from_distinct(members))
     }
 
     /// What an unset field prints with `defaults on`.
@@ -459,6 +461,17 @@ impl Required {
         } else if !self.more.contains(&position) {
             self.more.push(position);
         }
+    }
+
+    /// A required field that has not been seen.
+    fn missing<'t>(&self, table: &'t MessageTable) -> Option<&'t Field> {
+        let is_complete = self.first == table.required_bits
+            && self.more.len() == table.required.len().saturating_sub(64);
+        if is_complete {
+            return None;
+        }
+        let fields = table.required.iter().map(|at| &table.fields[*at]);
+        fields.into_iter().find(|field| field.required.is_some_and(|position| !self.has(position)))
     }
 
     fn has(&self, position: u16) -> bool {

@@ -8,7 +8,7 @@
 //! It promises never to trust a length, to bound nesting at [`DEPTH_MAX`], and to answer malformed
 //! input with `Malformed protobuf message: …` and the offset. What it passes without looking inside
 //! are length-delimited fields that are not kept; their length is checked, their content is not.
-//! It does not speak gRPC.
+//! It knows the methods of services, but does not speak gRPC.
 //!
 //! Read on in `schema` (loading), `tables` (what the walk needs), `plan` (projection), `decode`,
 //! `well_known`, `encode`.
@@ -47,6 +47,17 @@ impl Message {
     /// The full name: `package.Message`.
     pub fn full_name(&self) -> &str {
         &self.tables.messages[self.index].full_name
+    }
+
+    /// Another message type of the same schema, by its full name.
+    pub fn sibling(&self, full_name: &str) -> Option<Self> {
+        let index = *self.tables.message_names.get(full_name)?;
+        Some(Self { tables: Arc::clone(&self.tables), index })
+    }
+
+    /// Whether there is a field of this JSON or declared name.
+    pub fn has_field(&self, name: &str) -> bool {
+        self.tables.messages[self.index].by_name(name).is_some()
     }
 }
 

@@ -34,6 +34,20 @@ struct Plan {
     kept: Vec<(usize, Action)>,
     /// The slot of each field.
     slots: Vec<Option<usize>>,
+    /// By field number, for those whose tag is one byte.
+    short: [ShortField; SHORT_NUMBERS],
+}
+
+/// Field numbers below this have a tag of one byte.
+pub(super) const SHORT_NUMBERS: usize = 16;
+
+/// What is needed to pass a field without looking it up.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ShortField {
+    /// Nobody asked for the field, and that it is there matters to no other.
+    pub(super) is_passed: bool,
+    /// Its bit among the required fields, if it has one.
+    pub(super) required_bit: u64,
 }
 
 static KEEP_ALL: Action = Action::Keep(ALL);
@@ -50,6 +64,11 @@ impl Plans {
             Planner { tables, options, plans: vec![Plan::default()], known: HashMap::new() };
         let root = planner.plan(message, projection);
         (Self { plans: planner.plans }, root)
+    }
+
+    /// The fields with short tags; `None` if every field is kept.
+    pub(super) fn short_fields(&self, plan: PlanId) -> Option<&[ShortField; SHORT_NUMBERS]> {
+        (plan != ALL).then(|| &self.plans[plan].short)
     }
 
     /// How many slots a message needs.
@@ -112,7 +131,19 @@ impl Planner<'_> {
             slots[at] = Some(kept.len());
             kept.push((at, action));
         }
-        self.plans[plan] = Plan { kept, slots };
+        let short = std::array::from_fn(|number| match table.by_number(number as u32) {
+            None => ShortField { is_passed: number > 0, required_bit: 0 },
+            Some(field) => ShortField {
+                // Of a second word of required fields only the walk keeps book.
+                is_passed: slots[field.at].is_none()
+                    && !field.is_in_oneof
+                    && field.required.is_none_or(|position| position < u64::BITS as u16),
+                required_bit: field.required.map_or(0, |position| {
+                    1_u64.checked_shl(u32::from(position)).unwrap_or_default()
+                }),
+            },
+        });
+        self.plans[plan] = Plan { kept, slots, short };
         plan
     }
 

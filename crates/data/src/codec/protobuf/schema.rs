@@ -107,7 +107,9 @@ impl Schema {
         let mut compiler = Compiler::with_file_resolver(resolver);
         compiler.include_imports(true);
         compiler.open_file(file).map_err(|error| compile_error(file, &error))?;
-        Ok(Self::from_pool(&compiler.descriptor_pool()))
+        // The compiler's own pool is made before options are known: it takes `packed = false` of
+        // proto3 for its opposite. A set that was written and read has them.
+        Self::from_descriptor_set(&compiler.encode_file_descriptor_set())
     }
 
     /// A message type by its full name; a leading dot does not matter.
@@ -135,6 +137,13 @@ impl Schema {
             is_client_streaming: entry.is_client_streaming,
             is_server_streaming: entry.is_server_streaming,
         })
+    }
+
+    /// The gRPC paths of all methods, sorted.
+    pub fn methods(&self) -> Vec<&str> {
+        let mut paths: Vec<&str> = self.methods.keys().map(String::as_str).collect();
+        paths.sort_unstable();
+        paths
     }
 
     fn from_pool(pool: &DescriptorPool) -> Self {

@@ -40,6 +40,8 @@ pub(super) struct MessageTable {
     by_name: HashMap<Text, usize>,
     pub(super) oneofs: Vec<Vec<usize>>,
     pub(super) required: Vec<usize>,
+    /// The bits of the required fields among the first 64 of them.
+    pub(super) required_bits: u64,
     pub(super) well_known: Option<WellKnown>,
 }
 
@@ -159,7 +161,10 @@ impl MessageTable {
                 }
             }
         }
-        Self { full_name, fields, dense, by_name, oneofs, required, well_known }
+        // The lowest bits, as many as there are required fields.
+        let count = u32::try_from(required.len()).unwrap_or(u32::MAX);
+        let required_bits = !u64::MAX.checked_shl(count).unwrap_or_default();
+        Self { full_name, fields, dense, by_name, oneofs, required, required_bits, well_known }
     }
 
     /// The field with a number.

@@ -2,7 +2,10 @@
 
 use bytes::Bytes;
 
-use super::{DEPTH_MAX, FORMAT};
+use super::{
+    DEPTH_MAX, FORMAT,
+    plan::{SHORT_NUMBERS, ShortField},
+};
 use crate::codec::DecodeError;
 
 /// Bytes that a variable-length integer has at most.
@@ -145,6 +148,32 @@ impl<'a> Reader<'a> {
             WireType::StartGroup => self.group(number).map(drop),
             WireType::EndGroup => Err(self.fault("group ends that has not started")),
         }
+    }
+
+    /// Passes fields with short tags and lengths for as long as nobody asked for them; gives the bits
+    /// of the required ones. Stops before whatever is rare or wrong.
+    #[inline]
+    pub(super) fn pass_short(&mut self, fields: &[ShortField; SHORT_NUMBERS]) -> u64 {
+        let mut seen = 0;
+        while let Some([tag, next, ..]) = self.data.get(self.at..) {
+            let field = fields[usize::from(tag >> 3) % SHORT_NUMBERS];
+            if *tag >= 0x80 || !field.is_passed {
+                break;
+            }
+            let length = match tag & 7 {
+                0 if *next < 0x80 => 2,
+                1 => 1 + 8,
+                2 if *next < 0x80 => 2 + usize::from(*next),
+                5 => 1 + 4,
+                _ => break,
+            };
+            if length > self.data.len() - self.at {
+                break;
+            }
+            self.at += length;
+            seen |= field.required_bit;
+        }
+        seen
     }
 
     /// Passes a group after its start tag; gives the range between its tags.
