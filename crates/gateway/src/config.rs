@@ -5,16 +5,24 @@
 //! only module that reads the environment.
 
 pub(crate) mod front;
+mod place;
+mod unknown;
 
 use std::{fmt, path::Path, path::PathBuf};
 
-use qlio_data::{Object, Value, codec::json};
+use qlio_data::{Object, Text, Value, codec::json};
 use qlio_engine::{
     Settings,
     cache::CacheSettings,
     transport::{BackoffScope, ProxyLogin, ProxyTarget, TransportSettings},
 };
 
+use qlio_syntax::{
+    diagnostic::{Code, Severity, codes},
+    source::{LineIndex, Position},
+};
+
+use self::place::Places;
 use crate::http::percent;
 
 pub use front::FrontSettings;
@@ -43,13 +51,47 @@ pub struct Config {
 pub struct ConfigProblem {
     /// The file.
     pub file: PathBuf,
+    /// Its kind.
+    pub code: Code,
+    /// A warning leaves the setting without effect; an error also leaves the default in its place.
+    pub severity: Severity,
+    /// The dotted path of the setting, where one is to blame.
+    pub setting: Option<String>,
+    /// Where in the file.
+    pub position: Option<Position>,
     /// What is wrong and what to do.
     pub message: String,
 }
 
+impl ConfigProblem {
+    fn error(file: &Path, code: Code, setting: Option<String>, message: String) -> Self {
+        let file = file.to_owned();
+        Self { file, code, severity: Severity::Error, setting, position: None, message }
+    }
+
+    /// A problem that a reader of settings tells in words, which begin with the setting's name.
+    fn told(file: &Path, message: String) -> Self {
+        let name = message.strip_prefix("setting `").and_then(|rest| rest.split_once('`'));
+        let setting = name.map(|(name, _)| name.to_owned());
+        Self::error(file, codes::BAD_CONFIG, setting, message)
+    }
+
+    fn unknown(file: &Path, unknown: unknown::Unknown) -> Self {
+        let unknown::Unknown { path, meant } = unknown;
+        let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        let message = format!("no setting is called `{path}`{hint}");
+        let problem = Self::error(file, codes::UNKNOWN_SETTING, Some(path), message);
+        Self { severity: Severity::Warning, ..problem }
+    }
+}
+
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file.display(), self.message)
+        write!(f, "{}:", self.file.display())?;
+        if let Some(position) = self.position {
+            write!(f, "{position}:")?;
+        }
+        write!(f, " {}", self.message)
     }
 }
 
@@ -63,14 +105,17 @@ pub fn read(file: Option<&Path>) -> (Config, Vec<ConfigProblem>) {
     let Some(file) = file else { return understand(&Value::object(Object::new()), Path::new("")) };
     match std::fs::read_to_string(file) {
         Ok(text) => parse(&text, file),
-        Err(error) => problem(file, format!("cannot read the settings: {error}")),
+        Err(error) => {
+            let message = format!("cannot read the settings: {error}");
+            defaults(ConfigProblem::error(file, codes::UNREADABLE_FILE, None, message))
+        }
     }
 }
 
 /// The defaults, because of a problem.
-fn problem(file: &Path, message: String) -> (Config, Vec<ConfigProblem>) {
-    let (config, _) = understand(&Value::object(Object::new()), file);
-    (config, vec![ConfigProblem { file: file.to_owned(), message }])
+fn defaults(problem: ConfigProblem) -> (Config, Vec<ConfigProblem>) {
+    let (config, _) = understand(&Value::object(Object::new()), &problem.file);
+    (config, vec![problem])
 }
 
 /// Reads the text of a settings file.
@@ -78,21 +123,31 @@ pub fn parse(text: &str, file: &Path) -> (Config, Vec<ConfigProblem>) {
     let value = match json::parse_str(text) {
         Ok(value) => value.into_tree(),
         Err(error) => {
-            let position =
-                qlio_syntax::source::LineIndex::new(text).position(text, error.offset as u32);
-            return problem(file, format!("{position}: invalid JSON: {}", error.reason));
+            let message = format!("invalid JSON: {}", error.reason);
+            let problem = ConfigProblem::error(file, codes::BAD_JSON, None, message);
+            let position = LineIndex::new(text).position(text, error.offset as u32);
+            return defaults(ConfigProblem { position: Some(position), ..problem });
         }
     };
     if !value.is_object() {
-        return problem(file, "the settings must be one JSON object".to_owned());
+        let message = "the settings must be one JSON object".to_owned();
+        return defaults(ConfigProblem::error(file, codes::BAD_CONFIG, None, message));
     }
-    understand(&value, file)
+    let (config, mut problems) = understand(&value, file);
+    if !problems.is_empty() {
+        let places = Places::of(text);
+        for problem in &mut problems {
+            let setting = problem.setting.as_deref();
+            problem.position = setting.and_then(|setting| places.position(setting));
+        }
+    }
+    (config, problems)
 }
 
 /// Makes settings of a configuration object.
 pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
-    let mut filler = EnvironmentFiller { secrets: Vec::new(), problems: Vec::new() };
-    let values = filler.fill(value, 0);
+    let mut filler = EnvironmentFiller::default();
+    let values = filler.fill(value);
     for path in texts(&values.member("secrets")) {
         let found = path.split('.').fold(values.clone(), |value, step| value.member(step));
         if let Some(text) = found.scalar_text() {
@@ -100,7 +155,6 @@ pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
         }
     }
     let (settings, mut messages) = Settings::from_config(&values);
-    messages.append(&mut filler.problems);
     let transport = transport(&values, &mut messages);
     let cache = match CacheSettings::from_config(&values) {
         Ok(Some((mut cache, mut problems))) => {
@@ -124,9 +178,14 @@ pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
     let front = FrontSettings::from_config(&values, &mut messages);
     filler.secrets.retain(|secret| secret.len() >= SECRET_BYTES_MIN);
     add_encoded(&mut filler.secrets);
-    let problems =
-        messages.into_iter().map(|message| ConfigProblem { file: file.to_owned(), message });
-    let problems = problems.collect();
+    let missing = filler.missing.into_iter().map(|(setting, name)| {
+        let message = format!("environment variable `{name}` is not set");
+        ConfigProblem::error(file, codes::MISSING_SECRET, Some(setting), message)
+    });
+    let mut problems: Vec<_> = missing.collect();
+    problems.extend(messages.into_iter().map(|message| ConfigProblem::told(file, message)));
+    let unknown = unknown::find(value).into_iter();
+    problems.extend(unknown.map(|unknown| ConfigProblem::unknown(file, unknown)));
     (
         Config {
             values,
@@ -154,42 +213,54 @@ fn add_encoded(secrets: &mut Vec<String>) {
     secrets.extend(encoded);
 }
 
+#[derive(Default)]
 struct EnvironmentFiller {
     secrets: Vec<String>,
-    problems: Vec<String>,
+    /// Settings whose variable is not set, and the name of that variable.
+    missing: Vec<(String, String)>,
+    /// The names around the value that is being filled.
+    path: Vec<Text>,
+    depth: usize,
 }
 
 impl EnvironmentFiller {
     /// Replaces `"${NAME}"` by the variable of that name; its value counts as a secret.
-    fn fill(&mut self, value: &Value, depth: usize) -> Value {
-        if depth > DEPTH_MAX {
+    fn fill(&mut self, value: &Value) -> Value {
+        if self.depth > DEPTH_MAX {
             return value.clone();
         }
-        match &*value.open() {
+        self.depth += 1;
+        let filled = match &*value.open() {
             Value::String(text) => {
                 match text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
                     None => value.clone(),
-                    Some(name) => {
-                        if let Ok(found) = std::env::var(name) {
-                            self.secrets.push(found.clone());
-                            Value::from(found)
-                        } else {
-                            self.problems.push(format!("environment variable `{name}` is not set"));
-                            Value::Absent
-                        }
-                    }
+                    Some(name) => self.variable(name),
                 }
             }
-            Value::Array(elements) => {
-                elements.iter().map(|element| self.fill(element, depth + 1)).collect()
-            }
+            Value::Array(elements) => elements.iter().map(|element| self.fill(element)).collect(),
             Value::Object(object) => {
-                let members =
-                    object.iter().map(|(name, value)| (name.clone(), self.fill(value, depth + 1)));
-                Value::object(members.collect())
+                let mut filled = Object::with_capacity(object.len());
+                for (name, value) in object.iter() {
+                    self.path.push(name.clone());
+                    filled.insert(name.clone(), self.fill(value));
+                    self.path.pop();
+                }
+                Value::object(filled)
             }
             other => other.clone(),
+        };
+        self.depth -= 1;
+        filled
+    }
+
+    fn variable(&mut self, name: &str) -> Value {
+        if let Ok(found) = std::env::var(name) {
+            self.secrets.push(found.clone());
+            return Value::from(found);
         }
+        let path: Vec<&str> = self.path.iter().map(|name| &**name).collect();
+        self.missing.push((path.join("."), name.to_owned()));
+        Value::Absent
     }
 }
 
@@ -292,6 +363,24 @@ mod tests {
     fn a_missing_environment_variable_is_a_problem() {
         let (_, problems) = config(r#"{"key": "${QLIO_NO_SUCH_VARIABLE}"}"#);
         assert_eq!(problems[0].message, "environment variable `QLIO_NO_SUCH_VARIABLE` is not set");
+    }
+
+    #[test]
+    fn problems_have_a_code_and_a_place() {
+        let text = "{\n  \"timeout\": \"soon\",\n  \"tls\": {\"cafile\": \"a\"},\n  \"key\": \"${QLIO_NO_SUCH_VARIABLE}\"\n}";
+        let (_, problems) = parse(text, Path::new("config.json"));
+        let shown: Vec<_> =
+            problems.iter().map(|problem| format!("{} {problem}", problem.code.slug)).collect();
+        assert_eq!(
+            shown,
+            [
+                "missing-secret config.json:4:3: environment variable `QLIO_NO_SUCH_VARIABLE` is not set",
+                "bad-config config.json:2:3: setting `timeout` must be a whole number",
+                "unknown-setting config.json:3:11: no setting is called `tls.cafile`; did you mean `caFile`?",
+            ]
+        );
+        let (_, problems) = parse("{\n!", Path::new("config.json"));
+        assert!(problems[0].to_string().starts_with("config.json:2:1: invalid JSON: "));
     }
 
     #[test]

@@ -25,9 +25,7 @@ pub(super) struct CheckArgs {
 
 pub(super) fn check(args: &CheckArgs) -> Exit {
     let (config, problems) = config::read(args.config.as_deref());
-    report::config(&problems);
-    let mut errors = problems.len();
-    let mut warnings = 0;
+    let (mut errors, mut warnings) = report::config(&problems);
     let (mut tables, mut routes) = (0, 0);
     let mut loose = Vec::new();
     let mut loaded = Vec::new();
@@ -48,9 +46,8 @@ pub(super) fn check(args: &CheckArgs) -> Exit {
         tables += loaded.catalog.tables().len();
         routes += loaded.matcher.len();
     }
-    report::note(&format!(
-        "{tables} tables, {routes} routes, {errors} errors, {warnings} warnings"
-    ));
+    let counts = [(tables, "table"), (routes, "route"), (errors, "error"), (warnings, "warning")];
+    report::note(&counts.map(|(count, noun)| report::counted(count, noun)).join(", "));
     if errors > 0 || (args.strict && warnings > 0) { Exit::Failed } else { Exit::Success }
 }
 

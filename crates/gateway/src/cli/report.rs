@@ -58,11 +58,23 @@ pub(super) fn catalog(files: &[FileDiagnostics]) -> (usize, usize) {
     counts
 }
 
-/// Prints the problems of the settings.
-pub(super) fn config(problems: &[ConfigProblem]) {
+/// Prints the problems of the settings; answers the numbers of errors and warnings.
+pub(super) fn config(problems: &[ConfigProblem]) -> (usize, usize) {
     for problem in problems {
-        error(&problem.to_string());
+        let severity = match problem.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        note(&format!("{severity}[{}]: {problem}", problem.code));
     }
+    let is_error = |problem: &&ConfigProblem| problem.severity == Severity::Error;
+    let errors = problems.iter().filter(is_error).count();
+    (errors, problems.len() - errors)
+}
+
+/// `1 error`, `2 errors`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Errors of the cache are told at most this often.

@@ -91,16 +91,15 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
         return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned());
     }
     let (config, problems) = config::read(args.catalog.config.as_deref());
-    report::config(&problems);
+    let (config_errors, _) = report::config(&problems);
     let folders =
         CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
     let loaded = load::load(&folders, &config);
     let (errors, _) = report::catalog(&loaded.problems);
-    if args.strict && errors + problems.len() > 0 {
-        return Err(format!(
-            "{} errors; not started because of `--strict`",
-            errors + problems.len()
-        ));
+    let errors = errors + config_errors;
+    if args.strict && errors > 0 {
+        let errors = report::counted(errors, "error");
+        return Err(format!("{errors}; not started because of `--strict`"));
     }
     let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
     let shared = Arc::new(Shared {
@@ -149,7 +148,9 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
         Ok(HttpApp::new(Arc::clone(&shared), engine))
     })
     .map_err(|error| format!("cannot start: {error}"))?;
-    let summary = format!("serving {routes} routes over {tables} tables with {workers} workers");
+    let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
+        .map(|(count, noun)| report::counted(count, noun));
+    let summary = format!("serving {routes} over {tables} with {workers}");
     Ok(Started { server, cache, summary })
 }
 

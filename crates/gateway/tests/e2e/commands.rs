@@ -68,3 +68,114 @@ fn output_has_no_colours_when_it_is_no_terminal() {
     let finished = run(&["run", "-e", "b = }"], folder.path(), "");
     assert!(!finished.stderr.contains('\u{1b}'), "{}", finished.stderr);
 }
+
+#[test]
+fn plan_shows_what_runs_in_parallel() {
+    let folder = folder(&[
+        (
+            "tables/t.ql",
+            "create table lib.books on select get from 'http://127.0.0.1:1/books?subject={subject}'\n\
+             create table lib.down on select get from 'http://127.0.0.1:1/none'",
+        ),
+        (
+            "routes/fb.ql",
+            "ok = select title as t from lib.books where subject = 'sea'; \
+             bad = select * from lib.down || {\"fallback\":true};\n\
+             return {\"ok\":\"{ok}\",\"bad\":\"{bad}\"} via route '/fb' using method get;",
+        ),
+    ]);
+    let plan = |format: &str| {
+        let arguments = ["plan", "routes/fb.ql", "--tables", "tables", "--format", format];
+        let finished = run(&arguments, folder.path(), "");
+        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+        finished.stdout
+    };
+    assert_eq!(
+        plan("text"),
+        "level 1, in parallel\n  \
+           n1 [1] ok = select from lib.books\n  \
+           n2 [1] bad = select from lib.down  -- else n3\n  \
+           n3 [1] bad = [Object] (fallback)\n\
+         level 2\n  \
+           n4 [2] [Object]  -- after n1, n2\n\
+         then\n  \
+           n5 [2] return  -- after n4\n\
+         total = slowest of ok, bad\n"
+    );
+    let json = printed(&plan("json"));
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["nodes"].as_array().map(Vec::len), Some(5));
+    assert!(plan("dot").starts_with("digraph plan {\n  rankdir=TB; node [shape=box];\n  n5 "));
+    assert_eq!(plan("yuml").trim_end(), "[2]->[1],[1]->[note:1],");
+}
+
+#[test]
+fn check_counts_in_words_that_fit_the_number() {
+    let table = "create table t on select get from 'http://127.0.0.1:1/t'";
+    let folder = folder(&[("tables/t.ql", table), ("routes/r.ql", "retrn 1"), ("ok/t.ql", table)]);
+    let finished = run(&["check", "."], folder.path(), "");
+    assert_eq!(finished.code(), Some(1));
+    assert!(
+        finished.stderr.ends_with("1 table, 0 routes, 1 error, 0 warnings\n"),
+        "{}",
+        finished.stderr
+    );
+    let finished = run(&["check", "ok"], folder.path(), "");
+    assert_eq!(finished.code(), Some(0));
+    assert!(
+        finished.stderr.ends_with("1 table, 0 routes, 0 errors, 0 warnings\n"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn misspelt_settings_are_warnings_with_a_place_and_the_nearest_name() {
+    let settings = "{\n  \"maxNestedRequest\": 5,\n  \"shop\": {\"host\": \"h\"},\n  \"tls\": {\"cafile\": \"ca.pem\"}\n}";
+    let table = "create table t on select get from 'http://127.0.0.1:1/t'";
+    let folder = folder(&[
+        ("c.json", settings),
+        ("right.json", "{\"timeout\": 5}"),
+        ("s.ql", "return \"{config.shop.host}\""),
+        ("t.ql", table),
+    ]);
+    let warnings = [
+        "warning[Q3021 unknown-setting]: c.json:2:3: no setting is called `maxNestedRequest`; did you mean `maxNestedRequests`?",
+        "warning[Q3021 unknown-setting]: c.json:4:11: no setting is called `tls.cafile`; did you mean `caFile`?",
+    ];
+    for arguments in [["run", "s.ql"], ["check", "s.ql"], ["plan", "s.ql"]] {
+        let arguments = [&arguments[..], &["--config", "c.json"]].concat();
+        let finished = run(&arguments, folder.path(), "");
+        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+        for warning in warnings {
+            assert!(finished.stderr.contains(warning), "{arguments:?}: {}", finished.stderr);
+        }
+        assert!(!finished.stderr.contains("shop"), "{}", finished.stderr);
+    }
+    let strict = |config: &str| {
+        let arguments = ["check", "t.ql", "--strict", "--config", config];
+        run(&arguments, folder.path(), "").code()
+    };
+    assert_eq!((strict("c.json"), strict("right.json")), (Some(1), Some(0)));
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_errors_with_a_place() {
+    let settings = "{\n  \"timeout\": \"soon\",\n  \"key\": \"${QLIO_NO_SUCH_VARIABLE}\"\n}";
+    let folder =
+        folder(&[("c.json", settings), ("bad.json", "{\n  \"a\": }"), ("s.ql", "return 1")]);
+    let finished = run(&["check", "s.ql", "--config", "c.json"], folder.path(), "");
+    assert_eq!(finished.code(), Some(1));
+    for error in [
+        "error[Q3010 bad-config]: c.json:2:3: setting `timeout` must be a whole number",
+        "error[Q3022 missing-secret]: c.json:3:3: environment variable `QLIO_NO_SUCH_VARIABLE` is not set",
+    ] {
+        assert!(finished.stderr.contains(error), "{}", finished.stderr);
+    }
+    let finished = run(&["check", "s.ql", "--config", "bad.json"], folder.path(), "");
+    assert!(
+        finished.stderr.contains("error[Q4001 bad-json]: bad.json:2:8: invalid JSON"),
+        "{}",
+        finished.stderr
+    );
+}
