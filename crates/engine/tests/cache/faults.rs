@@ -1,4 +1,5 @@
-//! Servers that are not there, die, say nothing or talk nonsense: bounded, reported, forgotten.
+//! Servers that are not there, die, say nothing or talk nonsense: bounded, reported, forgotten
+//! (`connectors.md` Ex 60).
 
 use std::time::{Duration, Instant};
 

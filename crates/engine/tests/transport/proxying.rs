@@ -1,4 +1,4 @@
-//! Forward proxies.
+//! Forward proxies (`connectors.md` 2.9, Q28, Ex 44).
 
 use qlio_engine::transport::{ErrorKind, ProxyTarget, Transport, TransportSettings};
 
