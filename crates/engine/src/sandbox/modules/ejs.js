@@ -95,7 +95,9 @@ exports.generate = function (template) {
 };
 
 exports.escape = function (value) {
-    return String(value).replace(/&(?!#?[a-zA-Z0-9]+;)/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+    const text = String(value);
+    if (!/[&<>"]/.test(text)) { return text; }
+    return text.replace(/&(?!#?[a-zA-Z0-9]+;)/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
 };
 
 const filters = {

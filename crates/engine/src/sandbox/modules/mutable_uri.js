@@ -2,10 +2,17 @@
 // lower case, path at least `/`, query decoded and encoded anew with names grouped.
 'use strict';
 
-function encode(text) { return encodeURIComponent(String(text).toWellFormed()); }
+function encode(text) {
+    try {
+        return encodeURIComponent(text);
+    } catch (error) {
+        return encodeURIComponent(String(text).toWellFormed());
+    }
+}
 
 // `+` is a space; bytes that are no UTF-8 become U+FFFD.
 function decode(text) {
+    if (!text.includes('%') && !text.includes('+')) { return text; }
     text = text.replace(/\+/g, ' ');
     try {
         return decodeURIComponent(text);
@@ -26,6 +33,7 @@ function decode(text) {
 }
 
 function encodePath(path) {
+    if (/^[\w\-.~!$&()*+,;=:@\/%]*$/.test(path)) { return path; }
     return path.toWellFormed().replace(/[\s"'<>{}|^`\\]|[^\x00-\x7f]+/gu, (part) => part === "'" ? '%27' : encodeURIComponent(part));
 }
 
@@ -35,18 +43,19 @@ function MutableURI(text) {
     text = String(text).trim();
     const parts = /^(?:([a-z][a-z0-9+.\-]*):)?(?:\/\/([^\/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is.exec(text);
     const [, scheme, authority, path, query, fragment] = parts;
-    hide(this, '_scheme', scheme === undefined ? undefined : scheme.toLowerCase());
+    let place = authority;
     if (authority !== undefined) {
         const at = authority.lastIndexOf('@') + 1;
-        hide(this, '_authority', authority.slice(0, at) + authority.slice(at).toLowerCase());
+        place = authority.slice(0, at) + authority.slice(at).toLowerCase();
     }
-    hide(this, '_path', path === '' && authority !== undefined ? '/' : encodePath(path));
-    hide(this, '_hash', fragment);
-    hide(this, '_params', parseQuery(query || ''));
-}
-
-function hide(object, name, value) {
-    Object.defineProperty(object, name, { value, writable: true, configurable: true });
+    // One property that loops over the object do not meet.
+    Object.defineProperty(this, '_uri', { writable: true, configurable: true, value: {
+        scheme: scheme === undefined ? undefined : scheme.toLowerCase(),
+        authority: place,
+        path: path === '' && authority !== undefined ? '/' : encodePath(path),
+        hash: fragment,
+        params: parseQuery(query || ''),
+    } });
 }
 
 function parseQuery(query) {
@@ -93,55 +102,61 @@ function textOf(value) {
 Object.assign(MutableURI.prototype, {
     addParam(name, value) {
         check(name, value, true);
-        for (const item of Array.isArray(value) ? value : [value]) { add(this._params, String(name), item); }
+        for (const item of Array.isArray(value) ? value : [value]) { add(this._uri.params, String(name), item); }
         return this;
     },
     setParam(name, value) {
         check(name, value, true);
         // It moves behind all others, as if it had been removed and added (`connectors.md` Ex 31).
-        delete this._params[name];
-        set(this._params, String(name), Array.isArray(value) ? value.slice() : value);
+        delete this._uri.params[name];
+        set(this._uri.params, String(name), Array.isArray(value) ? value.slice() : value);
         return this;
     },
     removeParam(name, value) {
         check(name);
-        if (!own(this._params, name)) { return this; }
-        const held = this._params[name];
+        if (!own(this._uri.params, name)) { return this; }
+        const held = this._uri.params[name];
         if (value === undefined || value === null) {
-            delete this._params[name];
+            delete this._uri.params[name];
         } else if (Array.isArray(held)) {
             const rest = held.filter((item) => String(item) !== String(value));
-            if (rest.length === 0) { delete this._params[name]; } else { this._params[name] = rest.length === 1 ? rest[0] : rest; }
+            if (rest.length === 0) { delete this._uri.params[name]; } else { this._uri.params[name] = rest.length === 1 ? rest[0] : rest; }
         } else if (String(held) === String(value)) {
-            delete this._params[name];
+            delete this._uri.params[name];
         }
         return this;
     },
-    getParam(name) { return own(this._params, name) ? this._params[name] : undefined; },
-    params() { return this._params; },
+    getParam(name) { return own(this._uri.params, name) ? this._uri.params[name] : undefined; },
+    params() { return this._uri.params; },
     removeEmptyParams() {
-        for (const name of Object.keys(this._params)) {
-            const held = this._params[name];
+        for (const name of Object.keys(this._uri.params)) {
+            const held = this._uri.params[name];
             if (Array.isArray(held)) {
                 const rest = held.filter((item) => item !== '');
-                if (rest.length === 0) { delete this._params[name]; } else if (rest.length < held.length) { this._params[name] = rest; }
+                if (rest.length === 0) { delete this._uri.params[name]; } else if (rest.length < held.length) { this._uri.params[name] = rest; }
             } else if (held === '') {
-                delete this._params[name];
+                delete this._uri.params[name];
             }
         }
         return this;
     },
     format() {
-        const pairs = [];
-        for (const name of Object.keys(this._params)) {
-            const value = this._params[name];
-            for (const item of Array.isArray(value) ? value : [value]) { pairs.push(encode(name) + '=' + textOf(item)); }
+        const { scheme, authority, path, hash, params } = this._uri;
+        let text = scheme === undefined ? '' : scheme + ':';
+        if (authority !== undefined) { text += '//' + authority; }
+        text += path;
+        let mark = '?';
+        for (const name of Object.keys(params)) {
+            const value = params[name];
+            const start = encode(name) + '=';
+            if (Array.isArray(value)) {
+                for (const item of value) { text += mark + start + textOf(item); mark = '&'; }
+            } else {
+                text += mark + start + textOf(value);
+                mark = '&';
+            }
         }
-        return (this._scheme === undefined ? '' : this._scheme + ':')
-            + (this._authority === undefined ? '' : '//' + this._authority)
-            + this._path
-            + (pairs.length ? '?' + pairs.join('&') : '')
-            + (this._hash === undefined ? '' : '#' + this._hash);
+        return hash === undefined ? text : text + '#' + hash;
     },
     toString() { return this.format(); },
     toJSON() { return this.format(); },
