@@ -51,8 +51,13 @@ pub(crate) fn call(
 fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result<Value, RunError> {
     let name = arguments.first().and_then(Value::scalar_text).unwrap_or_default();
     let module = run.engine.function_module(&name, run.caller).map_err(|error| {
-        let code = match error.kind {
-            ScriptErrorKind::NotFound => codes::MODULE_NOT_FOUND,
+        let code = match (error.kind, run.caller) {
+            (ScriptErrorKind::NotFound, Caller::AdHoc { .. }) => {
+                let reason = "scripts of clients may use only modules that come with qlio";
+                let message = format!("require of `{name}`: {reason}");
+                return RunError::client(codes::FORBIDDEN_MODULE, message);
+            }
+            (ScriptErrorKind::NotFound, _) => codes::MODULE_NOT_FOUND,
             _ => codes::MODULE_FAILED,
         };
         with_position(
@@ -204,17 +209,18 @@ fn function_failed(name: &str, error: &ScriptError) -> RunError {
     let failed = match error.kind {
         ScriptErrorKind::NotFound => not_found(name),
         ScriptErrorKind::Time => {
-            RunError::new(codes::HOOK_TIME, Origin::Gateway, 500, error.message.clone())
+            RunError::new(codes::UDF_TIME, Origin::Gateway, 500, error.message.clone())
         }
         ScriptErrorKind::Memory => {
-            RunError::new(codes::HOOK_MEMORY, Origin::Gateway, 500, error.message.clone())
+            RunError::new(codes::UDF_MEMORY, Origin::Gateway, 500, error.message.clone())
         }
-        _ => RunError::new(
-            codes::UDF_FAILED,
-            Origin::Gateway,
-            500,
-            format!("UDF {name} failed: {error}"),
-        ),
+        kind => {
+            let code = match kind {
+                ScriptErrorKind::Unanswered => codes::UDF_TIME,
+                _ => codes::UDF_FAILED,
+            };
+            RunError::new(code, Origin::Gateway, 500, format!("UDF {name} failed: {error}"))
+        }
     };
     with_position(failed, error)
 }

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use qlio_syntax::diagnostic::codes;
+use qlio_syntax::diagnostic::{Code, codes};
 use qlio_testkit::case::load::parse_cases;
 use qlio_testkit::process::run_to_end;
 use qlio_testkit::runner::binary::BinaryEngine;
@@ -27,9 +27,6 @@ const EXAMPLES_AT_ONCE: usize = 8;
 
 /// Fenced blocks of these kinds are only shown.
 const SHOWN_ONLY: &[&str] = &["text", "sh", "ebnf"];
-
-/// What the page of a code says that nothing raises yet.
-const RESERVED: &str = "Nothing raises this code yet";
 
 /// One page of Markdown.
 struct Page {
@@ -116,24 +113,30 @@ fn every_code_has_a_page_and_every_page_a_code() {
 }
 
 #[test]
-fn pages_of_reserved_codes_say_so() {
-    let sources = sources();
-    let mut problems = Vec::new();
+fn every_code_is_raised_by_something() {
+    let raising: String = rust_sources().into_iter().map(|(code, _)| code).collect();
+    let silent = codes::ALL.iter().filter(|code| !names(&raising, &constant(code)));
+    none(&silent.map(|code| format!("{code}: nothing raises it")).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_code_is_raised_by_a_test() {
+    let mut tests: String = rust_sources().into_iter().map(|(_, tests)| tests).collect();
+    for file in files_below(&docs().join("../spec"), "yaml") {
+        tests.push_str(&fs::read_to_string(file).unwrap());
+    }
+    let mut missing = Vec::new();
     for code in codes::ALL {
-        let name = format!("Q{:04}-{}.md", code.number, code.slug);
-        let page = fs::read_to_string(docs().join("errors").join(&name)).unwrap_or_default();
-        // The registry names each constant after its slug.
-        let constant = format!("codes::{}", code.slug.to_uppercase().replace('-', "_"));
-        let ends_there =
-            |rest: &str| !rest.starts_with(|c: char| c == '_' || c.is_ascii_alphanumeric());
-        let is_raised = sources.split(&constant).skip(1).any(ends_there);
-        if page.contains(RESERVED) && is_raised {
-            problems.push(format!("{name}: something raises it now, show an example"));
-        } else if !page.contains(RESERVED) && !is_raised {
-            problems.push(format!("{name}: nothing raises it, say `{RESERVED}`"));
+        let number = format!("Q{:04}", code.number);
+        let page = docs().join(format!("errors/{number}-{}.md", code.slug));
+        let page = fs::read_to_string(page).unwrap_or_default();
+        let has_example =
+            page.contains(&format!(" error={number}\n")) || page.contains(&format!("code: {number}"));
+        if !has_example && !tests.contains(&number) && !names(&tests, &constant(code)) {
+            missing.push(format!("{code}: no example on its page, no case and no test"));
         }
     }
-    none(&problems);
+    none(&missing);
 }
 
 #[test]
@@ -226,42 +229,59 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-/// All Rust sources of the workspace but the registry of codes, in one text.
-fn sources() -> String {
-    let registry = Path::new("diagnostic/codes.rs");
-    let mut all = String::new();
-    let mut folders = vec![docs().join("../crates")];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(&next).unwrap() {
-            let path = entry.unwrap().path();
-            let is_test = path.ends_with("tests");
-            if path.is_dir() && !is_test {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs")
-                && !path.ends_with(registry)
-            {
-                all.push_str(&fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
-    all
+/// The constant of a code as it stands in sources; the registry names each one after its slug.
+fn constant(code: &Code) -> String {
+    format!("codes::{}", code.slug.to_uppercase().replace('-', "_"))
 }
 
-/// The Markdown pages below a folder of the documentation, in the order of their names.
-fn pages(folder: &str) -> Vec<Page> {
-    let mut paths = Vec::new();
-    let mut folders = vec![docs().join(folder)];
+/// Whether a text holds a constant, and not only one that begins like it.
+fn names(text: &str, constant: &str) -> bool {
+    let ends = |rest: &str| !rest.starts_with(|c: char| c == '_' || c.is_ascii_alphanumeric());
+    text.split(constant).skip(1).any(ends)
+}
+
+/// All Rust sources of the workspace but the registry of codes: what runs and what tests it.
+fn rust_sources() -> Vec<(String, String)> {
+    let mut sources = Vec::new();
+    for path in files_below(&docs().join("../crates"), "rs") {
+        if path.ends_with("diagnostic/codes.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let is_test = path.components().any(|part| part.as_os_str() == "tests")
+            || path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"));
+        let (code, tests) = match text.split_once("#[cfg(test)]") {
+            _ if is_test => (String::new(), text),
+            Some((code, tests)) => (code.to_owned(), tests.to_owned()),
+            None => (text, String::new()),
+        };
+        sources.push((code, tests));
+    }
+    assert!(sources.len() > 100, "only {} sources", sources.len());
+    sources
+}
+
+/// The files with this ending below a folder, in the order of their names.
+fn files_below(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "md") {
-                paths.push(path);
+            } else if path.extension().is_some_and(|found| found == ending) {
+                files.push(path);
             }
         }
     }
-    paths.sort();
+    files.sort();
+    files
+}
+
+/// The Markdown pages below a folder of the documentation, in the order of their names.
+fn pages(folder: &str) -> Vec<Page> {
+    let paths = files_below(&docs().join(folder), "md");
     assert!(!paths.is_empty(), "no pages in {folder}");
     paths.into_iter().map(|path| Page { text: fs::read_to_string(&path).unwrap(), path }).collect()
 }

@@ -126,3 +126,21 @@ impl FailedAnswer<'_> {
 fn int(value: u64) -> Value {
     Value::int(i64::try_from(value).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_exchange_dies_of_has_a_code_and_a_status() {
+        let kinds = [
+            (ErrorKind::Tls, codes::TLS_FAILED, 502),
+            (ErrorKind::Deadline, codes::DEADLINE, 504),
+            (ErrorKind::QueueFull { limit: 1 }, codes::OVERLOAD, 503),
+        ];
+        for (kind, code, status) in kinds {
+            let (found, _, answered) = classify(&kind);
+            assert_eq!((found, answered), (code, status));
+        }
+    }
+}

@@ -19,6 +19,7 @@ use qlio_data::{
     },
     projection::Projection,
 };
+use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{
     compress::{self, DecompressError},
@@ -71,6 +72,8 @@ impl ParsedBody {
 /// A body that is not what its type says. Prints the parser's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedBody {
+    /// The kind of problem.
+    pub code: Code,
     /// What is wrong.
     pub reason: String,
 }
@@ -85,7 +88,7 @@ impl std::error::Error for MalformedBody {}
 
 impl From<MalformedBody> for Failure {
     fn from(error: MalformedBody) -> Self {
-        Self::MalformedBody { reason: error.reason }
+        Self::MalformedBody { code: Some(error.code), reason: error.reason }
     }
 }
 
@@ -118,7 +121,11 @@ where
             .await
             .map_err(|_| Failure::BodyTimeout)?;
         let Some(frame) = frame else { break };
-        let frame = frame.map_err(|error| Failure::MalformedBody { reason: error.to_string() })?;
+        let broken_off = |error: B::Error| {
+            let reason = error.to_string();
+            Failure::MalformedBody { code: None, reason }
+        };
+        let frame = frame.map_err(broken_off)?;
         // Trailers say nothing that we use.
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + whole.len() + data.len() > bytes_max {
@@ -137,7 +144,7 @@ where
     compress::decompress(whole, content_encoding, bytes_max).map_err(|error| match error {
         DecompressError::TooLarge => too_large(),
         DecompressError::UnknownCoding(coding) => Failure::UnknownBodyCoding { coding },
-        DecompressError::Malformed(reason) => Failure::MalformedBody { reason },
+        DecompressError::Malformed(reason) => Failure::MalformedBody { code: None, reason },
     })
 }
 
@@ -158,14 +165,15 @@ pub fn parse(
         Kind::Xml => parsed.value = parse_xml(&media, parsed.raw.clone(), xml)?,
         Kind::Form => {
             let text = utf8(&media, parsed.raw.clone())?;
-            let text = std::str::from_utf8(&text).map_err(malformed)?;
-            let object = form::parse(text).map_err(malformed)?;
+            let text =
+                std::str::from_utf8(&text).map_err(|error| malformed(codes::BAD_TEXT, error))?;
+            let object = form::parse(text).map_err(|error| malformed(codes::BAD_FORM, error))?;
             parsed.value = Value::object(object);
         }
         Kind::Multipart => {
             let mut parts = multipart::parse(&media, &parsed.raw)?;
             if parts.is_empty() {
-                return Err(MalformedBody { reason: "a multipart body without parts".to_owned() });
+                return Err(malformed(codes::BAD_MULTIPART, "a multipart body without parts"));
             }
             let first = parts.remove(0);
             parsed.raw = first.data;
@@ -205,14 +213,14 @@ fn parse_json(media: &MediaType, raw: Bytes) -> Result<Value, MalformedBody> {
     }
     let text = utf8(media, raw)?;
     json::decode(text, &Projection::All, &DecodeLimits::default())
-        .map_err(|error| MalformedBody { reason: format!("{error} at offset {}", error.offset) })
+        .map_err(|error| malformed(codes::BAD_JSON, format!("{error} at offset {}", error.offset)))
 }
 
 fn parse_xml(media: &MediaType, raw: Bytes, options: &XmlOptions) -> Result<Value, MalformedBody> {
-    let (text, _) =
-        charset::to_utf8(raw, media.charset(), charset::Sniff::Xml).map_err(malformed)?;
+    let (text, _) = charset::to_utf8(raw, media.charset(), charset::Sniff::Xml)
+        .map_err(|error| malformed(codes::UNKNOWN_CHARSET, error))?;
     xml::decode_text(&text, &Projection::All, options, &DecodeLimits::default())
-        .map_err(|error| MalformedBody { reason: format!("{error} at offset {}", error.offset) })
+        .map_err(|error| malformed(codes::BAD_XML, format!("{error} at offset {}", error.offset)))
 }
 
 /// The body as UTF-8. Without a charset it is taken as it is, and its decoder checks it.
@@ -220,19 +228,19 @@ fn utf8(media: &MediaType, raw: Bytes) -> Result<Bytes, MalformedBody> {
     match media.charset() {
         None => Ok(raw),
         Some(name) => {
-            let (text, is_replaced) =
-                charset::to_utf8(raw, Some(name), charset::Sniff::None).map_err(malformed)?;
+            let (text, is_replaced) = charset::to_utf8(raw, Some(name), charset::Sniff::None)
+                .map_err(|error| malformed(codes::UNKNOWN_CHARSET, error))?;
             if is_replaced {
                 let reason = format!("the body is not in the charset {name}");
-                return Err(MalformedBody { reason });
+                return Err(malformed(codes::BAD_TEXT, reason));
             }
             Ok(text.into_bytes())
         }
     }
 }
 
-fn malformed(error: impl fmt::Display) -> MalformedBody {
-    MalformedBody { reason: error.to_string() }
+fn malformed(code: Code, error: impl fmt::Display) -> MalformedBody {
+    MalformedBody { code, reason: error.to_string() }
 }
 
 #[cfg(test)]

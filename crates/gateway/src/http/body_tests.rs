@@ -62,22 +62,24 @@ fn other_charsets_are_read() {
 
 #[test]
 fn malformed_bodies_say_why() {
-    for (content_type, body) in [
-        ("application/json", &b"{bad"[..]),
-        ("application/json", b"  "),
-        ("application/json", b"\"\xff\""),
-        ("application/json;charset=klingon", b"1"),
-        ("application/xml", b"<a><b></a>"),
-        ("application/x-www-form-urlencoded", b"a=%G1"),
-        ("application/x-www-form-urlencoded", b"a=\xff"),
-        ("multipart/form-data", b"--x\r\n"),
-        ("multipart/form-data; boundary=x", b"nothing"),
-        ("multipart/mixed; boundary=x", b"--x--"),
+    for (content_type, body, code) in [
+        ("application/json", &b"{bad"[..], codes::BAD_JSON),
+        ("application/json", b"  ", codes::BAD_JSON),
+        ("application/json", b"\"\xff\"", codes::BAD_JSON),
+        ("application/json;charset=klingon", b"1", codes::UNKNOWN_CHARSET),
+        ("application/json;charset=utf-16", b"123", codes::BAD_TEXT),
+        ("application/xml", b"<a><b></a>", codes::BAD_XML),
+        ("application/x-www-form-urlencoded", b"a=%G1", codes::BAD_FORM),
+        ("application/x-www-form-urlencoded", b"a=\xff", codes::BAD_TEXT),
+        ("multipart/form-data", b"--x\r\n", codes::BAD_MULTIPART),
+        ("multipart/form-data; boundary=x", b"nothing", codes::BAD_MULTIPART),
+        ("multipart/mixed; boundary=x", b"--x--", codes::BAD_MULTIPART),
     ] {
         let body = Bytes::from_static(body);
         let error = parse(Some(content_type), body, &XmlOptions::default());
         let error = error.expect_err(content_type);
         assert!(!error.reason.is_empty());
+        assert_eq!(error.code, code, "{content_type}");
         assert_eq!(Failure::from(error).status(), 400);
     }
 }

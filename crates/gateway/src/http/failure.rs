@@ -5,6 +5,7 @@
 
 use hyper::StatusCode;
 use qlio_data::{Object, Value};
+use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{incident::IncidentId, respond::text_object, sanitize::sanitize};
 
@@ -36,6 +37,8 @@ pub enum Failure {
     },
     /// A body that is not what its type says: 400.
     MalformedBody {
+        /// The kind of problem; a body that broke off has none.
+        code: Option<Code>,
         /// The parser's message.
         reason: String,
     },
@@ -136,21 +139,22 @@ impl Failure {
             Self::MalformedQuery { reason } => {
                 server_error(&format!("malformed query: {}", sanitize(reason)))
             }
-            Self::MalformedBody { reason } => server_error(&sanitize(reason)),
+            Self::MalformedBody { code: None, reason } => server_error(&sanitize(reason)),
+            Self::MalformedBody { code: Some(code), reason } => {
+                coded(server_error(&sanitize(reason)), *code)
+            }
             Self::UnknownBodyCoding { coding } => server_error(&format!(
                 "cannot read a body with content coding {}",
                 sanitize(coding)
             )),
-            Self::BodyTooLarge { bytes_max } => with(
-                text_object([(
-                    "message",
-                    &format!(
-                        "the request body is larger than `maxRequestLength` ({bytes_max} bytes)"
-                    ),
-                )]),
-                "limit",
-                Value::int(i64::try_from(*bytes_max).unwrap_or(i64::MAX)),
-            ),
+            Self::BodyTooLarge { bytes_max } => {
+                let message = format!(
+                    "the request body is larger than `maxRequestLength` ({bytes_max} bytes)"
+                );
+                let body = text_object([("message", &message)]);
+                let limit = Value::int(i64::try_from(*bytes_max).unwrap_or(i64::MAX));
+                with(coded(body, codes::REQUEST_TOO_LARGE), "limit", limit)
+            }
             Self::BodyTimeout => {
                 text_object([("message", "the request body did not arrive in time")])
             }
@@ -209,6 +213,11 @@ fn quoted(text: &str) -> Value {
 
 fn server_error(message: &str) -> Value {
     quoted(&format!("Server Error - {message}"))
+}
+
+/// Adds the diagnostic code (`decisions.md` 7).
+fn coded(value: Value, code: Code) -> Value {
+    with(value, "code", Value::from(format!("Q{:04}", code.number)))
 }
 
 fn with(value: Value, name: &str, member: Value) -> Value {

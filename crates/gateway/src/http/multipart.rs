@@ -8,6 +8,7 @@
 use bytes::Bytes;
 use memchr::memmem;
 use qlio_data::codec::media_type::MediaType;
+use qlio_syntax::diagnostic::codes;
 
 use super::body::MalformedBody;
 
@@ -59,7 +60,8 @@ pub fn parse(media: &MediaType, body: &Bytes) -> Result<Vec<Part>, MalformedBody
             return Err(malformed("the boundary is not followed by a line end"));
         }
         if parts.len() == PARTS_MAX {
-            return Err(malformed(&format!("more than {PARTS_MAX} parts")));
+            let reason = format!("more than {PARTS_MAX} parts");
+            return Err(MalformedBody { code: codes::TOO_MANY_PARTS, reason });
         }
         // A part without headers and content ends right at its beginning.
         let end = finder
@@ -111,7 +113,7 @@ fn part(text: &Bytes) -> Result<Part, MalformedBody> {
 }
 
 fn malformed(reason: &str) -> MalformedBody {
-    MalformedBody { reason: reason.to_owned() }
+    MalformedBody { code: codes::BAD_MULTIPART, reason: reason.to_owned() }
 }
 
 #[cfg(test)]
@@ -165,7 +167,8 @@ mod tests {
     fn the_bounds_hold_on_both_sides() {
         let body = |count: usize| format!("{}--XX--", "--XX\r\n\r\nx\r\n".repeat(count));
         assert_eq!(parse_text(&body(PARTS_MAX)).expect("at the limit").len(), PARTS_MAX);
-        assert!(parse_text(&body(PARTS_MAX + 1)).is_err());
+        let error = parse_text(&body(PARTS_MAX + 1)).expect_err("over the limit");
+        assert_eq!(error.code, codes::TOO_MANY_PARTS);
         let head = |size: usize| format!("--XX\r\na:{}\r\n\r\n\r\n--XX--", "h".repeat(size - 2));
         assert!(parse_text(&head(PART_HEAD_BYTES_MAX)).is_ok());
         assert!(parse_text(&head(PART_HEAD_BYTES_MAX + 1)).is_err());

@@ -10,7 +10,7 @@ use qlio_data::{
 };
 use qlio_syntax::{
     ast,
-    diagnostic::{Code, Diagnostic, codes},
+    diagnostic::{Code, Diagnostic, Severity, codes},
     source::{LineIndex, Span},
 };
 
@@ -72,7 +72,8 @@ pub fn declare_table(
             table.set_verb(verb);
         }
     }
-    table.broken = builder.problems.first().map(|problem| problem.message.clone());
+    let mut errors = builder.problems.iter().filter(|problem| problem.severity == Severity::Error);
+    table.broken = errors.next().map(|problem| problem.message.clone());
     Declared { table, problems: builder.problems }
 }
 
@@ -110,9 +111,12 @@ impl Builder<'_> {
         let (limit_name, offset_name) = (alias("limit"), alias("offset"));
         let body = verb.body.as_ref().and_then(|body| self.body(body));
         let patch = verb.patch.as_ref().and_then(|patch| self.module(patch, codes::MISSING_PATCH));
-        let auth = verb.auth.as_ref().and_then(|auth| self.module(auth, codes::MISSING_PATCH));
-        let transformer =
-            verb.transformer.as_ref().and_then(|file| self.module(file, codes::MISSING_PATCH));
+        let auth =
+            verb.auth.as_ref().and_then(|auth| self.module(auth, codes::MISSING_AUTH_MODULE));
+        let transformer = verb
+            .transformer
+            .as_ref()
+            .and_then(|file| self.module(file, codes::MISSING_TRANSFORMER));
         let patch_text = patch.as_ref().map_or("", |(_, text)| text.as_str());
         let takes = |name: &Text, plain: &str| {
             verb.is_paged_upstream
@@ -135,7 +139,7 @@ impl Builder<'_> {
             patch: patch.map(|(file, _)| file),
             body,
             auth: auth.map(|(file, _)| file),
-            resultset: resultset_steps(verb.resultset.as_ref()),
+            resultset: self.resultset(verb.resultset.as_ref()),
             expires_seconds: verb.expires.map(|count| count.value),
             format: verb.format.as_ref().and_then(|clause| self.format(clause)),
             request_format: verb.request_format.as_ref().and_then(|clause| self.format(clause)),
@@ -204,6 +208,21 @@ impl Builder<'_> {
                 None
             }
         }
+    }
+
+    /// The steps of a resultset path; an empty step finds nothing, as it is the name of no member.
+    fn resultset(&mut self, resultset: Option<&ast::RawText>) -> Vec<Text> {
+        let Some(written) = resultset.filter(|written| !written.text.is_empty()) else {
+            return Vec::new();
+        };
+        let steps: Vec<Text> = written.text.split('.').map(Text::from).collect();
+        if steps.iter().any(|step| step.trim().is_empty()) {
+            let message = format!("resultset `{}` has an empty step", written.text);
+            let problem = Diagnostic::warning(codes::BAD_RESULTSET, written.span, message)
+                .hint("write names joined by single dots, such as `page.items`");
+            self.problems.push(problem);
+        }
+        steps
     }
 
     fn coerce(&mut self, mode: &ast::RawText) -> Option<Coerce> {
@@ -280,11 +299,6 @@ impl Builder<'_> {
 
 fn option<'a>(options: &'a [ast::FormatOption], name: &str) -> Option<&'a ast::RawText> {
     options.iter().find(|option| option.name.text == name).map(|option| &option.value)
-}
-
-fn resultset_steps(resultset: Option<&ast::RawText>) -> Vec<Text> {
-    let text = resultset.map_or("", |resultset| resultset.text.as_str());
-    if text.is_empty() { Vec::new() } else { text.split('.').map(Text::from).collect() }
 }
 
 /// The right side of `name = value` as text; a bareword is its own text.

@@ -20,6 +20,9 @@ use qlio_plan::{
 
 use crate::catalog;
 
+/// Parts of the shorter text.
+const PARTS: usize = 600;
+
 /// How much longer the longer text is.
 const FACTOR: usize = 4;
 
@@ -156,7 +159,7 @@ fn measured(text: &str) -> Duration {
 fn time_grows_with_the_length_of_the_text() {
     let mut slow = String::new();
     for (name, shape) in SHAPES {
-        let (short, long) = (shape(1_000), shape(1_000 * FACTOR));
+        let (short, long) = (shape(PARTS), shape(PARTS * FACTOR));
         let (mut least_short, mut least_long) = (Duration::MAX, Duration::MAX);
         let mut ratio = f64::INFINITY;
         for _ in 0..TRIES_MAX {

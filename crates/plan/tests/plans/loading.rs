@@ -56,6 +56,7 @@ fn a_bad_format_clause_is_named() {
     let found = of_table(&table("using format 'protobuf' message 'M'"));
     assert!(found[0].starts_with("t.ql Error Q3015 unknown-format 1:"), "{found:?}");
     let found = of_table(&table("using format 'protobuf' message 'M' from 'm.proto'"));
+    assert!(found[0].contains("Q3012 missing-schema"), "{found:?}");
     assert!(found[0].contains("cannot load schema `m.proto`: no such file"), "{found:?}");
     let found = of_table(&table("using xml coerce 'wild'"));
     assert!(found[0].contains("unknown XML coercion `wild`"), "{found:?}");
@@ -143,4 +144,41 @@ fn settings_are_filled_at_load_and_comments_become_documentation() {
 #[test]
 fn the_fixture_of_these_tests_loads() {
     assert_eq!(catalog().tables().len(), 6);
+}
+
+#[test]
+fn modules_and_transformers_that_cannot_be_read_have_codes_of_their_own() {
+    let table =
+        |clause: &str| format!("create table t on select get from 'http://api.test/t' {clause}");
+    assert_eq!(
+        of_table(&table("auth using 'a.js'")),
+        ["t.ql Error Q3016 missing-auth-module 1:66 cannot load module `a.js`: no such file"]
+    );
+    assert_eq!(
+        of_table(&table("using transformer 'x.js'")),
+        ["t.ql Error Q3017 missing-transformer 1:73 cannot load module `x.js`: no such file"]
+    );
+}
+
+#[test]
+fn an_empty_step_of_a_resultset_is_a_warning_and_the_table_works() {
+    let text = "create table t on select get from 'http://api.test/t' resultset 'page..items'";
+    assert_eq!(
+        of_table(text),
+        ["t.ql Warning Q3024 bad-resultset 1:65 resultset `page..items` has an empty step"]
+    );
+    let (catalog, _) = load(&[("t.ql", text)], &[]);
+    assert!(catalog.table("t").is_some_and(|table| table.broken.is_none()));
+}
+
+#[test]
+fn other_statements_in_table_files_are_warned_about_once() {
+    let text = "create table t on select get from 'http://api.test/t'\na = 1\nreturn a";
+    assert_eq!(
+        of_table(text),
+        [
+            "t.ql Warning Q3019 foreign-statement 2:1 only `create table` has an effect in a table file"
+        ]
+    );
+    assert_eq!(of_table("return 1").len(), 1);
 }

@@ -3,8 +3,8 @@
 //! In: nothing. Out: one `pub const` per kind of problem, and [`ALL`] for reference pages and tests.
 //! The ranges: 1xxx grammar, 2xxx names and planning, 3xxx catalog declarations and settings,
 //! 4xxx codecs and templates, 5xxx upstream exchanges, 6xxx patches and functions, 7xxx limits and
-//! deadlines, 9xxx own bugs. A number that was once published keeps its meaning for ever; a code that
-//! is no longer raised stays here.
+//! deadlines, 9xxx own bugs. A number keeps its meaning for ever and is never used for another problem;
+//! a code that nothing raises any more leaves, and its number stays free.
 
 use super::Code;
 
@@ -60,11 +60,8 @@ registry! {
     2020 UNKNOWN_METHOD "unknown-method" "the connector has no such method";
     2021 UNTHROWN_EXCEPTION "unthrown-exception" "a catch names what is never thrown";
     2022 DUPLICATE_VERB "duplicate-verb" "a table declares a verb twice";
-    2023 AMBIGUOUS_COLUMN "ambiguous-column" "a column fits more than one source";
     2024 UNKNOWN_REFERENCE "unknown-reference" "a reference names nothing that is known";
     2025 UNUSED_PARAMETER "unused-parameter" "a condition sets a parameter that the table does not use";
-    2026 MISSING_PARAMETER "missing-parameter" "a required parameter of the table is never set";
-    2027 FORBIDDEN_CONFIG "forbidden-config" "an ad-hoc script reads a setting that it may not";
     2028 FORBIDDEN_MODULE "forbidden-module" "an ad-hoc script requires a module that it may not";
     2029 NOT_INSERTABLE "not-insertable" "a variable that is inserted into is no structure";
     // 3xxx: catalog declarations and settings
@@ -78,7 +75,6 @@ registry! {
     3008 ROUTE_WITHOUT_CLAUSE "route-without-clause" "a route file has no `via route`";
     3009 UNKNOWN_CONNECTOR "unknown-connector" "no connector of this name";
     3010 BAD_CONFIG "bad-config" "a setting has no usable value";
-    3011 BROKEN_ROUTE "broken-route" "a route file cannot be used";
     3012 MISSING_SCHEMA "missing-schema" "a schema file cannot be read";
     3013 BAD_SCHEMA "bad-schema" "a schema file is malformed";
     3014 UNKNOWN_MESSAGE "unknown-message" "the schema has no message of this name";
@@ -90,7 +86,6 @@ registry! {
     3020 UNREADABLE_FILE "unreadable-file" "a catalog file or directory cannot be read";
     3021 UNKNOWN_SETTING "unknown-setting" "no setting of this name";
     3022 MISSING_SECRET "missing-secret" "a setting names an environment variable that is not set";
-    3023 TABLE_NAME_MISMATCH "table-name-mismatch" "a table is not called like its file";
     3024 BAD_RESULTSET "bad-resultset" "a `resultset` path is malformed";
     3025 BAD_PATCH "bad-patch" "a patch file cannot be loaded";
     // 4xxx: codecs, templates and paths
@@ -128,7 +123,6 @@ registry! {
     5014 CONNECTION_LOST "connection-lost" "the connection broke during the exchange";
     5015 OVERLOAD "overload" "too many requests wait for this upstream";
     5016 TOKEN_REFUSED "token-refused" "the token endpoint gave no access token";
-    5017 PARTIAL_RESULT "partial-result" "some requests of a fan-out failed";
     // 6xxx: patches and functions
     6001 UDF_NOT_FOUND "udf-not-found" "the module has no such function";
     6002 UDF_FAILED "udf-failed" "a function of the script threw";
@@ -141,10 +135,8 @@ registry! {
     6009 PARAM_REJECTED "param-rejected" "the patch refused a parameter";
     6010 UDF_TIME "udf-time" "a function ran too long or never answered";
     6011 UDF_MEMORY "udf-memory" "a function used too much memory";
-    6012 MODULE_SYNTAX "module-syntax" "a module is not valid JavaScript";
     // 7xxx: limits and deadlines
     7001 MAX_NESTED_REQUESTS "max-nested-requests" "a statement asks for more requests than allowed";
-    7002 RESPONSE_TOO_LARGE "response-too-large" "an answer is larger than allowed";
     7003 REQUEST_TOO_LARGE "request-too-large" "a request body is larger than allowed";
     7004 DEADLINE "deadline" "the deadline passed";
     7005 SCRIPT_TOO_LARGE "script-too-large" "a script is longer than allowed";
@@ -153,11 +145,7 @@ registry! {
     7008 TOO_MANY_DIAGNOSTICS "too-many-diagnostics" "more problems were found than are reported";
     7009 CONDITION_TOO_LONG "condition-too-long" "a condition has more operators than allowed";
     7010 TOO_MANY_ROWS "too-many-rows" "a local result has more rows than allowed";
-    7011 SCRIPT_TIME "script-time" "a script ran longer than allowed";
-    7012 TOO_MANY_HEADERS "too-many-headers" "a message has more or longer headers than allowed";
-    7013 VALUE_TOO_LARGE "value-too-large" "a decoded value is larger than allowed";
     7014 TOO_MANY_PARTS "too-many-parts" "a multipart body has more parts than allowed";
-    7015 TOO_MANY_SCRIPTS "too-many-scripts" "more scripts run at once than allowed";
     // 9xxx: own bugs
     9001 INTERNAL "internal" "a bug of ours";
 }

@@ -3,7 +3,10 @@
 //! Source: `connectors.md` 9.3.
 
 use qlio_data::codec::protobuf::{Mapping, Names, ProtobufOptions, Schema};
-use qlio_syntax::{ast, diagnostic::codes};
+use qlio_syntax::{
+    ast,
+    diagnostic::{Code, codes},
+};
 
 use super::{Builder, option};
 use crate::catalog::ProtobufFormat;
@@ -19,12 +22,9 @@ impl Builder<'_> {
         };
         let schema = match self.schema(&from.text) {
             Ok(schema) => schema,
-            Err(reason) => {
-                self.error(
-                    codes::BAD_SCHEMA,
-                    from.span,
-                    format!("cannot load schema `{}`: {reason}", from.text),
-                );
+            Err((code, reason)) => {
+                let message = format!("cannot load schema `{}`: {reason}", from.text);
+                self.error(code, from.span, message);
                 return None;
             }
         };
@@ -54,9 +54,11 @@ impl Builder<'_> {
         Some(ProtobufFormat { message, error, options })
     }
 
-    fn schema(&self, name: &str) -> Result<Schema, String> {
+    fn schema(&self, name: &str) -> Result<Schema, (Code, String)> {
         let (file, resources) = (self.declaration.file, self.declaration.resources);
-        let bytes = resources.schema(file, name)?;
+        let bytes =
+            resources.schema(file, name).map_err(|reason| (codes::MISSING_SCHEMA, reason))?;
+        let malformed = |reason: String| (codes::BAD_SCHEMA, reason);
         if std::path::Path::new(name).extension().is_some_and(|ending| ending == "proto") {
             let mut import = |path: &str| {
                 let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -65,10 +67,12 @@ impl Builder<'_> {
                 let bytes = resources.schema(file, &beside).ok()?;
                 String::from_utf8(bytes).ok()
             };
-            let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-            Schema::from_proto(name, &text, &mut import).map_err(|error| error.to_string())
+            let text =
+                String::from_utf8(bytes).map_err(|_| malformed("it is not UTF-8".to_owned()))?;
+            Schema::from_proto(name, &text, &mut import)
+                .map_err(|error| malformed(error.to_string()))
         } else {
-            Schema::from_descriptor_set(&bytes).map_err(|error| error.to_string())
+            Schema::from_descriptor_set(&bytes).map_err(|error| malformed(error.to_string()))
         }
     }
 }
