@@ -225,7 +225,7 @@ async fn beat(cache: Option<Arc<Cache>>) {
     if let Some(cache) = cache {
         cache.client().keep_beating().await;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// SIGINT and SIGTERM.

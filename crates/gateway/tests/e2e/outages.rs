@@ -178,7 +178,7 @@ fn a_killed_upstream_fails_what_needs_it_and_is_used_again() {
     // In flight when the upstream dies: nothing but its death can answer it.
     let silence = Load::start(server.address(), "/silence", 1);
     assert!(silent.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
-    let before = [&lamps, &both].map(|load| load.assert_unharmed());
+    let before = [&lamps, &both].map(Load::assert_unharmed);
     lighthouse.kill();
     assert_outage(&silence.wait_for(|answers| !answers.is_empty()));
     drop(silence);
@@ -242,7 +242,7 @@ fn a_killed_proxy_fails_what_goes_through_it_and_is_used_again() {
     }
     assert!(proxied.since(0)[0].body["way"].to_string().contains("tinyproxy"));
     assert_eq!(direct.since(0)[0].body, json!({"way": ""}));
-    let before = [&proxied, &tunnelled].map(|load| load.assert_unharmed());
+    let before = [&proxied, &tunnelled].map(Load::assert_unharmed);
     proxy.kill();
     for load in [&proxied, &tunnelled] {
         load.wait_for(fails);
