@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use foldhash::fast::RandomState;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit},
     task::AbortHandle,
@@ -40,7 +41,7 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct State {
-    origins: HashMap<Box<str>, Arc<Origin>>,
+    origins: HashMap<Box<str>, Arc<Origin>, RandomState>,
     sweeper: Option<AbortHandle>,
 }
 

@@ -11,6 +11,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use foldhash::fast::RandomState;
 use http::{HeaderValue, Uri};
 
 use super::error::{ErrorKind, Fault};
@@ -111,7 +112,7 @@ fn push_port(text: &mut String, port: u16) {
 /// The sites a transport has met.
 #[derive(Debug, Default)]
 pub(super) struct Sites {
-    by_start: Mutex<HashMap<Box<str>, Arc<Site>>>,
+    by_start: Mutex<HashMap<Box<str>, Arc<Site>, RandomState>>,
 }
 
 impl Sites {

@@ -86,8 +86,12 @@ impl Target {
 
 /// Where the path or the query of a URI begins; its end if it has neither.
 fn path_at(text: &str) -> usize {
-    let authority_at = text.find("://").map_or(0, |colon| colon + "://".len());
-    text[authority_at..].find(['/', '?']).map_or(text.len(), |length| authority_at + length)
+    let authority_at = match text.split_once(':') {
+        Some((scheme, rest)) if rest.starts_with("//") => scheme.len() + "://".len(),
+        _ => 0,
+    };
+    let authority = text[authority_at..].bytes();
+    authority.take_while(|byte| !matches!(byte, b'/' | b'?')).count() + authority_at
 }
 
 #[cfg(test)]
