@@ -50,7 +50,8 @@ impl Case {
 
 /// Turns the upstream's address in a text back into the placeholder.
 pub fn take_out(text: &str, base: &str) -> String {
-    text.replace(base, PLACEHOLDER)
+    let bare = base.trim_start_matches("http://");
+    text.replace(&format!("grpc://{bare}"), GRPC_PLACEHOLDER).replace(base, PLACEHOLDER)
 }
 
 /// The same for a text that is percent-encoded, such as an execution trace in a header.

@@ -59,8 +59,9 @@ impl Respond {
     }
 
     pub(super) fn body_problem(&self) -> Option<String> {
-        let text = self.base64.as_ref()?;
-        decode(text).is_none().then(|| "`base64` is not base64".to_owned())
+        let texts = self.base64.iter().chain(self.messages.iter().flatten());
+        let is_wrong = texts.into_iter().any(|text| decode(text).is_none());
+        is_wrong.then(|| "a body is not base64".to_owned())
     }
 }
 

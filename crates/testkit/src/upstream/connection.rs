@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::answer::{Ending, answer, unexpected};
-use super::{Received, Shared};
+use super::{Received, Shared, http2};
 
 const HEAD_BYTES_MAX: usize = 256 * 1024;
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -28,7 +28,15 @@ pub(super) fn spawn(stream: TcpStream, shared: Arc<Shared>) {
     tokio::spawn(async move {
         let mut connection =
             Connection { stream, buffer: Vec::new(), shared: Arc::clone(&shared), number };
-        if let Err(what) = connection.serve().await {
+        let served = match connection.is_http2().await {
+            Ok(true) => {
+                let Connection { stream, buffer, .. } = connection;
+                http2::serve(stream, buffer, &shared, number).await
+            }
+            Ok(false) => connection.serve().await,
+            Err(what) => Err(what),
+        };
+        if let Err(what) = served {
             shared.update(|ledger| ledger.reject(what));
         }
         shared.update(super::Ledger::disconnected);
@@ -36,6 +44,11 @@ pub(super) fn spawn(stream: TcpStream, shared: Arc<Shared>) {
 }
 
 impl Connection {
+    /// Whether the other side begins with HTTP/2; takes nothing from the buffer.
+    async fn is_http2(&mut self) -> Result<bool, String> {
+        Ok(self.read_head().await?.is_some() && self.buffer.starts_with(http2::PREFACE_HEAD))
+    }
+
     /// # Errors
     /// Says what came that was no request.
     async fn serve(&mut self) -> Result<(), String> {

@@ -33,6 +33,12 @@ pub struct Expectation {
     /// The body as JSON.
     #[serde(default, deserialize_with = "present")]
     pub json: Option<Value>,
+    /// The exact body, in base64.
+    #[serde(default)]
+    pub base64: Option<String>,
+    /// The one message of a gRPC request, in base64.
+    #[serde(default)]
+    pub message: Option<String>,
     /// How many such requests must come; one by default.
     #[serde(default)]
     pub calls: Calls,
@@ -99,6 +105,15 @@ pub struct Respond {
     /// A body of any bytes.
     #[serde(default)]
     pub base64: Option<String>,
+    /// The messages of a gRPC answer, in base64; the coding `gzip` compresses each.
+    #[serde(default)]
+    pub messages: Option<Vec<String>>,
+    /// What follows the body, over HTTP/2.
+    #[serde(default)]
+    pub trailers: BTreeMap<String, String>,
+    /// Leaves the answer open after its messages, over HTTP/2.
+    #[serde(default)]
+    pub endless: bool,
     /// Closes the connection instead of answering.
     #[serde(default)]
     pub drop: bool,
@@ -221,9 +236,12 @@ impl Expectation {
             respond.body.is_some(),
             respond.base64.is_some(),
             respond.echo.is_some(),
+            respond.messages.is_some(),
         ];
         if bodies.into_iter().filter(|given| *given).count() > 1 {
-            return Some("an answer has one of `json`, `body`, `base64`, `echo`".to_owned());
+            return Some(
+                "an answer has one of `json`, `body`, `base64`, `echo`, `messages`".to_owned(),
+            );
         }
         respond.body_problem()
     }

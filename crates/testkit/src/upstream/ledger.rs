@@ -1,9 +1,11 @@
 //! What the scripted upstream has seen: which expectation each request met, how often, how many at
 //! once, who hung up.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::{Calls, Expectation, Respond};
+use super::{Calls, Expectation, Respond, http2};
 use crate::{case::equality::difference, headers::joined_header};
 
 /// One request as it was received.
@@ -78,7 +80,13 @@ impl Received {
             actual.sort();
             pairs == actual
         });
-        headers && json && query
+        let bytes = expectation.base64.as_ref();
+        let bytes = bytes.is_none_or(|wanted| STANDARD.encode(&self.body) == *wanted);
+        let message = expectation.message.as_ref().is_none_or(|wanted| {
+            let actual = http2::message_of(&self.body).map(|message| STANDARD.encode(message));
+            actual.as_ref() == Some(wanted)
+        });
+        headers && json && query && bytes && message
     }
 }
 

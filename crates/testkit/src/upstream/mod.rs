@@ -1,12 +1,12 @@
-//! A scripted upstream: an HTTP/1.1 server on a free loopback port that answers what it was told,
-//! counts who asked what, and can go wrong in every way a network does.
+//! A scripted upstream: an HTTP server on a free loopback port that answers what it was told, counts
+//! who asked what, and can go wrong in every way a network does.
 //!
 //! In go [`Expectation`]s, out come answers and a [`Ledger`] of everything received. It runs on a
 //! thread of its own, so that plain tests and asynchronous ones use it alike; dropping the handle
 //! closes every connection and ends the thread.
 //!
 //! Written on bare sockets rather than on an HTTP library: a server that keeps the rules can not
-//! send a truncated body, a wrong length, or no HTTP at all.
+//! send a truncated body, a wrong length, or no HTTP at all. HTTP/2, for gRPC, is left to a library.
 //!
 //! # Limits
 //! A request head of 256 KiB, a request body of 64 MiB, 256 headers.
@@ -15,6 +15,7 @@ mod answer;
 mod body;
 mod connection;
 mod expectation;
+mod http2;
 mod ledger;
 
 use std::io;
