@@ -231,7 +231,7 @@ pub fn run(
         tally.merge(std::mem::take(&mut lock(recorder).total));
     }
     if let Some(schedule) = &shared.schedule {
-        tally.errors.unsent = schedule.untaken();
+        tally.errors.unsent += schedule.untaken();
     }
     Ok(LoadResult::of(tally, points))
 }

@@ -234,7 +234,7 @@ fn every_own_subject_is_loaded_without_errors() {
             report(&format!("load {subject} --requests 24 --users 3 --workers 1 --warm-up 0s"));
         let result = &report["result"];
         assert_eq!(result["samples"], 24, "{subject}");
-        assert_eq!(number(&result["errorPercent"]), 0.0, "{subject}");
+        assert!(number(&result["errorPercent"]).abs() < 1e-9, "{subject}");
     }
 }
 
@@ -326,7 +326,7 @@ fn failing_answers_are_counted_and_end_with_one() {
     assert!(finished.stderr.contains("5 of 10 requests failed"), "{}", finished.stderr);
     let report: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!(report["result"]["statuses"]["500"], 5);
-    assert_eq!(number(&report["result"]["errorPercent"]), 50.0);
+    assert!((number(&report["result"]["errorPercent"]) - 50.0).abs() < 1e-9);
     assert!(report["failure"].is_string());
 }
 
@@ -374,7 +374,7 @@ fn workers_are_compared_with_the_first_row() {
     check_frame(&report, "workers");
     let rows = report["result"]["rows"].as_array().unwrap();
     assert_eq!(rows.iter().map(|row| &row["workers"]).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(number(&rows[0]["speedUp"]), 1.0);
+    assert!((number(&rows[0]["speedUp"]) - 1.0).abs() < 1e-9);
     for row in rows {
         let members = ["cpu", "cpuMsPerRequest", "peakBytes", "run", "speedUp", "workers"];
         assert_eq!(keys(row), members);
@@ -452,6 +452,7 @@ fn a_sample_of_the_user_shows_what_it_would_save() {
             "answer.json",
             "{\"rows\": [{\"id\": \"a\", \"price\": 1.5}, {\"id\": \"b\", \"price\": 0}]}",
         ),
+        ("spaced.json", "{\"a b\": 1}"),
         ("shop.proto", proto),
         ("other.json", "{\"rows\": [{\"id\": \"a\", \"unknown\": 1}]}"),
     ]);
@@ -465,6 +466,12 @@ fn a_sample_of_the_user_shows_what_it_would_save() {
     let finished = bench(arguments, folder.path());
     assert_eq!(finished.code(), Some(1));
     assert!(finished.stderr.contains("unknown"), "{}", finished.stderr);
+    // XML has no such names; without being asked for it is left out.
+    let finished = bench("codecs --sample spaced.json -n 5 --repeat 2", folder.path());
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    assert!(finished.stderr.contains("`xml` cannot hold the message"), "{}", finished.stderr);
+    let finished = bench("codecs --sample spaced.json --codecs xml", folder.path());
+    assert_eq!(finished.code(), Some(1));
     let finished = bench("codecs --sample answer.json --proto shop.proto", folder.path());
     assert_eq!(finished.code(), Some(2));
     assert!(finished.stderr.contains("shop.Answer, shop.Row"), "{}", finished.stderr);

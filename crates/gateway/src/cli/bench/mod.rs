@@ -55,6 +55,7 @@ enum BenchCommand {
 /// How a report is handed out.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 struct OutputArgs {
     /// Print JSON instead of text.
     #[arg(long, conflicts_with_all = ["csv", "html"])]

@@ -25,7 +25,7 @@ use super::{
 
 /// The ramp takes this long without `--ramp`, in long runs; in short ones a fiftieth.
 const RAMP_DEFAULT: Duration = Duration::from_secs(10);
-const DURATION_DEFAULT: Duration = Duration::from_secs(3600);
+const DURATION_DEFAULT: Duration = Duration::from_hours(1);
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PathName {
