@@ -1,4 +1,5 @@
-//! Decoding the same rows from every format: the whole tree, and three fields of each row.
+//! Decoding the same rows from every format: the whole tree, three fields of each row, and all of it
+//! into JSON text; the tree of `serde_json` is the yardstick.
 //!
 //! The rows are generated (fixed seed, 50 rows of about the size and shape of a product search).
 //! Run with `cargo bench -p qlio-data --bench formats`; compare numbers of one run only.
@@ -8,7 +9,7 @@ use std::{fmt::Write, hint::black_box};
 use bytes::Bytes;
 use qlio_data::{
     Object, Value,
-    codec::{DecodeLimits, csv, json, msgpack, xml},
+    codec::{DecodeError, DecodeLimits, cbor, csv, json, msgpack, xml},
     projection::Projection,
 };
 
@@ -106,6 +107,26 @@ fn member(value: &Value, names: &[&str]) -> Value {
     })
 }
 
+/// Decodes a body, and writes it as JSON if that is asked for.
+fn run(
+    bencher: divan::Bencher<'_, '_>,
+    body: &Bytes,
+    into_json: bool,
+    decode: impl Fn(Bytes) -> Result<Value, DecodeError> + Sync,
+) {
+    let bencher = bencher.counter(divan::counter::BytesCount::new(body.len()));
+    let value = || decode(black_box(body.clone())).expect("the body is generated");
+    if into_json {
+        bencher.bench(|| {
+            let mut out = Vec::new();
+            json::encode(&value(), &mut out);
+            out
+        });
+    } else {
+        bencher.bench(value);
+    }
+}
+
 const RESULT: [&str; 5] = ["s:Envelope", "s:Body", "findResponse", "searchResult", "item"];
 const FIELDS: [&[&str]; 3] = [&["itemId"], &["title"], &["sellingStatus", "currentPrice"]];
 
@@ -117,30 +138,53 @@ fn three_fields(result: &[&str]) -> Projection {
     projection
 }
 
-fn decode_xml(bencher: divan::Bencher<'_, '_>, projection: &Projection) {
-    let (body, options, limits) = (xml_body(), xml::XmlOptions::default(), DecodeLimits::default());
-    bencher.counter(divan::counter::BytesCount::new(body.len())).bench(|| {
-        xml::decode(black_box(body.clone()), projection, &options, &limits).expect("valid")
-    });
+fn decode_xml(bencher: divan::Bencher<'_, '_>, projection: &Projection, into_json: bool) {
+    let (options, limits) = (xml::XmlOptions::default(), DecodeLimits::default());
+    run(bencher, &xml_body(), into_json, |body| xml::decode(body, projection, &options, &limits));
 }
 
 #[divan::bench]
 fn xml_whole(bencher: divan::Bencher<'_, '_>) {
-    decode_xml(bencher, &Projection::All);
+    decode_xml(bencher, &Projection::All, false);
+}
+
+#[divan::bench]
+fn xml_to_json(bencher: divan::Bencher<'_, '_>) {
+    decode_xml(bencher, &Projection::All, true);
 }
 
 #[divan::bench]
 fn xml_three_fields(bencher: divan::Bencher<'_, '_>) {
-    decode_xml(bencher, &three_fields(&RESULT));
+    decode_xml(bencher, &three_fields(&RESULT), false);
+}
+
+fn json_body() -> Bytes {
+    json::to_string(&tree()).into()
 }
 
 fn decode_json(bencher: divan::Bencher<'_, '_>, projection: &Projection, is_deep: bool) {
-    let body = Bytes::from(json::to_string(&tree()));
     let limits = DecodeLimits::default();
-    bencher.counter(divan::counter::BytesCount::new(body.len())).bench(|| {
-        let value = json::decode(black_box(body.clone()), projection, &limits).expect("valid");
-        if is_deep { value.into_tree() } else { value }
+    run(bencher, &json_body(), false, |body| {
+        let value = json::decode(body, projection, &limits)?;
+        Ok(if is_deep { value.into_tree() } else { value })
     });
+}
+
+/// Through the tree: what is only passed on is copied as it is, which no other format can match.
+#[divan::bench]
+fn json_to_json(bencher: divan::Bencher<'_, '_>) {
+    let limits = DecodeLimits::default();
+    run(bencher, &json_body(), true, |body| {
+        Ok(json::decode(body, &Projection::All, &limits)?.into_tree())
+    });
+}
+
+#[divan::bench]
+fn json_yardstick_serde_tree(bencher: divan::Bencher<'_, '_>) {
+    let body = json_body();
+    bencher
+        .counter(divan::counter::BytesCount::new(body.len()))
+        .bench(|| serde_json::from_slice::<serde_json::Value>(black_box(&body)).expect("valid"));
 }
 
 #[divan::bench]
@@ -158,23 +202,48 @@ fn json_three_fields(bencher: divan::Bencher<'_, '_>) {
     decode_json(bencher, &three_fields(&RESULT), false);
 }
 
-fn decode_msgpack(bencher: divan::Bencher<'_, '_>, projection: &Projection) {
+fn decode_msgpack(bencher: divan::Bencher<'_, '_>, projection: &Projection, into_json: bool) {
     let mut body = Vec::new();
     msgpack::encode(&tree(), &mut body).expect("a tree of plain values");
-    let (body, limits) = (Bytes::from(body), DecodeLimits::default());
-    bencher
-        .counter(divan::counter::BytesCount::new(body.len()))
-        .bench(|| msgpack::decode(black_box(body.clone()), projection, &limits).expect("valid"));
+    let limits = DecodeLimits::default();
+    run(bencher, &body.into(), into_json, |body| msgpack::decode(body, projection, &limits));
 }
 
 #[divan::bench]
 fn msgpack_whole(bencher: divan::Bencher<'_, '_>) {
-    decode_msgpack(bencher, &Projection::All);
+    decode_msgpack(bencher, &Projection::All, false);
+}
+
+#[divan::bench]
+fn msgpack_to_json(bencher: divan::Bencher<'_, '_>) {
+    decode_msgpack(bencher, &Projection::All, true);
 }
 
 #[divan::bench]
 fn msgpack_three_fields(bencher: divan::Bencher<'_, '_>) {
-    decode_msgpack(bencher, &three_fields(&RESULT));
+    decode_msgpack(bencher, &three_fields(&RESULT), false);
+}
+
+fn decode_cbor(bencher: divan::Bencher<'_, '_>, projection: &Projection, into_json: bool) {
+    let mut body = Vec::new();
+    cbor::encode(&tree(), &mut body).expect("a tree of plain values");
+    let limits = DecodeLimits::default();
+    run(bencher, &body.into(), into_json, |body| cbor::decode(body, projection, &limits));
+}
+
+#[divan::bench]
+fn cbor_whole(bencher: divan::Bencher<'_, '_>) {
+    decode_cbor(bencher, &Projection::All, false);
+}
+
+#[divan::bench]
+fn cbor_three_fields(bencher: divan::Bencher<'_, '_>) {
+    decode_cbor(bencher, &three_fields(&RESULT), false);
+}
+
+#[divan::bench]
+fn cbor_to_json(bencher: divan::Bencher<'_, '_>) {
+    decode_cbor(bencher, &Projection::All, true);
 }
 
 fn csv_body() -> Bytes {
@@ -186,16 +255,19 @@ fn csv_body() -> Bytes {
     out.into()
 }
 
-fn decode_csv(bencher: divan::Bencher<'_, '_>, projection: &Projection) {
-    let (body, limits) = (csv_body(), DecodeLimits::default());
-    bencher
-        .counter(divan::counter::BytesCount::new(body.len()))
-        .bench(|| csv::decode(black_box(body.clone()), true, projection, &limits).expect("valid"));
+fn decode_csv(bencher: divan::Bencher<'_, '_>, projection: &Projection, into_json: bool) {
+    let limits = DecodeLimits::default();
+    run(bencher, &csv_body(), into_json, |body| csv::decode(body, true, projection, &limits));
 }
 
 #[divan::bench]
 fn csv_whole(bencher: divan::Bencher<'_, '_>) {
-    decode_csv(bencher, &Projection::All);
+    decode_csv(bencher, &Projection::All, false);
+}
+
+#[divan::bench]
+fn csv_to_json(bencher: divan::Bencher<'_, '_>) {
+    decode_csv(bencher, &Projection::All, true);
 }
 
 #[divan::bench]
@@ -204,7 +276,7 @@ fn csv_three_fields(bencher: divan::Bencher<'_, '_>) {
     for name in ["itemId", "title", "price"] {
         projection.add_members(&[name]);
     }
-    decode_csv(bencher, &projection);
+    decode_csv(bencher, &projection, false);
 }
 
 #[cfg(feature = "protobuf")]
@@ -212,8 +284,7 @@ mod protobuf_rows {
     use qlio_data::codec::protobuf::{ProtobufOptions, Schema, decode, encode};
 
     use super::{
-        Bytes, DecodeLimits, Object, Projection, RESULT, Value, black_box, member, three_fields,
-        tree,
+        Bytes, DecodeLimits, Object, Projection, RESULT, Value, member, run, three_fields, tree,
     };
 
     const SCHEMA: &str = r#"
@@ -270,24 +341,29 @@ mod protobuf_rows {
         }
     }
 
-    fn decode_rows(bencher: divan::Bencher<'_, '_>, projection: &Projection) {
+    fn decode_rows(bencher: divan::Bencher<'_, '_>, projection: &Projection, into_json: bool) {
         let schema = Schema::from_proto("find.proto", SCHEMA, &mut |_| None).expect("valid");
         let message = schema.message("find.Response").expect("in the schema");
         let response = fitted(&member(&tree(), &RESULT[..3]), "");
         let body = Bytes::from(encode(&response, &message).expect("fits the schema"));
         let (options, limits) = (ProtobufOptions::default(), DecodeLimits::default());
-        bencher.counter(divan::counter::BytesCount::new(body.len())).bench(|| {
-            decode(black_box(body.clone()), projection, &message, &options, &limits).expect("valid")
+        run(bencher, &body, into_json, |body| {
+            decode(body, projection, &message, &options, &limits)
         });
     }
 
     #[divan::bench]
     fn protobuf_whole(bencher: divan::Bencher<'_, '_>) {
-        decode_rows(bencher, &Projection::All);
+        decode_rows(bencher, &Projection::All, false);
+    }
+
+    #[divan::bench]
+    fn protobuf_to_json(bencher: divan::Bencher<'_, '_>) {
+        decode_rows(bencher, &Projection::All, true);
     }
 
     #[divan::bench]
     fn protobuf_three_fields(bencher: divan::Bencher<'_, '_>) {
-        decode_rows(bencher, &three_fields(&RESULT[3..]));
+        decode_rows(bencher, &three_fields(&RESULT[3..]), false);
     }
 }

@@ -6,6 +6,7 @@
 //! linear time and never panics. Codecs know nothing of scripts, tables and requests; whoever calls
 //! adds those to the error.
 
+pub mod cbor;
 pub mod charset;
 pub mod csv;
 pub mod form;
@@ -17,6 +18,7 @@ pub mod plain_text;
 pub mod protobuf;
 pub mod xml;
 
+mod key;
 #[cfg(test)]
 mod prune;
 mod single;
@@ -42,6 +44,21 @@ impl fmt::Display for DecodeError {
 }
 
 impl std::error::Error for DecodeError {}
+
+/// A value that cannot be written in a format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodeError {
+    /// What is wrong: lower case, no full stop.
+    pub reason: String,
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for EncodeError {}
 
 /// What one decode may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

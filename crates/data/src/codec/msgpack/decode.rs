@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::{DEPTH_MAX, FORMAT, TIMESTAMP};
 use crate::{
     Number, Object, Text, Value,
-    codec::{DecodeError, DecodeLimits, json, timestamp},
+    codec::{DecodeError, DecodeLimits, key, timestamp},
     projection::Projection,
 };
 
@@ -107,7 +107,10 @@ impl Reader<'_> {
         }
         self.at = start;
         let value = self.value(&Projection::All, depth)?;
-        let text = value.scalar_text().unwrap_or_else(|| json::to_string(&value).into());
+        let Some(text) = key::text(&value) else {
+            self.at = start;
+            return Err(self.fault(&format!("key of more than {} bytes", key::KEY_BYTES_MAX)));
+        };
         self.write(text.len())?;
         Ok(text)
     }

@@ -1,24 +1,7 @@
 //! Writing one message.
 
-use std::fmt;
-
 use super::DEPTH_MAX;
-use crate::{Number, Value};
-
-/// A value that cannot be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EncodeError {
-    /// What is wrong: lower case, no full stop.
-    pub reason: String,
-}
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl std::error::Error for EncodeError {}
+use crate::{Number, Value, codec::EncodeError};
 
 /// Appends a value as one message.
 ///

@@ -11,10 +11,7 @@
 mod decode;
 mod encode;
 
-pub use self::{
-    decode::decode,
-    encode::{EncodeError, encode},
-};
+pub use self::{decode::decode, encode::encode};
 
 const FORMAT: &str = "MessagePack";
 /// Nesting that is read and written at most (`connectors.md` 9.3).

@@ -80,6 +80,13 @@ fn keys_are_printed_as_text() {
 }
 
 #[test]
+fn keys_within_keys_do_not_double_for_ever() {
+    let nested = |levels: usize| [b"\x81".repeat(levels), b"\x01".repeat(levels + 1)].concat();
+    assert_eq!(told(&nested(2)), r#"{"{\"1\":1}":1}"#);
+    assert!(told(&nested(60)).contains("key of more than 4096 bytes"));
+}
+
+#[test]
 fn malformed_messages_are_told_with_their_place() {
     for (bytes, offset, reason) in [
         (&b""[..], 0, "message ends early"),
