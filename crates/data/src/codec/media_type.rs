@@ -35,6 +35,8 @@ pub enum Decoder {
     Text,
     /// `MessagePack`.
     MessagePack,
+    /// CBOR.
+    Cbor,
 }
 
 impl MediaType {
@@ -111,6 +113,8 @@ impl MediaType {
             Some(Decoder::Text)
         } else if matches!(self.sub.as_str(), "msgpack" | "x-msgpack" | "vnd.msgpack") {
             Some(Decoder::MessagePack)
+        } else if self.sub == "cbor" || self.sub.ends_with("+cbor") {
+            Some(Decoder::Cbor)
         } else {
             None
         }
@@ -265,6 +269,9 @@ mod tests {
             ("text/html", Some(Decoder::Text)),
             ("application/msgpack", Some(Decoder::MessagePack)),
             ("application/x-msgpack", Some(Decoder::MessagePack)),
+            ("application/cbor", Some(Decoder::Cbor)),
+            ("application/senml+cbor", Some(Decoder::Cbor)),
+            ("application/cbor-seq", None),
             ("application/octet-stream", None),
             ("application/x-protobuf", None),
             ("nonsense", None),

@@ -5,11 +5,12 @@ use http::{HeaderMap, header};
 use qlio_data::{
     Object, Text, Value,
     codec::{
-        DecodeError, DecodeLimits,
+        DecodeError, DecodeLimits, cbor,
         charset::{self, Sniff},
         csv, json,
         media_type::{Decoder, MediaType},
-        msgpack, protobuf,
+        msgpack,
+        protobuf::{self, Message, ProtobufOptions},
         xml::{self, ArrayPaths, XmlOptions},
     },
     projection::Projection,
@@ -191,6 +192,11 @@ impl Call<'_> {
         {
             return self.decode_declared(body, media_type, format, projection);
         }
+        if let Some(error) = self.declared_error(media_type, is_success) {
+            let (message, options) = error;
+            return protobuf::decode(body, projection, message, options, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_PROTOBUF, &error, None));
+        }
         if is_blank(&body) {
             return Ok(Value::object(Object::new()));
         }
@@ -200,9 +206,23 @@ impl Call<'_> {
             Some(Decoder::Csv { header }) => self.csv(body, media_type, header, projection),
             Some(Decoder::MessagePack) => msgpack::decode(body, projection, &self.limits())
                 .map_err(|error| undecodable(codes::BAD_MSGPACK, &error, None)),
+            Some(Decoder::Cbor) => cbor::decode(body, projection, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_CBOR, &error, None)),
             Some(Decoder::Text) => self.text(body, media_type, projection),
             None => without_decoder(body, media_type),
         }
+    }
+
+    /// What a failure is decoded as: the declared message, unless it comes as text or ready for use.
+    fn declared_error(
+        &self,
+        media_type: &MediaType,
+        is_success: bool,
+    ) -> Option<(&Message, &ProtobufOptions)> {
+        let format = self.verb.format.as_ref().filter(|_| !is_success)?;
+        let schema = format.protobuf.as_ref()?;
+        let is_other = media_type.main == "text" || media_type.decoder().is_some();
+        schema.error.as_ref().filter(|_| !is_other).map(|message| (message, &schema.options))
     }
 
     fn decode_declared(
@@ -213,6 +233,13 @@ impl Call<'_> {
         projection: &Projection,
     ) -> Result<Value, Undecodable> {
         let value = match (format.kind, &format.protobuf) {
+            (FormatKind::Protobuf, Some(schema)) if self.verb.grpc.is_some() => {
+                self.call_value(&body, schema, projection).map_err(|message| Undecodable {
+                    code: codes::BAD_PROTOBUF,
+                    message,
+                    text: None,
+                })?
+            }
             (FormatKind::Protobuf, Some(schema)) => {
                 protobuf::decode(body, projection, &schema.message, &schema.options, &self.limits())
                     .map_err(|error| undecodable(codes::BAD_PROTOBUF, &error, None))?
@@ -220,6 +247,8 @@ impl Call<'_> {
             _ if is_blank(&body) => Value::object(Object::new()),
             (FormatKind::MessagePack, _) => msgpack::decode(body, projection, &self.limits())
                 .map_err(|error| undecodable(codes::BAD_MSGPACK, &error, None))?,
+            (FormatKind::Cbor, _) => cbor::decode(body, projection, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_CBOR, &error, None))?,
             (FormatKind::Xml, _) => self.xml(body, media_type, projection)?,
             (FormatKind::Csv, _) => {
                 self.csv(body, media_type, media_type.has_csv_header(), projection)?
@@ -323,7 +352,7 @@ impl Call<'_> {
         }
     }
 
-    fn limits(&self) -> DecodeLimits {
+    pub(super) fn limits(&self) -> DecodeLimits {
         DecodeLimits {
             decoded_bytes_max: self.run.engine.settings().decoded_bytes_max,
             ..DecodeLimits::default()
@@ -380,7 +409,7 @@ fn is_other_text_format(media_type: &MediaType, declared: FormatKind) -> bool {
         }
         FormatKind::Csv => media_type.is_xml(),
         FormatKind::Text => false,
-        FormatKind::Protobuf | FormatKind::MessagePack => {
+        FormatKind::Protobuf | FormatKind::MessagePack | FormatKind::Cbor => {
             media_type.is_xml()
                 || media_type.is_json() && media_type.main == "application"
                 || media_type.is_csv()

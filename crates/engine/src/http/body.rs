@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
-use qlio_data::{Text, Value, codec::json, uri_template::UriTemplate};
+use qlio_data::{Text, Value, codec::json, projection::Projection, uri_template::UriTemplate};
 use qlio_plan::catalog::{Body, Format, FormatKind};
 use qlio_syntax::diagnostic::codes;
 
@@ -38,14 +38,21 @@ pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 struct Content {
     bytes: Bytes,
     media_type: Option<String>,
+    /// Bytes that nobody encodes any more, rather than text.
+    is_encoded: bool,
 }
 
 impl Content {
     fn of_hook(payload: sandbox::Payload) -> Self {
         Self {
+            is_encoded: matches!(payload.content, Some(sandbox::Content::Bytes(_))),
             bytes: payload.content.map(content_bytes).unwrap_or_default(),
             media_type: payload.media_type.map(|text| text.to_string()),
         }
+    }
+
+    fn text(bytes: impl Into<Bytes>, media_type: Option<String>) -> Self {
+        Self { bytes: bytes.into(), media_type, is_encoded: false }
     }
 }
 
@@ -57,7 +64,7 @@ fn patched(
     content: Option<Content>,
 ) -> Result<Option<Content>, RunError> {
     let given = match content {
-        Some(Content { bytes, media_type }) => sandbox::Payload {
+        Some(Content { bytes, media_type, .. }) => sandbox::Payload {
             content: Some(match Text::from_utf8(bytes.clone()) {
                 Ok(text) => sandbox::Content::Text(text),
                 Err(_) => sandbox::Content::Bytes(bytes),
@@ -91,6 +98,11 @@ impl Call<'_> {
         };
         if let Some(hooks) = hooks {
             content = patched(hooks, uri, headers, content)?;
+        }
+        if let (Some(format), Payload::Template | Payload::Object(_)) =
+            (&self.verb.request_format, payload)
+        {
+            content = content.map(|content| self.encoded(content, format)).transpose()?;
         }
         // What the statement says, holds: an opaque text replaces whatever was rendered.
         if matches!(payload, Payload::Opaque(_)) {
@@ -133,7 +145,7 @@ impl Call<'_> {
                 };
                 let media_type =
                     template_type.or_else(|| is_structure.then(|| "application/json".to_owned()));
-                Ok(Some(Content { bytes, media_type }))
+                Ok(Some(Content::text(bytes, media_type)))
             }
             Payload::Client => {
                 let request = self.run.request;
@@ -144,12 +156,20 @@ impl Call<'_> {
                     };
                 }
                 let media_type = template_type.or_else(|| request.content_type.clone());
-                Ok(Some(Content { bytes: request.raw_body.clone(), media_type }))
+                Ok(Some(Content::text(request.raw_body.clone(), media_type)))
             }
             Payload::Template | Payload::Object(_) => {
                 match (&self.verb.body, &self.verb.request_format) {
                     (Some(body), _) => self.rendered(body, own, hooks).map(Some),
-                    (None, Some(format)) => encoded(format, own, payload).map(Some),
+                    (None, Some(format)) => {
+                        let value = self.payload_value(format, own, payload);
+                        // Hooks see JSON, whatever it becomes afterwards.
+                        if hooks.is_none() || !is_binary(format) {
+                            return encoded(format, &value).map(Some);
+                        }
+                        let media_type = "application/json".to_owned();
+                        Ok(Some(Content::text(json::to_string(&value), Some(media_type))))
+                    }
                     (None, None) => Ok(None),
                 }
             }
@@ -173,7 +193,40 @@ impl Call<'_> {
                 hooks.render(&params, &statement_record(self, own))
             })?
         };
-        Ok(Content { bytes: text.into(), media_type: Some(body.media_type.clone()) })
+        Ok(Content::text(text, Some(body.media_type.clone())))
+    }
+
+    /// The own parameters, or the inserted object.
+    fn payload_value(&self, format: &Format, own: &[(Text, Value)], payload: &Payload) -> Value {
+        if let Payload::Object(value) = payload {
+            return value.clone();
+        }
+        let is_paging =
+            |name: &Text| *name == self.verb.limit_name || *name == self.verb.offset_name;
+        let has_field = |name: &Text| {
+            format.protobuf.as_ref().is_none_or(|schema| schema.message.has_field(name))
+        };
+        let fields = own.iter().filter(|(name, value)| {
+            // The statement's own limit is no field unless the message has one for it.
+            !value.is_absent() && (!is_paging(name) || has_field(name))
+        });
+        Value::object(fields.cloned().collect())
+    }
+
+    /// JSON text, from a template or a hook, in the declared format of requests (`connectors.md` 9.3).
+    fn encoded(&self, content: Content, format: &Format) -> Result<Content, RunError> {
+        if content.is_encoded || !is_binary(format) {
+            return Ok(content);
+        }
+        let value = json::decode(content.bytes, &Projection::All, &self.limits());
+        let value = value.map_err(|error| {
+            let message = format!(
+                "the request body is no JSON that could be encoded: {} at byte {}",
+                error.reason, error.offset
+            );
+            RunError::client(codes::UNENCODABLE, message)
+        })?;
+        encoded(format, &value)
     }
 
     /// The outgoing multipart message: the body first, then the client's attachments that were asked
@@ -194,7 +247,11 @@ impl Call<'_> {
         }
         bytes.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
         let outer = if is_multipart { body_type } else { "multipart/form-data" };
-        Content { bytes: bytes.into(), media_type: Some(format!("{outer}; boundary={boundary}")) }
+        Content {
+            bytes: bytes.into(),
+            media_type: Some(format!("{outer}; boundary={boundary}")),
+            is_encoded: true,
+        }
     }
 }
 
@@ -231,32 +288,43 @@ fn random_digits() -> String {
     format!("{number:024}")
 }
 
-/// The own parameters, or the inserted object, in the declared format of the verb.
-fn encoded(format: &Format, own: &[(Text, Value)], payload: &Payload) -> Result<Content, RunError> {
-    let value = match payload {
-        Payload::Object(value) => value.clone(),
-        _ => Value::object(own.iter().filter(|(_, value)| !value.is_absent()).cloned().collect()),
-    };
+/// Whether bodies of this format are made from JSON; others are written by templates as they are.
+fn is_binary(format: &Format) -> bool {
+    matches!(format.kind, FormatKind::Protobuf | FormatKind::MessagePack | FormatKind::Cbor)
+}
+
+/// A value in the declared format of requests.
+fn encoded(format: &Format, value: &Value) -> Result<Content, RunError> {
+    let unwrapped;
     let value = match &format.root {
-        Some(root) => value.member(root),
+        Some(root) => {
+            unwrapped = value.member(root);
+            &unwrapped
+        }
         None => value,
     };
     let failed = |reason: String| RunError::client(codes::UNENCODABLE, reason);
     let (bytes, media_type): (Bytes, _) = match format.kind {
-        FormatKind::Json => (json::to_string(&value).into(), "application/json"),
+        FormatKind::Json => (json::to_string(value).into(), "application/json"),
         FormatKind::Text => (value.scalar_text().unwrap_or_default().into_bytes(), "text/plain"),
         FormatKind::MessagePack => {
             let mut bytes = Vec::new();
-            qlio_data::codec::msgpack::encode(&value, &mut bytes)
+            qlio_data::codec::msgpack::encode(value, &mut bytes)
                 .map_err(|error| failed(error.to_string()))?;
             (bytes.into(), "application/msgpack")
+        }
+        FormatKind::Cbor => {
+            let mut bytes = Vec::new();
+            qlio_data::codec::cbor::encode(value, &mut bytes)
+                .map_err(|error| failed(error.to_string()))?;
+            (bytes.into(), "application/cbor")
         }
         FormatKind::Protobuf => {
             let protobuf = format
                 .protobuf
                 .as_ref()
                 .ok_or_else(|| RunError::internal("a protobuf format without schema"))?;
-            let bytes = qlio_data::codec::protobuf::encode(&value, &protobuf.message)
+            let bytes = qlio_data::codec::protobuf::encode(value, &protobuf.message)
                 .map_err(|error| failed(error.to_string()))?;
             (bytes.into(), "application/x-protobuf")
         }
@@ -264,5 +332,5 @@ fn encoded(format: &Format, own: &[(Text, Value)], payload: &Payload) -> Result<
             return Err(failed("bodies in this format need a body template".to_owned()));
         }
     };
-    Ok(Content { bytes, media_type: Some(media_type.to_owned()) })
+    Ok(Content { bytes, media_type: Some(media_type.to_owned()), is_encoded: true })
 }

@@ -85,6 +85,9 @@ fn declared_accept(kind: qlio_plan::catalog::FormatKind) -> Option<&'static str>
         FormatKind::MessagePack => Some(
             "application/msgpack,application/x-msgpack,application/xml;q=0.5,application/json;q=0.5,text/csv;q=0.5",
         ),
+        FormatKind::Cbor => {
+            Some("application/cbor,application/xml;q=0.5,application/json;q=0.5,text/csv;q=0.5")
+        }
         FormatKind::Json | FormatKind::Xml | FormatKind::Csv | FormatKind::Text => None,
     }
 }

@@ -13,6 +13,7 @@ mod answer;
 mod body;
 mod check;
 mod failure;
+mod grpc;
 mod headers;
 mod hooks;
 mod oauth2;

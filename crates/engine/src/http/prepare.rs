@@ -55,8 +55,11 @@ impl Call<'_> {
     ) -> Result<Vec<Prepared>, RunError> {
         let hooks = self.hooks(own);
         let uris = self.uris(own, hooks.as_deref())?;
-        let method = Method::from_bytes(self.verb.method.to_ascii_uppercase().as_bytes())
-            .map_err(|_| RunError::internal("the verb has no valid method"))?;
+        let method = match self.verb.grpc {
+            Some(_) => Method::POST,
+            None => Method::from_bytes(self.verb.method.to_ascii_uppercase().as_bytes())
+                .map_err(|_| RunError::internal("the verb has no valid method"))?,
+        };
         let Some(name) = self.verb.foreach() else {
             let request = |uri| self.request(&method, uri, own, hooks.clone(), payload, parts);
             return uris.into_iter().map(request).collect();

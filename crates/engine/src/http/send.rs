@@ -5,17 +5,17 @@ use std::{cell::RefCell, collections::HashMap, sync::Arc, time::Duration};
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue, header};
 use qlio_data::Value;
-use qlio_syntax::ast::VerbKind;
+use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use tokio::time::Instant;
 
-use super::{Call, failure, prepare::Prepared};
+use super::{Call, failure, grpc::call_uri, prepare::Prepared};
 use crate::{
     cache::{CacheClient, CacheKey, Entry},
     error::RunError,
     event::Announced,
     operator::rows::Rows,
     request::Caller,
-    transport::{Exchange, Guard, Reply, Retry, Timings},
+    transport::{Exchange, Guard, Reply, Retry, Timings, shown_uri},
 };
 
 /// Turns the value of one answer into rows.
@@ -95,14 +95,27 @@ impl Call<'_> {
             Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {
                 Box::pin(self.exchange_with_token(exchange, clause)).await?
             }
-            _ => {
-                let reply = self.run.engine.transport().send(exchange).await;
-                reply.map_err(|error| failure::transport_failed(&error))?
-            }
+            _ => match self.run.engine.transport().send(exchange).await {
+                Ok(reply) => reply,
+                Err(error) => {
+                    self.announce_again(announced, error.attempts, Timings::default());
+                    let failed = failure::transport_failed(&error);
+                    return Err(match self.verb.grpc {
+                        Some(_) => failed.with("uri", call_uri(&error.uri)),
+                        None => failed,
+                    });
+                }
+            },
         };
         self.announce_again(announced, reply.attempts, reply.timings);
         self.run.close_request_id(sent_id.as_ref(), &reply.headers);
-        Ok(reply)
+        if self.verb.grpc.is_none() {
+            return Ok(reply);
+        }
+        let uri = call_uri(&reply.uri);
+        Box::pin(self.settle_call(reply)).await.map_err(|reason| {
+            RunError::upstream(codes::BAD_PROTOBUF, reason).with("uri", shown_uri(&uri))
+        })
     }
 
     fn exchange_of(&self, request: Prepared) -> Exchange {
@@ -110,7 +123,7 @@ impl Call<'_> {
         let milliseconds =
             |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
         let is_retried = self.kind == VerbKind::Select && !self.verb.is_retry_off;
-        Exchange {
+        let mut exchange = Exchange {
             method: request.method,
             uri: request.uri,
             headers: request.headers,
@@ -123,7 +136,12 @@ impl Call<'_> {
             guard: self.guard(),
             backoff_min: milliseconds(self.delays.delay_ms_min, Duration::from_millis(500)),
             backoff_max: milliseconds(self.delays.delay_ms_max, Duration::from_secs(30)),
+            grpc: None,
+        };
+        if self.verb.grpc.is_some() {
+            self.make_call(&mut exchange);
         }
+        exchange
     }
 
     /// Tables that a client has sent may call only what loaded tables call (`decisions.md` 4).

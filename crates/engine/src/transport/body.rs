@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::{
     error::{ErrorKind, Fault},
+    frames::Tail,
     patience::Patience,
     pool::Connection,
 };
@@ -69,7 +70,8 @@ impl Body for RequestBody {
     }
 }
 
-/// Receives a whole body over the connection that its head came by.
+/// Receives a whole body over the connection that its head came by; `tail` takes the trailers and says when
+/// enough has come.
 ///
 /// A body that arrives in one piece is passed on as it is; others are copied once, into one buffer.
 pub(super) async fn receive(
@@ -77,6 +79,7 @@ pub(super) async fn receive(
     connection: &mut Connection,
     patience: &mut Patience,
     limit: usize,
+    mut tail: Option<&mut Tail>,
 ) -> Result<Bytes, Fault> {
     let declared = body.size_hint().exact().map(|size| usize::try_from(size).unwrap_or(usize::MAX));
     if declared.is_some_and(|size| size > limit) {
@@ -104,12 +107,26 @@ pub(super) async fn receive(
             }
         })?;
         patience.touch(Instant::now());
-        // Trailers say nothing that we use.
-        let Ok(data) = frame.into_data() else { continue };
+        let mut data = match frame.into_data() {
+            Ok(data) => data,
+            Err(frame) => {
+                // Only of a gRPC call do trailers say something that we use.
+                if let (Some(tail), Ok(trailers)) = (&mut tail, frame.into_trailers()) {
+                    tail.set_trailers(trailers);
+                }
+                continue;
+            }
+        };
+        if let Some(tail) = &mut tail {
+            data.truncate(tail.wanted(&data));
+        }
         if data.len() > limit - collected.len() {
             return Err(ErrorKind::ResponseTooLarge { limit }.into());
         }
         collected.push(data, declared);
+        if tail.as_ref().is_some_and(|tail| tail.is_cut()) {
+            break;
+        }
     }
     Ok(collected.into_bytes())
 }

@@ -40,6 +40,8 @@ pub(super) struct Dialer<'a> {
     pub(super) guard: &'a Guard,
     pub(super) target: &'a Target,
     pub(super) proxy: Option<&'a ProxyTarget>,
+    /// Nothing but HTTP/2 will do, with TLS or without.
+    pub(super) needs_http2: bool,
 }
 
 /// An open stream.
@@ -60,8 +62,9 @@ impl Dialer<'_> {
         // Requests are written whole; waiting to fill packets would only delay them. An error here would
         // show again, and better, at the first write.
         tcp.set_nodelay(true).ok();
+        // Proxies that pass requests on do not speak HTTP/2 without TLS, but they can be tunnelled.
         if let Some(proxy) = self.proxy
-            && self.target.site.is_https
+            && (self.target.site.is_https || self.needs_http2)
         {
             open_tunnel(&mut tcp, self.target, proxy.login.as_ref()).await?;
         }
@@ -69,8 +72,11 @@ impl Dialer<'_> {
             let (stream, is_http2) = self.tls.connect(self.target, tcp).await?;
             (Stream::Tls(Box::new(stream)), is_http2)
         } else {
-            (Stream::Plain(tcp), false)
+            (Stream::Plain(tcp), self.needs_http2)
         };
+        if self.needs_http2 && !is_http2 {
+            return Err(Fault::new(ErrorKind::Protocol, "the upstream does not offer HTTP/2"));
+        }
         timings.connect = Some(resolved.elapsed());
         Ok(Dialed { stream, peer: self.proxy.is_none().then_some(peer), is_http2 })
     }

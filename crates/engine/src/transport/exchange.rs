@@ -6,7 +6,10 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
 
-use super::error::{ErrorKind, Fault, TransportError};
+use super::{
+    error::{ErrorKind, Fault, TransportError},
+    frames::Grpc,
+};
 
 /// The content codings we decode, in the form of an `accept-encoding` value.
 pub const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
@@ -44,6 +47,8 @@ pub struct Exchange {
     pub backoff_min: Duration,
     /// The longest back-off delay.
     pub backoff_max: Duration,
+    /// A gRPC call: over HTTP/2 from the first byte, and the reply's headers hold the trailers.
+    pub grpc: Option<Grpc>,
 }
 
 impl Exchange {
@@ -62,6 +67,7 @@ impl Exchange {
             guard: Guard::Off,
             backoff_min: Duration::from_millis(500),
             backoff_max: Duration::from_secs(30),
+            grpc: None,
         }
     }
 }

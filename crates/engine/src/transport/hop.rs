@@ -19,6 +19,7 @@ use super::{
     connection::{Failed, H1, H2},
     error::{ErrorKind, Fault},
     exchange::{Exchange, Guard, Timings},
+    frames::Tail,
     patience::Patience,
     pool::{Connection, Lease},
     redirect::{Next, next},
@@ -31,6 +32,9 @@ const REDIRECT_BODY_BYTES_MAX: usize = 16 * 1024;
 
 /// How many stale connections an exchange may come across before it fails.
 const REPLACEMENTS_MAX: u32 = 2;
+
+/// Before the pool key of connections that were opened for HTTP/2 only.
+const HTTP2_ONLY: &str = "h2 ";
 
 /// Names that HTTP/2 forbids because they concern a single connection.
 const CONNECTION_HEADERS: [&str; 5] =
@@ -88,7 +92,9 @@ impl Hop<'_> {
             return Ok(outcome);
         }
         let started = patience.moved_at();
-        let received = receive(&mut body, &mut connection, patience, limit).await;
+        let mut tail = exchange.grpc.map(|grpc| Box::new(Tail::new(grpc)));
+        let received =
+            receive(&mut body, &mut connection, patience, limit, tail.as_deref_mut()).await;
         let ended = patience.moved_at();
         if received.is_ok() {
             lease.origin.put_back(connection, ended);
@@ -96,6 +102,9 @@ impl Hop<'_> {
         if let Outcome::Answer(answer) = &mut outcome {
             answer.body = received?;
             answer.timings.receive = Some(ended - started);
+            if let Some(tail) = tail {
+                tail.settle(&mut answer.headers);
+            }
         }
         // What the body of a redirect says, or that it breaks off, does not matter any more.
         Ok(outcome)
@@ -147,7 +156,10 @@ impl Hop<'_> {
     /// With the head at hand: is it the answer, still without its body, or does it lead on?
     fn judge(&self, head: Parts, has_no_body: bool, timings: Timings) -> Result<Outcome, Fault> {
         let Self { transport, exchange, target, .. } = self;
-        transport.note_success(exchange, target);
+        // How a gRPC call has gone is known at its end.
+        if exchange.grpc.is_none() {
+            transport.note_success(exchange, target);
+        }
         let next = if exchange.follows_redirects {
             next(&exchange.method, target, &transport.sites, head.status, &head.headers)?
         } else {
@@ -169,9 +181,18 @@ impl Hop<'_> {
     fn pool_key(&self, proxy: Option<&ProxyTarget>) -> Cow<'_, str> {
         let site = &self.target.site;
         match proxy {
+            None if self.exchange.grpc.is_some() => {
+                Cow::Owned(format!("{HTTP2_ONLY}{}", site.origin))
+            }
             None => Cow::Borrowed(&site.origin),
             Some(proxy) => {
-                let behind = if site.is_https { site.origin.as_str() } else { "http" };
+                let behind = if self.exchange.grpc.is_some() {
+                    &format!("{HTTP2_ONLY}{}", site.origin)
+                } else if site.is_https {
+                    site.origin.as_str()
+                } else {
+                    "http"
+                };
                 Cow::Owned(format!("{behind} via {}:{}", proxy.host, proxy.port))
             }
         }
@@ -204,7 +225,8 @@ impl Hop<'_> {
         timings: &mut Timings,
     ) -> Result<(Connection, bool), Fault> {
         let origin = &lease.origin;
-        let first = if self.target.site.is_https {
+        let needs_http2 = self.exchange.grpc.is_some();
+        let first = if self.target.site.is_https || needs_http2 {
             let started = Instant::now();
             let first = patience.limit(origin.first_handshake()).await?;
             *timings.blocked.get_or_insert_default() += started.elapsed();
@@ -222,6 +244,7 @@ impl Hop<'_> {
             guard: &self.exchange.guard,
             target: self.target,
             proxy,
+            needs_http2,
         };
         let dialed = patience.limit(dialer.dial(timings)).await??;
         patience.touch(Instant::now());
@@ -259,6 +282,9 @@ impl Hop<'_> {
         headers.remove(header::HOST);
         for name in CONNECTION_HEADERS {
             headers.remove(name);
+        }
+        if self.exchange.grpc.is_some() {
+            headers.insert(header::TE, HeaderValue::from_static("trailers"));
         }
         Ok(request)
     }

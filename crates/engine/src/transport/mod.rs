@@ -25,6 +25,7 @@ mod connection;
 mod egress;
 mod error;
 mod exchange;
+mod frames;
 mod hop;
 mod patience;
 mod pool;
@@ -49,6 +50,8 @@ pub use error::{ErrorKind, TransportError};
 pub use exchange::{
     ACCEPT_ENCODING, Exchange, Guard, Reply, Retry, TIMEOUT_DEFAULT, Timings, header,
 };
+pub use frames::Grpc;
+pub(crate) use frames::{HEAD_BYTES as GRPC_HEAD_BYTES, STATUS as GRPC_STATUS};
 pub use secrets::{is_sensitive_header, is_sensitive_parameter, shown_uri};
 pub use settings::{
     BackoffScope, BackoffSettings, EgressSettings, ProxyLogin, ProxyTarget, SettingsError,
@@ -66,6 +69,11 @@ use redirect::strip_credentials;
 use site::Sites;
 use target::Target;
 pub(crate) use tls::Tls;
+
+/// Undoes gzip; `None` if it is broken or makes more than `limit` bytes.
+pub(crate) async fn gunzip(body: bytes::Bytes, limit: usize) -> Option<bytes::Bytes> {
+    coding::decode(body, &[coding::Coding::Gzip], limit).await.ok()
+}
 
 /// Attempts of an exchange that may be repeated (`connectors.md` 4.4).
 const ATTEMPTS_MAX: u32 = 2;
@@ -204,6 +212,9 @@ impl Transport {
                     continue;
                 }
             };
+            if exchange.grpc.is_some() {
+                self.judge_call(exchange, course, &answer.headers)?;
+            }
             let wire_bytes = answer.body.len();
             let body = if answer.codings.is_empty() {
                 answer.body
@@ -226,6 +237,24 @@ impl Transport {
                 redirects: u32::try_from(redirects).unwrap_or(u32::MAX),
             });
         }
+    }
+
+    /// An upstream that cannot serve a gRPC call for now has failed as if it could not be reached: the
+    /// call is made again if that is allowed, and else told as the upstream told it.
+    fn judge_call(
+        &self,
+        exchange: &Exchange,
+        course: &Course,
+        headers: &HeaderMap,
+    ) -> Result<(), Fault> {
+        if !frames::is_unavailable(headers) {
+            self.note_success(exchange, course.target());
+        } else if exchange.retry == Retry::Once && course.attempts < ATTEMPTS_MAX {
+            return Err(Fault::network("UNAVAILABLE"));
+        } else {
+            self.note_failure(exchange, course.target());
+        }
+        Ok(())
     }
 
     /// Follows a redirect, if it may be followed.

@@ -7,6 +7,7 @@ mod bench;
 mod cache;
 mod commands;
 mod examples;
+mod grpc;
 mod load;
 mod mock;
 mod outages;

@@ -16,9 +16,11 @@ use qlio_syntax::{
 
 use super::{
     Resources, fill_settings,
-    table::{Body, DefaultValue, Format, FormatKind, Oauth2, Table, Verb},
+    table::{Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb},
 };
 
+#[cfg(feature = "protobuf")]
+mod grpc;
 #[cfg(feature = "protobuf")]
 mod protobuf;
 
@@ -77,6 +79,27 @@ pub fn declare_table(
     Declared { table, problems: builder.problems }
 }
 
+/// A gRPC method and the formats of what it takes and gives; none if it cannot be called.
+struct Call {
+    grpc: Grpc,
+    request: Option<Format>,
+    answer: Option<Format>,
+}
+
+impl Call {
+    /// Whether the request has a field of this name.
+    #[cfg(feature = "protobuf")]
+    fn takes(&self, name: &str) -> bool {
+        let format = self.request.as_ref().and_then(|format| format.protobuf.as_ref());
+        format.is_some_and(|format| format.message.has_field(name))
+    }
+
+    #[cfg(not(feature = "protobuf"))]
+    fn takes(&self, _: &str) -> bool {
+        false
+    }
+}
+
 struct Builder<'a> {
     declaration: &'a Declaration<'a>,
     problems: Vec<Diagnostic>,
@@ -104,6 +127,7 @@ impl Builder<'_> {
                 return None;
             }
         };
+        let call = self.call_of(verb, uri.text());
         let alias = |name: &str| {
             let pair = verb.aliases.iter().find(|alias| alias.name.text == name);
             pair.map_or_else(|| Text::from(name), |pair| literal_text(&pair.value))
@@ -123,9 +147,18 @@ impl Builder<'_> {
                 || uri.tokens().iter().any(|token| token.name == name.as_str())
                 || body.as_ref().is_some_and(|body| body.content.contains(name.as_str()))
                 || patch_text.contains(plain)
+                || call.as_ref().is_some_and(|call| call.takes(name))
         };
         let (takes_limit, takes_offset) =
             (takes(&limit_name, "limit"), takes(&offset_name, "offset"));
+        let (grpc, format, request_format) = match call {
+            Some(Call { grpc, answer, request }) => (Some(grpc), answer, request),
+            None => (
+                None,
+                verb.format.as_ref().and_then(|clause| self.format(clause)),
+                verb.request_format.as_ref().and_then(|clause| self.format(clause)),
+            ),
+        };
         let result = Verb {
             kind: verb.kind,
             method: verb.method.text.clone(),
@@ -141,8 +174,9 @@ impl Builder<'_> {
             auth: auth.map(|(file, _)| file),
             resultset: self.resultset(verb.resultset.as_ref()),
             expires_seconds: verb.expires.map(|count| count.value),
-            format: verb.format.as_ref().and_then(|clause| self.format(clause)),
-            request_format: verb.request_format.as_ref().and_then(|clause| self.format(clause)),
+            format,
+            request_format,
+            grpc,
             xml_coerce: verb.xml_coerce.as_ref().and_then(|mode| self.coerce(mode)),
             xml_arrays: verb.xml_arrays.iter().map(|path| path.text.clone()).collect(),
             transformer: transformer.map(|(file, _)| file),
@@ -151,6 +185,23 @@ impl Builder<'_> {
             line: self.declaration.lines.line(verb.span.start),
         };
         Some(result)
+    }
+
+    /// The gRPC method of a verb that calls one.
+    fn call_of(&mut self, verb: &ast::Verb, uri: &str) -> Option<Call> {
+        if verb.method.text != "grpc" || verb.is_do {
+            return None;
+        }
+        #[cfg(feature = "protobuf")]
+        let call = self.grpc(verb, uri);
+        #[cfg(not(feature = "protobuf"))]
+        let call = {
+            // Without schemas methods are taken as they are.
+            let _ = uri;
+            None
+        };
+        let grpc = Grpc { is_streaming: false };
+        Some(call.unwrap_or(Call { grpc, request: None, answer: None }))
     }
 
     fn headers(&self, pairs: &[ast::NameValue]) -> Vec<(String, Template)> {
@@ -248,10 +299,11 @@ impl Builder<'_> {
             "text" => FormatKind::Text,
             "protobuf" => FormatKind::Protobuf,
             "msgpack" => FormatKind::MessagePack,
+            "cbor" => FormatKind::Cbor,
             other => {
                 let message = format!("unknown format `{other}`");
                 let problem = Diagnostic::error(codes::UNKNOWN_FORMAT, clause.format.span, message)
-                    .hint("use `json`, `xml`, `csv`, `text`, `protobuf` or `msgpack`");
+                    .hint("use `json`, `xml`, `csv`, `text`, `protobuf`, `msgpack` or `cbor`");
                 self.problems.push(problem);
                 return None;
             }

@@ -116,6 +116,8 @@ pub struct Verb {
     pub is_retry_off: bool,
     /// Client credentials fetched and sent by the gateway.
     pub oauth2: Option<Oauth2>,
+    /// The URI is a gRPC method; both formats are those of its messages.
+    pub grpc: Option<Grpc>,
     /// 1-based line of the block.
     pub line: u32,
 }
@@ -134,6 +136,7 @@ impl Verb {
     /// Whether the method carries a body.
     pub fn has_body(&self) -> bool {
         matches!(self.method.as_str(), "post" | "put" | "delete" | "patch")
+            || self.grpc.is_some()
     }
 }
 
@@ -186,6 +189,8 @@ pub enum FormatKind {
     Protobuf,
     /// `MessagePack`.
     MessagePack,
+    /// CBOR.
+    Cbor,
 }
 
 /// A Protobuf schema with the messages that a verb uses.
@@ -198,6 +203,13 @@ pub struct ProtobufFormat {
     pub error: Option<qlio_data::codec::protobuf::Message>,
     /// Names, mapping, defaults.
     pub options: qlio_data::codec::protobuf::ProtobufOptions,
+}
+
+/// A gRPC method (`connectors.md` 9.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grpc {
+    /// The answer is a list of messages.
+    pub is_streaming: bool,
 }
 
 /// OAuth 2 client credentials, with the settings filled in.

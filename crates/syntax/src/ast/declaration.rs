@@ -107,7 +107,7 @@ pub struct BodyTemplate {
 /// A declared data format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatClause {
-    /// `json`, `xml`, `csv`, `text`, `protobuf`, `msgpack`, …
+    /// `json`, `xml`, `csv`, `text`, `protobuf`, `msgpack`, `cbor`.
     pub format: RawText,
     /// Options in the order written: `message`, `from`, `root`, `error`, `mapping`, `names` take
     /// quoted text; `defaults` takes `on` or `off`.

@@ -88,6 +88,7 @@ registry! {
     3022 MISSING_SECRET "missing-secret" "a setting names an environment variable that is not set";
     3024 BAD_RESULTSET "bad-resultset" "a `resultset` path is malformed";
     3025 BAD_PATCH "bad-patch" "a patch file cannot be loaded";
+    3026 BAD_RPC "bad-rpc" "a gRPC method cannot be called";
     // 4xxx: codecs, templates and paths
     4001 BAD_JSON "bad-json" "a JSON text is malformed";
     4002 BAD_XML "bad-xml" "an XML text is malformed";
@@ -106,6 +107,7 @@ registry! {
     4015 BAD_TEXT "bad-text" "bytes are not text of their charset";
     4016 BAD_URI "bad-uri" "an expanded template is no usable URI";
     4017 BAD_HEADER "bad-header" "a header name or value holds what it must not";
+    4018 BAD_CBOR "bad-cbor" "a CBOR value is malformed";
     // 5xxx: upstream exchanges
     5001 UPSTREAM_STATUS "upstream-status" "the upstream answered with a failure";
     5002 CONNECT_FAILED "connect-failed" "no connection to the upstream";

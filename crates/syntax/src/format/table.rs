@@ -45,7 +45,7 @@ impl Printer<'_> {
         let preposition = match method {
             _ if verb.is_do => " at",
             "get" => " from",
-            "post" | "put" => " to",
+            "post" | "put" | "grpc" => " to",
             _ => "",
         };
         let prefix = if verb.is_do { "do " } else { "" };

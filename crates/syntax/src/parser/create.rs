@@ -9,8 +9,14 @@ use crate::{
 };
 
 /// The methods with a form of their own, and the word before the URI.
-const METHODS: &[(&str, &str)] =
-    &[("get", "from"), ("post", "to"), ("put", "to"), ("delete", ""), ("patch", "")];
+const METHODS: &[(&str, &str)] = &[
+    ("get", "from"),
+    ("post", "to"),
+    ("put", "to"),
+    ("delete", ""),
+    ("patch", ""),
+    ("grpc", "to"),
+];
 
 impl Parser<'_> {
     /// `'create' 'table' Name [ 'via' Word ] { verb }`.
@@ -79,7 +85,8 @@ impl Parser<'_> {
         Ok(verb)
     }
 
-    /// `method = 'get' 'from' | 'post' 'to' | 'put' 'to' | 'delete' | 'patch' | 'do' Word 'at'`.
+    /// `method = 'get' 'from' | 'post' 'to' | 'put' 'to' | 'delete' | 'patch' | 'grpc' 'to'
+    /// | 'do' Word 'at'`.
     fn method(&mut self) -> Outcome<(Ident, bool)> {
         for (method, preposition) in METHODS {
             if let Some(span) = self.accept_word(method) {

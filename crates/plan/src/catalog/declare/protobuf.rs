@@ -20,14 +20,7 @@ impl Builder<'_> {
             self.error(codes::UNKNOWN_FORMAT, clause.span, message);
             return None;
         };
-        let schema = match self.schema(&from.text) {
-            Ok(schema) => schema,
-            Err((code, reason)) => {
-                let message = format!("cannot load schema `{}`: {reason}", from.text);
-                self.error(code, from.span, message);
-                return None;
-            }
-        };
+        let schema = self.loaded_schema(from)?;
         let mut find = |name: &ast::RawText| {
             let message = schema.message(&name.text);
             if message.is_none() {
@@ -41,17 +34,19 @@ impl Builder<'_> {
             Some(name) => Some(find(name)?),
             None => None,
         };
-        let text_of = |name: &str| option(&clause.options, name).map(|value| value.text.as_str());
-        let options = ProtobufOptions {
-            mapping: if text_of("mapping") == Some("lowlevel") {
-                Mapping::LowLevel
-            } else {
-                Mapping::Proto3
-            },
-            names: if text_of("names") == Some("proto") { Names::Proto } else { Names::Json },
-            defaults: text_of("defaults") == Some("on"),
-        };
-        Some(ProtobufFormat { message, error, options })
+        Some(ProtobufFormat { message, error, options: options(clause) })
+    }
+
+    /// The schema of a `from`; that it cannot be loaded is reported.
+    pub(super) fn loaded_schema(&mut self, from: &ast::RawText) -> Option<Schema> {
+        match self.schema(&from.text) {
+            Ok(schema) => Some(schema),
+            Err((code, reason)) => {
+                let message = format!("cannot load schema `{}`: {reason}", from.text);
+                self.error(code, from.span, message);
+                None
+            }
+        }
     }
 
     fn schema(&self, name: &str) -> Result<Schema, (Code, String)> {
@@ -74,5 +69,19 @@ impl Builder<'_> {
         } else {
             Schema::from_descriptor_set(&bytes).map_err(|error| malformed(error.to_string()))
         }
+    }
+}
+
+/// How a clause wants messages mapped.
+pub(super) fn options(clause: &ast::FormatClause) -> ProtobufOptions {
+    let text_of = |name: &str| option(&clause.options, name).map(|value| value.text.as_str());
+    ProtobufOptions {
+        mapping: if text_of("mapping") == Some("lowlevel") {
+            Mapping::LowLevel
+        } else {
+            Mapping::Proto3
+        },
+        names: if text_of("names") == Some("proto") { Names::Proto } else { Names::Json },
+        defaults: text_of("defaults") == Some("on"),
     }
 }
