@@ -52,7 +52,7 @@ impl FrontSettings {
         match config.member("ecvPath") {
             Value::Absent | Value::Null => {}
             value => match value.as_str().filter(|path| is_health_path(path)) {
-                Some(path) => settings.ecv_path = path.to_owned(),
+                Some(path) => path.clone_into(&mut settings.ecv_path),
                 None => wrong("ecvPath", HEALTH_PATH_WANTED),
             },
         }

@@ -15,6 +15,8 @@ mod serve;
 mod shop;
 mod tokens;
 mod suite;
+mod tokens;
+mod websocket;
 
 use std::fs;
 use std::path::Path;

@@ -201,12 +201,10 @@ fn check_answer(expect: &Expect, answer: &HttpOutcome, problems: &mut Vec<String
 /// The packets of the execution trace, which is a data URI in a `link` header.
 fn trace_of(headers: &[(String, String)]) -> Result<Value, String> {
     let links = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("link"));
-    let encoded = links
-        .filter_map(|(_, link)| {
-            link.strip_prefix("<data:application/json,")?.strip_suffix(">;rel=execstate")
-        })
-        .next()
-        .ok_or("there is none")?;
+    let mut traces = links.filter_map(|(_, link)| {
+        link.strip_prefix("<data:application/json,")?.strip_suffix(">;rel=execstate")
+    });
+    let encoded = traces.next().ok_or("there is none")?;
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.bytes();
     while let Some(byte) = rest.next() {

@@ -9,7 +9,7 @@
 //! messages by the settings, scripts and sessions by number, what it does not read by
 //! [`QUEUE_BYTES_MAX`]. A connection ends with a code that says why.
 
-use std::{cell::Cell, collections::HashMap, pin::pin, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::Cell, collections::BTreeMap, pin::pin, rc::Rc, sync::Arc, time::Duration};
 
 use futures_util::{
     SinkExt, StreamExt,
@@ -66,8 +66,10 @@ type Io = TokioIo<Upgraded>;
 
 /// Why a connection ends.
 enum End {
-    /// The client has closed it, or is gone.
+    /// The client is gone.
     Gone,
+    /// The client closes it.
+    Left,
     /// We close it, for this reason.
     Close(CloseCode, String),
 }
@@ -75,7 +77,7 @@ enum End {
 /// What a connection remembers of its client.
 struct Desk {
     subscription: Rc<Subscription>,
-    sessions: HashMap<u64, Rc<Session>>,
+    sessions: BTreeMap<u64, Rc<Session>>,
     sessions_so_far: u64,
     is_draining: bool,
 }
@@ -118,10 +120,15 @@ impl HttpApp {
         let outbox = Outbox::default();
         let client = Client { head: &head, peer: peer.ip().to_canonical(), events: &events };
         let end = self.serve_socket(&mut sink, &mut stream, &outbox, &client, phase).await;
-        if let End::Close(code, reason) = end {
-            // Whoever does not answer in time is cut off.
-            let _ = timeout(CLOSE_GRACE, close(sink, stream, &outbox, code, reason)).await;
-        }
+        // Whoever does not answer in time is cut off.
+        let _ = match end {
+            End::Gone => Ok(()),
+            // The library has its answer ready.
+            End::Left => timeout(CLOSE_GRACE, sink.close()).await.map(drop),
+            End::Close(code, reason) => {
+                timeout(CLOSE_GRACE, close(sink, stream, &outbox, code, reason)).await
+            }
+        };
     }
 
     async fn serve_socket(
@@ -138,7 +145,7 @@ impl HttpApp {
         let mut running = FuturesUnordered::new();
         let mut desk = Desk {
             subscription: Rc::default(),
-            sessions: HashMap::new(),
+            sessions: BTreeMap::new(),
             sessions_so_far: 0,
             is_draining: false,
         };
@@ -172,7 +179,8 @@ impl HttpApp {
                     Some(Ok(Message::Pong(_))) => heart.beat(),
                     // Pings are answered by the library.
                     Some(Ok(Message::Ping(_) | Message::Frame(_))) => {}
-                    Some(Ok(Message::Close(_))) | None => return End::Gone,
+                    Some(Ok(Message::Close(_))) => return End::Left,
+                    None => return End::Gone,
                     Some(Err(error)) => return broken(&error, &self.shared.sockets.limits),
                 },
                 is_alive = heart.tick() => if !is_alive {
@@ -280,8 +288,7 @@ fn broken(error: &tungstenite::Error, limits: &SocketLimits) -> End {
     }
 }
 
-/// Sends what still waits and a close frame, then waits until the client is gone, so that nothing it
-/// still sends can make the system throw away what we have sent.
+/// Sends what still waits and a close frame, then waits until the client has answered.
 async fn close(
     mut sink: SplitSink<WebSocketStream<Io>, Message>,
     stream: SplitStream<WebSocketStream<Io>>,
@@ -289,7 +296,7 @@ async fn close(
     code: CloseCode,
     reason: String,
 ) {
-    while code == CloseCode::Away
+    while !outbox.is_over()
         && let Some(message) = outbox.take()
     {
         if sink.send(Message::text(message)).await.is_err() {
@@ -301,6 +308,12 @@ async fn close(
         return;
     }
     let Ok(mut socket) = sink.reunite(stream) else { return };
+    if code != CloseCode::Size {
+        while let Some(Ok(_)) = socket.next().await {}
+        return;
+    }
+    // The rest of the message is no frame to the library. It is read all the same: closing a
+    // connection with unread bytes makes the system throw away what was sent.
     let mut dropped = 0;
     let mut piece = vec![0; 16 << 10];
     while dropped < LINGER_BYTES_MAX {

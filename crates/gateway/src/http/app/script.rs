@@ -78,7 +78,10 @@ impl HttpApp {
     ) -> Option<Trace<'_>> {
         let asked = match request.query.get("events") {
             Some(parameter) => trace::requested(parameter),
-            None => trace::requested(&fields.member("events")),
+            None => match fields.member("events") {
+                Value::Absent => return None,
+                field => trace::requested(&field),
+            },
         };
         let is_own_script = caller != Caller::Route;
         let allowed = self.shared.settings.trace.allowed(asked, is_own_script);

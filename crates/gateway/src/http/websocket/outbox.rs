@@ -63,9 +63,14 @@ impl Outbox {
         }
     }
 
+    /// Whether the client has fallen too far behind.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+
     /// Completes when the client has fallen too far behind.
     pub(crate) async fn overflow(&self) {
-        while !self.is_over.get() {
+        while !self.is_over() {
             self.overflowed.notified().await;
         }
     }
@@ -81,9 +86,9 @@ mod tests {
         outbox.push("a".to_owned());
         outbox.push("x".repeat(QUEUE_BYTES_MAX - 1 - 2 * OVERHEAD_BYTES));
         outbox.push("b".to_owned());
-        assert!(!outbox.is_over.get(), "exactly the limit, and one more");
+        assert!(!outbox.is_over(), "exactly the limit, and one more");
         outbox.push("c".to_owned());
-        assert!(outbox.is_over.get());
+        assert!(outbox.is_over());
         assert_eq!(outbox.take().as_deref(), Some("a"));
         assert_eq!(outbox.take().map(|text| text.len()), Some(QUEUE_BYTES_MAX - 129));
         assert_eq!(outbox.take().as_deref(), Some("b"));
