@@ -13,7 +13,6 @@ mod mock;
 mod outages;
 mod serve;
 mod shop;
-mod tokens;
 mod suite;
 mod tokens;
 mod websocket;
