@@ -150,7 +150,7 @@ fn misspelt_settings_are_warnings_with_a_place_and_the_nearest_name() {
         for warning in warnings {
             assert!(finished.stderr.contains(warning), "{arguments:?}: {}", finished.stderr);
         }
-        assert!(!finished.stderr.contains("shop"), "{}", finished.stderr);
+        assert!(!finished.stderr.contains("called `shop"), "{}", finished.stderr);
     }
     let strict = |config: &str| {
         let arguments = ["check", "t.ql", "--strict", "--config", config];
