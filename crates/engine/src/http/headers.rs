@@ -67,9 +67,8 @@ impl Call<'_> {
                 .map_err(|error| failure::transport_failed(&error))?;
             headers.insert(name, value);
         }
-        let request_id = self.run.outgoing_request_id(&headers, defaults.request_id());
-        if let Ok(value) = HeaderValue::from_str(&request_id) {
-            headers.insert(defaults.request_id().clone(), value);
+        if let Some(id) = self.run.outgoing_request_id(&headers, defaults.request_id()) {
+            headers.insert(defaults.request_id().clone(), id);
         }
         Ok(headers)
     }

@@ -8,20 +8,27 @@ use crate::{event, run::Run};
 
 impl Run<'_> {
     /// The id that an upstream call is sent with: `<seed>!ql.io!<address>[`. The open bracket is
-    /// closed when the answer is here.
-    pub(super) fn outgoing_request_id(&self, headers: &HeaderMap, name: &HeaderName) -> String {
-        let seed = match self.client(name.as_str()).scalar_text() {
-            Some(text) if !text.is_empty() => text.to_string(),
+    /// closed when the answer is here. None if the client's own id cannot be sent.
+    pub(super) fn outgoing_request_id(
+        &self,
+        headers: &HeaderMap,
+        name: &HeaderName,
+    ) -> Option<HeaderValue> {
+        let mut id = String::with_capacity(USUAL_BYTES);
+        match self.client(name.as_str()).scalar_text() {
+            Some(text) if !text.is_empty() => id.push_str(&text),
             _ => match headers.get(name).and_then(|value| value.to_str().ok()) {
-                Some(text) if !text.is_empty() => text.to_owned(),
-                _ => self.own_request_id(),
+                Some(text) if !text.is_empty() => id.push_str(text),
+                _ => {
+                    let mut own = self.sent_request_id.borrow_mut();
+                    id.push_str(own.get_or_insert_with(event::new_id));
+                }
             },
-        };
-        format!("{seed}!ql.io!{}[", self.engine.local_address())
-    }
-
-    fn own_request_id(&self) -> String {
-        self.sent_request_id.borrow_mut().get_or_insert_with(event::new_id).clone()
+        }
+        id.push_str("!ql.io!");
+        id.push_str(self.engine.local_address());
+        id.push('[');
+        HeaderValue::try_from(id).ok()
     }
 
     /// Closes the id of an answered call: the upstream's own chain if it sent one.
@@ -31,12 +38,16 @@ impl Run<'_> {
         if let Some(id) = id {
             let mut ids = self.request_ids.borrow_mut();
             if ids.len() + id.len() < REQUEST_ID_BYTES_MAX {
+                ids.reserve(id.len() + 1);
                 ids.push_str(id);
                 ids.push(']');
             }
         }
     }
 }
+
+/// Room for a UUID and what follows it.
+const USUAL_BYTES: usize = 72;
 
 /// A chain longer than this is not continued; header limits of common servers start at 8 KiB.
 const REQUEST_ID_BYTES_MAX: usize = 4096;

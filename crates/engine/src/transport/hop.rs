@@ -63,6 +63,21 @@ pub(super) struct Answer {
     pub(super) timings: Timings,
 }
 
+/// Adds the headers that are ours, once for all attempts of an exchange: copies for each attempt then
+/// need no room for more.
+pub(super) fn complete_headers(exchange: &mut Exchange, target: &Target, user_agent: &HeaderValue) {
+    let Exchange { headers, method, body, .. } = exchange;
+    // Framing is ours, whatever the caller thinks of it.
+    while headers.remove(header::CONTENT_LENGTH).is_some() {}
+    while headers.remove(header::TRANSFER_ENCODING).is_some() {}
+    headers.insert(header::HOST, target.site.host_header.clone());
+    headers.entry(header::USER_AGENT).or_insert_with(|| user_agent.clone());
+    if body.is_empty() && matches!(*method, Method::POST | Method::PUT | Method::PATCH) {
+        // These methods usually have a body; without a length some servers wait for one.
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+}
+
 impl Hop<'_> {
     /// What rarely happens is boxed, because every exchange under way holds this future.
     pub(super) async fn run(&self, patience: &mut Patience) -> Result<Outcome, Fault> {
@@ -292,19 +307,8 @@ impl Hop<'_> {
     fn request_to(&self, uri: Uri, patience: &mut Patience) -> Request<RequestBody> {
         let body = self.exchange.body.clone();
         let mut headers = self.headers.clone();
-        // Framing is ours, whatever the caller thinks of it.
-        while headers.remove(header::CONTENT_LENGTH).is_some() {}
-        while headers.remove(header::TRANSFER_ENCODING).is_some() {}
+        // A redirect may have led to another host.
         headers.insert(header::HOST, self.target.site.host_header.clone());
-        if !headers.contains_key(header::USER_AGENT) {
-            headers.insert(header::USER_AGENT, self.transport.user_agent.clone());
-        }
-        if body.is_empty()
-            && matches!(self.exchange.method, Method::POST | Method::PUT | Method::PATCH)
-        {
-            // These methods usually have a body; without a length some servers wait for one.
-            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
-        }
         let mut request = Request::new(RequestBody::new(body, patience));
         *request.method_mut() = self.exchange.method.clone();
         *request.uri_mut() = uri;

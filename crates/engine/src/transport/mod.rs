@@ -61,7 +61,7 @@ pub use settings::{
 use backoff::{BackOff, Bounds};
 use egress::Egress;
 use error::{Fault, is_network};
-use hop::{Hop, Outcome};
+use hop::{Hop, Outcome, complete_headers};
 use patience::Patience;
 use pool::Pool;
 use proxy::Proxies;
@@ -164,6 +164,7 @@ impl Transport {
                 Ok(target) => target,
                 Err(fault) => return Err(fault.attach(&exchange.uri, "", 0)),
             };
+            complete_headers(&mut exchange, &first, &self.user_agent);
             let mut course = Course { first, detour: None, attempts: 0 };
             let mut patience = Patience::new(exchange.timeout, exchange.deadline);
             loop {

@@ -138,9 +138,8 @@ pub(super) fn add_trace(response: &mut Response, link: &str) {
 /// the header.
 pub fn header_value(text: &str) -> HeaderValue {
     let text = text.trim();
-    if text.bytes().all(is_plain)
-        && let Ok(value) = HeaderValue::from_str(text)
-    {
+    // It takes what is printable ASCII, and nothing else.
+    if let Ok(value) = HeaderValue::from_str(text) {
         return value;
     }
     let encoded = encode_header_value(text);
@@ -151,18 +150,13 @@ pub fn header_value(text: &str) -> HeaderValue {
 fn encode_header_value(text: &str) -> String {
     let mut value = String::with_capacity(text.len());
     for byte in text.bytes() {
-        if is_plain(byte) {
+        if matches!(byte, b' '..=b'~' | b'\t') {
             value.push(char::from(byte));
         } else {
             percent::push_triplet(&mut value, byte);
         }
     }
     value
-}
-
-/// Printable ASCII and tabs stand for themselves in a header.
-fn is_plain(byte: u8) -> bool {
-    matches!(byte, b' '..=b'~' | b'\t')
 }
 
 fn json_answer(
