@@ -106,8 +106,8 @@ fn unknown(schema: &Schema, file: &str, path: &str) -> String {
     services.dedup();
     let names: Vec<String> =
         services.iter().take(SHOWN_MAX).map(|name| format!("`{name}`")).collect();
-    match names.is_empty() {
-        true => format!("schema `{file}` has no service at all"),
-        false => format!("schema `{file}` has no service `{service}`, but {}", names.join(", ")),
+    if names.is_empty() {
+        return format!("schema `{file}` has no service at all");
     }
+    format!("schema `{file}` has no service `{service}`, but {}", names.join(", "))
 }
