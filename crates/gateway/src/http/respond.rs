@@ -138,8 +138,10 @@ pub(super) fn add_trace(response: &mut Response, link: &str) {
 /// the header.
 pub fn header_value(text: &str) -> HeaderValue {
     let text = text.trim();
-    // It takes what is printable ASCII, and nothing else.
-    if let Ok(value) = HeaderValue::from_str(text) {
+    // Of ASCII it takes what is printable, and nothing else.
+    if text.is_ascii()
+        && let Ok(value) = HeaderValue::from_str(text)
+    {
         return value;
     }
     let encoded = encode_header_value(text);
