@@ -78,6 +78,7 @@ impl<'de> Deserialize<'de> for Calls {
 }
 
 /// An answer of the scripted upstream.
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the case format by itself")]
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Respond {
