@@ -78,7 +78,8 @@ impl Engine {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub fn new(options: EngineOptions) -> Result<Self, StartError> {
-        let EngineOptions { settings, mut transport, mut module_roots, tables_root, cache } = options;
+        let EngineOptions { settings, mut transport, mut module_roots, tables_root, cache } =
+            options;
         module_roots.extend(tables_root.clone());
         transport.body_bytes_max = settings.response_bytes_max;
         transport.decoded_bytes_max = settings.decoded_bytes_max;

@@ -130,8 +130,8 @@ fn every_code_is_raised_by_a_test() {
         let number = format!("Q{:04}", code.number);
         let page = docs().join(format!("errors/{number}-{}.md", code.slug));
         let page = fs::read_to_string(page).unwrap_or_default();
-        let has_example =
-            page.contains(&format!(" error={number}\n")) || page.contains(&format!("code: {number}"));
+        let has_example = page.contains(&format!(" error={number}\n"))
+            || page.contains(&format!("code: {number}"));
         if !has_example && !tests.contains(&number) && !names(&tests, &constant(code)) {
             missing.push(format!("{code}: no example on its page, no case and no test"));
         }

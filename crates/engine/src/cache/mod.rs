@@ -113,8 +113,9 @@ impl Cache {
                 product: Product::Memcached,
             }),
             Backend::Redis { servers: addresses, is_cluster } => {
-                let targets = redis::targets(addresses, *is_cluster, settings.timeout, &settings.tls)
-                    .map_err(|reason| CacheConfigError::new("redis", reason))?;
+                let targets =
+                    redis::targets(addresses, *is_cluster, settings.timeout, &settings.tls)
+                        .map_err(|reason| CacheConfigError::new("redis", reason))?;
                 // A cluster is one target with one circuit, however many seeds it has.
                 let named = &addresses[..targets.len().min(addresses.len())];
                 Some(Remote { servers: servers("redis", named), product: Product::Redis(targets) })

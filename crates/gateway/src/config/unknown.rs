@@ -92,7 +92,7 @@ pub(super) fn find(config: &Value) -> Vec<Unknown> {
         }
     }
     for (path, known) in SECTIONS {
-        inspect(config, path, String::new(), known, &mut found);
+        inspect(config, path, "", known, &mut found);
     }
     found
 }
@@ -101,7 +101,7 @@ pub(super) fn find(config: &Value) -> Vec<Unknown> {
 fn inspect(
     value: &Value,
     rest: &[&str],
-    path: String,
+    path: &str,
     known: &[&'static str],
     found: &mut Vec<Unknown>,
 ) {
@@ -110,10 +110,10 @@ fn inspect(
     match rest.split_first() {
         Some((&"*", rest)) => {
             for name in names(value) {
-                inspect(&value.member(&name), rest, inside(&name), known, found);
+                inspect(&value.member(&name), rest, &inside(&name), known, found);
             }
         }
-        Some((name, rest)) => inspect(&value.member(name), rest, inside(name), known, found),
+        Some((name, rest)) => inspect(&value.member(name), rest, &inside(name), known, found),
         None => {
             for name in names(value) {
                 if !known.contains(&name.as_str()) {

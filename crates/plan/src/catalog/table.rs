@@ -135,8 +135,7 @@ impl Verb {
 
     /// Whether the method carries a body.
     pub fn has_body(&self) -> bool {
-        matches!(self.method.as_str(), "post" | "put" | "delete" | "patch")
-            || self.grpc.is_some()
+        matches!(self.method.as_str(), "post" | "put" | "delete" | "patch") || self.grpc.is_some()
     }
 }
 

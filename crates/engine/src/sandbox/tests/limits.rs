@@ -218,8 +218,7 @@ fn a_realm_is_made_however_long_ago_the_last_call_was() {
     for _ in 0..40 {
         let template = EjsTemplate::new("n.ejs", "<%= params.n %>");
         let realm = Realm::without_files();
-        let session =
-            HookSession::new(&bench.sandbox, &realm, object(r#"{"n": 1}"#), object("{}"));
+        let session = HookSession::new(&bench.sandbox, &realm, object(r#"{"n": 1}"#), object("{}"));
         assert_eq!(session.render(&template).unwrap(), "1");
         // The next realm is made as if nothing had run for a while.
         drop(session);
