@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::{binary, folder, start};
 
 /// A measurement starts other processes, on a machine that may be busy.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 fn bench(arguments: &str, folder: &Path) -> Finished {
     let arguments: Vec<&str> =
