@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use qlio_data::{
     Object, Value,
     codec::{
-        DecodeLimits, csv, json, msgpack,
+        DecodeLimits, cbor, csv, json, msgpack,
         protobuf::{self, ProtobufOptions, Schema},
         xml::{self, XmlOptions},
     },
@@ -46,7 +46,7 @@ type Piece = Box<dyn FnMut()>;
 /// A name and how to prepare the piece.
 type Named = (&'static str, fn() -> Piece);
 
-const PIECES: [Named; 14] = [
+const PIECES: [Named; 15] = [
     ("compile", compile_script),
     ("json_check", json_check),
     ("json_project", json_project),
@@ -58,6 +58,7 @@ const PIECES: [Named; 14] = [
     ("protobuf_project", protobuf_project),
     ("protobuf_tree", protobuf_tree),
     ("msgpack_project", msgpack_project),
+    ("cbor_project", cbor_project),
     ("expand_uri", expand_uri),
     ("fill_template", fill_template),
     ("join", join),
@@ -215,6 +216,15 @@ fn msgpack_project() -> Piece {
     let (body, projection, limits) = (Bytes::from(body), columns(&[]), DecodeLimits::default());
     Box::new(move || {
         black_box(msgpack::decode(black_box(body.clone()), &projection, &limits).expect("valid"));
+    })
+}
+
+fn cbor_project() -> Piece {
+    let mut body = Vec::new();
+    cbor::encode(&tree(), &mut body).expect("a tree");
+    let (body, projection, limits) = (Bytes::from(body), columns(&[]), DecodeLimits::default());
+    Box::new(move || {
+        black_box(cbor::decode(black_box(body.clone()), &projection, &limits).expect("valid"));
     })
 }
 
