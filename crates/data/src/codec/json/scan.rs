@@ -116,25 +116,15 @@ impl<'a> Scanner<'a> {
     #[expect(clippy::inline_always, reason = "measured: the span must not travel through memory")]
     #[inline(always)]
     pub(super) fn string(&mut self) -> Result<Span, Fault> {
-        let start = self.at + 1;
-        let end = special_byte(self.bytes, start);
-        if self.bytes.get(end) == Some(&b'"') {
-            self.at = end + 1;
-            return Ok(Span { start, end, has_escapes: false });
-        }
-        self.at = behind_special_string(self.bytes, end)?;
-        Ok(Span { start, end: self.at - 1, has_escapes: true })
+        let span = span_at(self.bytes, self.at + 1)?;
+        self.at = span.end + 1;
+        Ok(span)
     }
 
     /// Moves over a member name, the colon and the white space behind it.
-    #[expect(clippy::inline_always, reason = "measured: the span must not travel through memory")]
-    #[inline(always)]
     pub(super) fn name(&mut self) -> Result<Span, Fault> {
-        if self.peek() != b'"' {
-            return Err(NAME.at(self.at));
-        }
-        let name = self.string()?;
-        self.at = behind_colon(self.bytes, self.at)?;
+        let name = name_at(self.bytes, self.at)?;
+        self.at = behind_colon(self.bytes, name.end + 1)?;
         Ok(name)
     }
 
@@ -147,16 +137,29 @@ impl<'a> Scanner<'a> {
         depth: usize,
         mut want: impl FnMut(Span) -> Option<W>,
     ) -> Result<Option<W>, Fault> {
+        let bytes = self.bytes;
+        // Unwanted members are passed without writing the position back.
+        let mut at = self.at;
         loop {
-            let name = self.name()?;
+            let name = name_at(bytes, at)?;
+            at = behind_colon(bytes, name.end + 1)?;
             if let Some(wanted) = want(name) {
+                self.at = at;
                 return Ok(Some(wanted));
             }
-            self.value(depth + 1)?;
-            let at = behind_blanks(self.bytes, self.at);
-            match self.bytes.get(at) {
-                Some(b',') => self.at = behind_blanks(self.bytes, at + 1),
-                Some(b'}') => {
+            at = match byte_at(bytes, at) {
+                b'"' => behind_string(bytes, at + 1)?,
+                b'{' | b'[' => {
+                    self.at = at;
+                    self.structure(depth + 1)?;
+                    self.at
+                }
+                _ => behind_number_or_word(bytes, at)?,
+            };
+            at = behind_blanks(bytes, at);
+            match byte_at(bytes, at) {
+                b',' => at = behind_blanks(bytes, at + 1),
+                b'}' => {
                     self.at = at + 1;
                     return Ok(None);
                 }
@@ -172,6 +175,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Moves over the value at the position; `depth` structures are open around it.
+    #[inline]
     pub(super) fn value(&mut self, depth: usize) -> Result<(), Fault> {
         match self.peek() {
             b'"' => {
@@ -183,6 +187,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Apart from [`Self::value`], so that passing over a scalar does not pay for its registers.
+    #[inline(never)]
     fn structure(&mut self, depth: usize) -> Result<(), Fault> {
         let bytes = self.bytes;
         let mut at = self.at;
@@ -407,6 +413,25 @@ fn behind_colon(bytes: &[u8], at: usize) -> Result<usize, Fault> {
         return Err(COLON.at(at));
     }
     Ok(behind_blanks(bytes, at + 1))
+}
+
+/// The string whose content starts here.
+#[expect(clippy::inline_always, reason = "measured: the span must not travel through memory")]
+#[inline(always)]
+fn span_at(bytes: &[u8], start: usize) -> Result<Span, Fault> {
+    let end = special_byte(bytes, start);
+    if byte_at(bytes, end) == b'"' {
+        return Ok(Span { start, end, has_escapes: false });
+    }
+    let behind = behind_special_string(bytes, end)?;
+    Ok(Span { start, end: behind - 1, has_escapes: true })
+}
+
+/// The member name at a position.
+#[expect(clippy::inline_always, reason = "measured: the span must not travel through memory")]
+#[inline(always)]
+fn name_at(bytes: &[u8], at: usize) -> Result<Span, Fault> {
+    if byte_at(bytes, at) == b'"' { span_at(bytes, at + 1) } else { Err(NAME.at(at)) }
 }
 
 /// From a place inside a string to the place behind its closing quote.
