@@ -131,12 +131,12 @@ mod tests {
         let miss = CacheEvent::Miss { key: key.clone(), error: Some("no answer".to_owned()) };
         assert_eq!(
             miss.message(),
-            r#"{"name":"cacheMiss","event":{"key":"qlio:1:=k","error":"no answer"}}"#
+            r#"{"name":"cacheMiss","event":{"key":"qlio:2:=k","error":"no answer"}}"#
         );
         let new = CacheEvent::New { key, duration: Duration::from_mins(1) };
         assert_eq!(
             new.message(),
-            r#"{"name":"cacheNew","event":{"key":"qlio:1:=k","duration":60}}"#
+            r#"{"name":"cacheNew","event":{"key":"qlio:2:=k","duration":60}}"#
         );
         assert_eq!(CacheEvent::End.message(), r#"{"name":"cacheEnd","event":{}}"#);
     }

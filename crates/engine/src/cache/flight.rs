@@ -168,7 +168,7 @@ mod tests {
     use futures_util::{FutureExt, future::join_all};
     use http::StatusCode;
 
-    use super::*;
+    use super::{super::entry::Form, *};
 
     fn key() -> CacheKey {
         CacheKey::computed("k").expect("key")
@@ -177,7 +177,8 @@ mod tests {
     fn entry(body: &'static str) -> Entry {
         Entry {
             status: StatusCode::OK,
-            content_type: None,
+            headers: Arc::default(),
+            form: Form::Received,
             body: Bytes::from_static(body.as_bytes()),
         }
     }

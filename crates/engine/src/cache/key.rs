@@ -10,10 +10,10 @@ use qlio_data::{Text, Value, codec::json};
 use sha2::{Digest, Sha256};
 
 /// Product and version of the stored form. Raise the version when [`super::record`] changes.
-const PREFIX: &str = "qlio:1:";
+pub(super) const PREFIX: &str = "qlio:2:";
 
 /// Marks keys that a hook computed, so that they never equal a digest.
-const COMPUTED: &str = "qlio:1:=";
+const COMPUTED: &str = "qlio:2:=";
 
 /// Headers that say nothing about the answer.
 const SKIPPED_HEADERS: [&str; 13] = [
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_key_is_the_prefix_and_a_digest() {
         let key = CacheKey::of(&PARTS);
-        let digest = key.as_str().strip_prefix("qlio:1:").expect("prefix");
+        let digest = key.as_str().strip_prefix("qlio:2:").expect("prefix");
         assert_eq!(digest.len(), 64);
         assert!(digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
         // The text itself, so that a changed canonical form cannot pass unseen.
@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn a_computed_key_replaces_all_of_it_and_is_never_a_digest() {
         let digest = CacheKey::of(&PARTS);
-        let computed = CacheKey::computed(&digest.as_str()["qlio:1:".len()..]).expect("key");
+        let computed = CacheKey::computed(&digest.as_str()["qlio:2:".len()..]).expect("key");
         assert_ne!(computed, digest);
-        assert_eq!(CacheKey::computed("spring tide").expect("key").as_str(), "qlio:1:=spring tide");
+        assert_eq!(CacheKey::computed("spring tide").expect("key").as_str(), "qlio:2:=spring tide");
         assert_eq!(CacheKey::computed(""), None);
     }
 }

@@ -98,10 +98,12 @@ impl MemoryTier {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-    use http::StatusCode;
+    use std::sync::Arc;
 
-    use super::*;
+    use bytes::Bytes;
+    use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+    use super::{super::entry::Form, *};
 
     fn tier(bytes: u64, entry_bytes_max: usize) -> MemoryTier {
         MemoryTier::new(NonZeroU64::new(bytes).expect("not zero"), entry_bytes_max)
@@ -112,7 +114,12 @@ mod tests {
     }
 
     fn entry(body: impl Into<Bytes>) -> Entry {
-        Entry { status: StatusCode::OK, content_type: None, body: body.into() }
+        Entry {
+            status: StatusCode::OK,
+            headers: Arc::default(),
+            form: Form::Received,
+            body: body.into(),
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -172,10 +179,15 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_body_does_not_hold_its_buffer() {
+    fn a_kept_entry_does_not_hold_its_buffers() {
         let tier = tier(1 << 20, 1 << 10);
-        let buffer = Bytes::from(vec![b'x'; 1 << 16]);
-        tier.put(&key("k"), &entry(buffer.slice(..10)), Duration::from_mins(1));
-        assert!(buffer.is_unique());
+        let body = Bytes::from(vec![b'x'; 1 << 16]);
+        let head = Bytes::from(vec![b'x'; 1 << 16]);
+        let value = HeaderValue::from_maybe_shared(head.slice(..10)).expect("a value");
+        let headers = Arc::new(HeaderMap::from_iter([(header::SERVER, value)]));
+        let entry = Entry { headers, ..entry(body.slice(..10)) };
+        tier.put(&key("k"), &entry, Duration::from_mins(1));
+        drop(entry);
+        assert!(body.is_unique() && head.is_unique());
     }
 }

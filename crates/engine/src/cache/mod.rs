@@ -8,7 +8,7 @@
 //!                                           to memcached or to Redis
 //! ```
 //!
-//! In: a [`CacheKey`] and the head and body of an answer. Out: the same, within the time to live, or a
+//! In: a [`CacheKey`] and an [`Entry`], the head and body of an answer. Out: the same, within the time to live, or a
 //! miss; and [`CacheEvent`]s. A cache that fails, is slow or is full costs at most its timeout and
 //! never fails a request. It knows nothing of plans, tables, hooks or decoding: the caller decides what
 //! is worth caching, and hands over only answers that were successes and decoded.
@@ -39,17 +39,18 @@ use tokio::sync::Semaphore;
 
 pub use self::{
     client::{CacheClient, Found, Source},
-    entry::Entry,
+    entry::{Entry, Form},
     event::{CacheEvent, CacheEventSink},
     key::{CacheKey, KeyParts},
     settings::{Backend, CacheConfigError, CacheSettings},
 };
 use self::{
+    entry::HEAD_BYTES_MAX,
     flight::Flights,
-    memcached::MemcachedTier,
+    memcached::MemcachedStore,
     memory::MemoryTier,
-    redis::{RedisTier, Target},
-    tier::{Servers, SharedTier},
+    redis::{RedisStore, Target},
+    tier::{ServerTier, Servers, SharedTier},
 };
 
 /// The time to live of an entry whose table says none.
@@ -154,15 +155,14 @@ impl Cache {
             let servers = Arc::clone(&remote.servers);
             let value_bytes_max = self.settings.value_bytes_max;
             match &remote.product {
-                Product::Memcached => Arc::new(MemcachedTier::new(servers, value_bytes_max)),
+                Product::Memcached => {
+                    let store = MemcachedStore::new(servers.count(), value_bytes_max);
+                    Arc::new(ServerTier::new(servers, store))
+                }
                 Product::Redis(targets) => {
                     let targets = Arc::clone(targets);
-                    Arc::new(RedisTier::new(
-                        servers,
-                        targets,
-                        self.settings.timeout,
-                        value_bytes_max,
-                    ))
+                    let store = RedisStore::new(targets, self.settings.timeout, value_bytes_max);
+                    Arc::new(ServerTier::new(servers, store))
                 }
             }
         });
@@ -193,16 +193,18 @@ impl Cache {
         if ttl.as_secs() == 0 {
             return false;
         }
-        let is_small_enough = entry.body.len() <= self.settings.value_bytes_max;
-        if !is_small_enough {
-            let message = format!(
-                "a body of {} bytes is more than `maxValue`, {}",
-                entry.body.len(),
-                self.settings.value_bytes_max
-            );
-            self.emit(&CacheEvent::Error { message, key: Some(key.clone()) });
+        let sizes = [
+            ("a body of", entry.body.len(), "`maxValue`,", self.settings.value_bytes_max),
+            ("headers of", entry.head_weight(), "the limit,", HEAD_BYTES_MAX),
+        ];
+        for (what, bytes, limit, bytes_max) in sizes {
+            if bytes > bytes_max {
+                let message = format!("{what} {bytes} bytes is more than {limit} {bytes_max}");
+                self.emit(&CacheEvent::Error { message, key: Some(key.clone()) });
+                return false;
+            }
         }
-        is_small_enough
+        true
     }
 
     fn in_memory(&self, key: &CacheKey) -> Option<Entry> {

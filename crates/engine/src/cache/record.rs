@@ -1,29 +1,41 @@
 //! The stored form of an entry in a shared tier: bytes with a version, the full key and a stamp.
 //!
 //! ```text
-//! magic "qlioR1" · kind (0 whole, 1 sliced) · stored at (ms since 1970, u64) · lives for (s, u32)
-//! status u16 · key (u32 length + bytes) · content type (u32 length + bytes, length MAX = none)
+//! magic "qlioR" · version "2" · kind (0 whole, 1 sliced)
+//! stored at (ms since 1970, u64) · lives for (s, u32) · key (text) · status u16
+//! headers u32, each name (text) and value (text)
+//! form (0 received, 1 text, 2 bytes, 3 value) · media type (text, length MAX = none)
 //! whole:  body up to the end
 //! sliced: slices u32 · bytes of the body u64 · suffix (16 bytes)
 //! ```
 //!
-//! Integers are big-endian. The key is stored because the name under which a tier keeps the record
-//! may be a digest: a reader compares, so two keys with one digest never share an answer. Decoding
-//! trusts nothing; whatever is not exactly such a record is refused.
+//! Integers are big-endian, a text is its length (u32) and its bytes. The key is stored because the
+//! name under which a tier keeps the record may be a digest: a reader compares, so two keys with one
+//! digest never share an answer. Decoding trusts nothing; whatever is not exactly such a record is
+//! refused, one of another version too.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use http::StatusCode;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use super::entry::Entry;
+use super::entry::{Entry, Form};
 
-const MAGIC: &[u8; 6] = b"qlioR1";
+const MAGIC: &[u8; 5] = b"qlioR";
+/// Raise it with the prefix of [`super::key`] when the form changes.
+const VERSION: u8 = b'2';
 const KIND_WHOLE: u8 = 0;
 const KIND_SLICED: u8 = 1;
-const NO_CONTENT_TYPE: u32 = u32::MAX;
+const FORM_RECEIVED: u8 = 0;
+const FORM_TEXT: u8 = 1;
+const FORM_BYTES: u8 = 2;
+const FORM_VALUE: u8 = 3;
+/// In place of the length of a text that is not there.
+const NO_TEXT: u32 = u32::MAX;
 /// Length of the random text that the slices of one generation share.
 pub(super) const SUFFIX_BYTES: usize = 16;
+/// What a record takes beside its key, headers, media type and body, at most.
+const FIXED_BYTES: usize = 80;
 
 /// When a record was written and for how long it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +62,8 @@ pub(super) struct Record {
     pub(super) key: Bytes,
     pub(super) lifetime: Lifetime,
     pub(super) status: StatusCode,
-    pub(super) content_type: Option<String>,
+    pub(super) headers: Arc<HeaderMap>,
+    pub(super) form: Form,
     pub(super) content: Content,
 }
 
@@ -69,6 +82,24 @@ pub(super) struct Slices {
     pub(super) suffix: [u8; SUFFIX_BYTES],
 }
 
+/// Why bytes are no record that can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// Something else, or a record that was cut or changed.
+    NoRecord,
+    /// A record in the form of another version.
+    OtherVersion,
+}
+
+impl Unreadable {
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::NoRecord => "not a cache record",
+            Self::OtherVersion => "a cache record of another version",
+        }
+    }
+}
+
 impl Record {
     /// A record that carries its body.
     pub(super) fn whole(key: &str, entry: &Entry, lifetime: Lifetime) -> Self {
@@ -85,39 +116,52 @@ impl Record {
             key: Bytes::copy_from_slice(key.as_bytes()),
             lifetime,
             status: entry.status,
-            content_type: entry.content_type.clone(),
+            headers: Arc::clone(&entry.headers),
+            form: entry.form.clone(),
             content,
         }
     }
 
     /// The entry with `body`.
     pub(super) fn into_entry(self, body: Bytes) -> Entry {
-        Entry { status: self.status, content_type: self.content_type, body }
+        Entry { status: self.status, headers: self.headers, form: self.form, body }
     }
 
     pub(super) fn encode(&self) -> Bytes {
+        let texts: usize =
+            self.headers.iter().map(|(name, value)| 8 + name.as_str().len() + value.len()).sum();
+        let media_type = self.form.media_type();
+        let texts = texts + self.key.len() + media_type.map_or(0, str::len);
         let body_bytes = match &self.content {
             Content::Whole(body) => body.len(),
-            Content::Sliced(_) => 32,
+            Content::Sliced(_) => 0,
         };
-        let type_bytes = self.content_type.as_ref().map_or(0, String::len);
-        let mut out = BytesMut::with_capacity(64 + self.key.len() + type_bytes + body_bytes);
+        let mut out = BytesMut::with_capacity(FIXED_BYTES + texts + body_bytes);
         out.put_slice(MAGIC);
+        out.put_u8(VERSION);
         out.put_u8(match self.content {
             Content::Whole(_) => KIND_WHOLE,
             Content::Sliced(_) => KIND_SLICED,
         });
         out.put_u64(self.lifetime.stored_at_ms);
         out.put_u32(self.lifetime.ttl_seconds);
+        put_text(&mut out, &self.key);
         out.put_u16(self.status.as_u16());
-        out.put_u32(self.key.len() as u32);
-        out.put_slice(&self.key);
-        match &self.content_type {
-            Some(content_type) => {
-                out.put_u32(content_type.len() as u32);
-                out.put_slice(content_type.as_bytes());
-            }
-            None => out.put_u32(NO_CONTENT_TYPE),
+        // Keys and heads of answers are bounded far below 32 bits.
+        out.put_u32(self.headers.len() as u32);
+        for (name, value) in self.headers.iter() {
+            put_text(&mut out, name.as_str().as_bytes());
+            put_text(&mut out, value.as_bytes());
+        }
+        out.put_u8(match self.form {
+            Form::Received => FORM_RECEIVED,
+            Form::Text { .. } => FORM_TEXT,
+            Form::Bytes { .. } => FORM_BYTES,
+            Form::Value => FORM_VALUE,
+        });
+        match media_type {
+            Some(media_type) => put_text(&mut out, media_type.as_bytes()),
+            None => out.put_u32(NO_TEXT),
         }
         match &self.content {
             Content::Whole(body) => out.put_slice(body),
@@ -130,22 +174,40 @@ impl Record {
         out.freeze()
     }
 
-    /// The record in `bytes`, or `None` if they are anything else. The body is a slice of `bytes`.
-    pub(super) fn decode(mut bytes: Bytes) -> Option<Self> {
-        if bytes.len() < MAGIC.len() || bytes.split_to(MAGIC.len()) != MAGIC[..] {
-            return None;
+    /// The record in `bytes`. Its body is a slice of them.
+    ///
+    /// # Errors
+    /// The bytes are anything else, or a record of another version.
+    pub(super) fn decode(mut bytes: Bytes) -> Result<Self, Unreadable> {
+        if bytes.len() <= MAGIC.len() || bytes.split_to(MAGIC.len()) != MAGIC[..] {
+            return Err(Unreadable::NoRecord);
         }
+        if bytes.get_u8() != VERSION {
+            return Err(Unreadable::OtherVersion);
+        }
+        Self::decode_fields(bytes).ok_or(Unreadable::NoRecord)
+    }
+
+    fn decode_fields(mut bytes: Bytes) -> Option<Self> {
         let kind = bytes.try_get_u8().ok()?;
         let lifetime = Lifetime {
             stored_at_ms: bytes.try_get_u64().ok()?,
             ttl_seconds: bytes.try_get_u32().ok()?,
         };
+        let key = take_text(&mut bytes)?;
         let status = StatusCode::from_u16(bytes.try_get_u16().ok()?).ok()?;
-        let key_bytes = bytes.try_get_u32().ok()?;
-        let key = take(&mut bytes, key_bytes)?;
-        let content_type = match bytes.try_get_u32().ok()? {
-            NO_CONTENT_TYPE => None,
-            length => Some(String::from_utf8(take(&mut bytes, length)?.to_vec()).ok()?),
+        let headers = Arc::new(decode_headers(&mut bytes)?);
+        let form = bytes.try_get_u8().ok()?;
+        let media_type = match bytes.try_get_u32().ok()? {
+            NO_TEXT => None,
+            length => Some(String::from_utf8(take(&mut bytes, length)?.into()).ok()?.into()),
+        };
+        let form = match (form, media_type) {
+            (FORM_RECEIVED, None) => Form::Received,
+            (FORM_TEXT, media_type) => Form::Text { media_type },
+            (FORM_BYTES, media_type) => Form::Bytes { media_type },
+            (FORM_VALUE, None) => Form::Value,
+            _ => return None,
         };
         let content = match kind {
             KIND_WHOLE => Content::Whole(bytes),
@@ -160,8 +222,29 @@ impl Record {
             }
             _ => return None,
         };
-        Some(Self { key, lifetime, status, content_type, content })
+        Some(Self { key, lifetime, status, headers, form, content })
     }
+}
+
+fn decode_headers(bytes: &mut Bytes) -> Option<HeaderMap> {
+    let count = bytes.try_get_u32().ok()?;
+    let mut headers = HeaderMap::new();
+    for _ in 0..count {
+        let name = HeaderName::from_bytes(&take_text(bytes)?).ok()?;
+        let value = HeaderValue::from_maybe_shared(take_text(bytes)?).ok()?;
+        headers.try_append(name, value).ok()?;
+    }
+    Some(headers)
+}
+
+fn put_text(out: &mut BytesMut, text: &[u8]) {
+    out.put_u32(text.len() as u32);
+    out.put_slice(text);
+}
+
+fn take_text(bytes: &mut Bytes) -> Option<Bytes> {
+    let length = bytes.try_get_u32().ok()?;
+    take(bytes, length)
 }
 
 fn take(bytes: &mut Bytes, length: u32) -> Option<Bytes> {
@@ -175,14 +258,47 @@ mod tests {
 
     use super::*;
 
+    fn form() -> impl Strategy<Value = Form> {
+        let media_type = any::<Option<String>>().prop_map(|text| text.map(String::into_boxed_str));
+        prop_oneof![
+            Just(Form::Received),
+            media_type.clone().prop_map(|media_type| Form::Text { media_type }),
+            media_type.prop_map(|media_type| Form::Bytes { media_type }),
+            Just(Form::Value),
+        ]
+    }
+
+    fn headers() -> impl Strategy<Value = HeaderMap> {
+        let value = proptest::collection::vec(prop_oneof![32..127u8, 128..=255u8], 0..8);
+        proptest::collection::vec(("[a-c]{1,2}", value), 0..6).prop_map(|pairs| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+                headers.append(name, HeaderValue::from_bytes(&value).expect("a value"));
+            }
+            headers
+        })
+    }
+
     fn entry() -> impl Strategy<Value = Entry> {
-        (100..1000u16, any::<Option<String>>(), any::<Vec<u8>>()).prop_map(
-            |(status, content_type, body)| Entry {
+        (100..1000u16, headers(), form(), any::<Vec<u8>>()).prop_map(
+            |(status, headers, form, body)| Entry {
                 status: StatusCode::from_u16(status).expect("in range"),
-                content_type,
+                headers: Arc::new(headers),
+                form,
                 body: body.into(),
             },
         )
+    }
+
+    fn plain() -> Record {
+        let entry = Entry {
+            status: StatusCode::OK,
+            headers: Arc::default(),
+            form: Form::Received,
+            body: Bytes::new(),
+        };
+        Record::whole("k", &entry, Lifetime { stored_at_ms: 0, ttl_seconds: 1 })
     }
 
     proptest! {
@@ -190,7 +306,9 @@ mod tests {
         fn a_whole_record_survives(key: String, entry in entry(), stored_at_ms: u64, ttl_seconds: u32) {
             let record = Record::whole(&key, &entry, Lifetime { stored_at_ms, ttl_seconds });
             let decoded = Record::decode(record.encode());
-            prop_assert_eq!(decoded.as_ref(), Some(&record));
+            prop_assert_eq!(decoded.as_ref(), Ok(&record));
+            let body = entry.body.clone();
+            prop_assert_eq!(record.into_entry(body), entry);
         }
 
         #[test]
@@ -202,28 +320,69 @@ mod tests {
             let slices = Slices { count, body_bytes, suffix };
             let record = Record::sliced(&key, &entry, lifetime, slices);
             let decoded = Record::decode(record.encode());
-            prop_assert_eq!(decoded.as_ref(), Some(&record));
+            prop_assert_eq!(decoded.as_ref(), Ok(&record));
             let bytes = record.encode();
-            prop_assert_eq!(Record::decode(bytes.slice(..bytes.len() - 1)), None);
+            let cut = Record::decode(bytes.slice(..bytes.len() - 1));
+            prop_assert_eq!(cut, Err(Unreadable::NoRecord));
         }
 
         #[test]
         fn any_bytes_are_refused_or_read_but_never_panic(bytes: Vec<u8>, tail: Vec<u8>) {
             let _ = Record::decode(bytes.into());
             let mut bytes = MAGIC.to_vec();
+            bytes.push(VERSION);
             bytes.extend(tail);
+            let _ = Record::decode(bytes.into());
+        }
+
+        #[test]
+        fn a_changed_record_is_refused_or_read_but_never_panics(
+            entry in entry(), at: usize, byte: u8,
+        ) {
+            let lifetime = Lifetime { stored_at_ms: 5, ttl_seconds: 6 };
+            let mut bytes = Record::whole("k", &entry, lifetime).encode().to_vec();
+            let at = at % bytes.len();
+            bytes[at] = byte;
             let _ = Record::decode(bytes.into());
         }
     }
 
     #[test]
     fn a_length_beyond_the_end_is_refused() {
-        let entry = Entry { status: StatusCode::OK, content_type: None, body: Bytes::new() };
-        let record = Record::whole("k", &entry, Lifetime { stored_at_ms: 0, ttl_seconds: 1 });
-        let mut bytes = record.encode().to_vec();
-        let at = MAGIC.len() + 1 + 8 + 4 + 2;
+        let mut bytes = plain().encode().to_vec();
+        let at = MAGIC.len() + 1 + 1 + 8 + 4;
         bytes[at..at + 4].copy_from_slice(&u32::MAX.to_be_bytes());
-        assert_eq!(Record::decode(bytes.into()), None);
+        assert_eq!(Record::decode(bytes.into()), Err(Unreadable::NoRecord));
+    }
+
+    #[test]
+    fn more_headers_than_a_map_can_hold_are_refused() {
+        let mut bytes = plain().encode().to_vec();
+        let at = MAGIC.len() + 1 + 1 + 8 + 4 + (4 + 1) + 2;
+        let count = 100_000_u32;
+        let mut many = count.to_be_bytes().to_vec();
+        for number in 0..count {
+            let name = format!("h{number}");
+            many.extend((name.len() as u32).to_be_bytes());
+            many.extend(name.as_bytes());
+            many.extend(0_u32.to_be_bytes());
+        }
+        bytes.splice(at..at + 4, many);
+        assert_eq!(Record::decode(bytes.into()), Err(Unreadable::NoRecord));
+    }
+
+    #[test]
+    fn another_version_is_told_from_something_else() {
+        let mut bytes = plain().encode().to_vec();
+        for version in [b'1', b'3', 0, 255] {
+            bytes[MAGIC.len()] = version;
+            let decoded = Record::decode(bytes.clone().into());
+            assert_eq!(decoded, Err(Unreadable::OtherVersion));
+        }
+        for other in ["", "qlioR", "qlioX2", "hello"] {
+            let decoded = Record::decode(Bytes::from_static(other.as_bytes()));
+            assert_eq!(decoded, Err(Unreadable::NoRecord), "{other}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Entries on Redis or Valkey servers: several on their own, or one cluster.
+//! Records on Redis or Valkey servers: several on their own, or one cluster.
 //!
 //! Values need no slices here. One connection per thread and server carries all commands of the
 //! thread at once; it is replaced as soon as one of them fails or is given up.
@@ -12,7 +12,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::{FutureExt, future::BoxFuture};
 use qlio_data::{Object, Text, Value};
 use redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, FromRedisValue,
@@ -25,20 +24,18 @@ use sha2::{Digest, Sha256};
 use tokio::net::TcpStream;
 
 use super::{
-    entry::Entry,
-    key::{CacheKey, hex},
+    entry::HEAD_BYTES_MAX,
+    key::{CacheKey, PREFIX, hex},
     record::{Content, Record},
-    tier::{
-        Kept, Server, Servers, SharedTier, TierError, checked, lifetime, now_ms, whole_seconds,
-    },
+    tier::{Kept, Put, Server, Store, TierError, kept, lifetime, record_of},
 };
 use crate::transport::{Tls, TlsSettings};
 
 /// Keys up to this length are stored under their own name.
 const NAME_BYTES_MAX: usize = 250;
 
-/// What a record may hold besides its body.
-const HEAD_BYTES_MAX: usize = 1 << 20;
+/// The longest key.
+const KEY_BYTES_MAX: usize = 512 << 10;
 
 /// Most members of one server's statistics.
 const STATISTICS_MAX: usize = 1000;
@@ -75,11 +72,9 @@ struct Slot {
     next_number: AtomicU64,
 }
 
-/// The servers as one thread reaches them.
-pub(super) struct RedisTier {
-    servers: Arc<Servers>,
+/// The servers as one thread reaches them. A target has the position of its server.
+pub(super) struct RedisStore {
     targets: Arc<[Target]>,
-    /// By position of the target.
     slots: Vec<Slot>,
     timeout: Duration,
     value_bytes_max: usize,
@@ -235,26 +230,20 @@ impl Drop for Use<'_> {
     }
 }
 
-impl RedisTier {
-    pub(super) fn new(
-        servers: Arc<Servers>,
-        targets: Arc<[Target]>,
-        timeout: Duration,
-        value_bytes_max: usize,
-    ) -> Self {
+impl RedisStore {
+    pub(super) fn new(targets: Arc<[Target]>, timeout: Duration, value_bytes_max: usize) -> Self {
         let slots = targets.iter().map(|_| Slot::default()).collect();
-        Self { servers, targets, slots, timeout, value_bytes_max }
+        Self { targets, slots, timeout, value_bytes_max }
     }
 
     /// Runs one command. A connection that was used before may have died unnoticed, so its failure is
     /// tried again on a new one; commands may be repeated.
     async fn run<T: FromRedisValue>(
         &self,
-        at: usize,
+        server: &Server,
         command: &redis::Cmd,
     ) -> Result<T, TierError> {
-        let server = &self.servers.list[at];
-        let (slot, target) = (&self.slots[at], &self.targets[at]);
+        let (slot, target) = (&self.slots[server.position], &self.targets[server.position]);
         for _ in 0..2 {
             let connected = slot.connection(target, self.timeout).await;
             let (using, mut connection, was_used) =
@@ -277,84 +266,56 @@ impl RedisTier {
         // The second connection was one that another command had just made, and it broke as well.
         Err(server.connection_error("the connection breaks again and again"))
     }
+}
 
-    async fn read(&self, at: usize, key: &CacheKey) -> Result<Option<Kept>, TierError> {
+impl Store for RedisStore {
+    async fn read(&self, server: &Server, key: &CacheKey) -> Result<Option<Kept>, TierError> {
         let mut command = redis::cmd("GET");
         command.arg(stored_name(key));
-        let Some(value) = self.run::<Option<Vec<u8>>>(at, &command).await? else { return Ok(None) };
-        if value.len() > self.value_bytes_max.saturating_add(HEAD_BYTES_MAX) {
+        let Some(value) = self.run::<Option<Vec<u8>>>(server, &command).await? else {
+            return Ok(None);
+        };
+        let record_bytes_max =
+            self.value_bytes_max.saturating_add(KEY_BYTES_MAX).saturating_add(2 * HEAD_BYTES_MAX);
+        if value.len() > record_bytes_max {
             return Err(TierError::Unusable("a value larger than `maxValue`"));
         }
-        let record =
-            Record::decode(Bytes::from(value)).ok_or(TierError::Unusable("not a cache record"))?;
-        checked(&record, key)?;
-        let Content::Whole(body) = &record.content else {
-            return Err(TierError::Unusable("not a cache record"));
-        };
-        let body = body.clone();
-        let remaining = record.lifetime.remaining(now_ms());
-        Ok(Some((record.into_entry(body), remaining)))
+        let record = record_of(Bytes::from(value), key)?;
+        match &record.content {
+            Content::Whole(body) => {
+                let body = body.clone();
+                Ok(Some(kept(record, body)))
+            }
+            Content::Sliced(_) => Err(TierError::Unusable("not a cache record")),
+        }
     }
 
-    async fn write(
-        &self,
-        at: usize,
-        key: &CacheKey,
-        entry: &Entry,
-        seconds: u32,
-    ) -> Result<(), TierError> {
+    /// One for each megabyte.
+    fn parts(&self, put: &Put<'_>) -> Result<u32, TierError> {
+        if put.key.as_str().len() >= KEY_BYTES_MAX {
+            return Err(TierError::TooLarge("key is too large"));
+        }
+        let megabytes = u32::try_from(put.entry.body.len() >> 20).unwrap_or(u32::MAX);
+        Ok(megabytes.saturating_add(1))
+    }
+
+    async fn write(&self, server: &Server, put: &Put<'_>) -> Result<(), TierError> {
+        let Put { key, entry, seconds } = *put;
         let record = Record::whole(key.as_str(), entry, lifetime(seconds)).encode();
         let mut command = redis::cmd("SET");
         command.arg(stored_name(key)).arg(&record[..]).arg("EX").arg(seconds);
-        self.run::<()>(at, &command).await
-    }
-}
-
-impl SharedTier for RedisTier {
-    fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Kept>, TierError>> {
-        let at = self.servers.position_of(key);
-        async move { self.servers.ask(&self.servers.list[at], 1, self.read(at, key)).await }.boxed()
+        self.run::<()>(server, &command).await
     }
 
-    fn put<'a>(
-        &'a self,
-        key: &'a CacheKey,
-        entry: &'a Entry,
-        ttl: Duration,
-    ) -> BoxFuture<'a, Result<(), TierError>> {
-        let at = self.servers.position_of(key);
-        async move {
-            let Some(seconds) = whole_seconds(ttl) else { return Ok(()) };
-            if key.as_str().len() >= HEAD_BYTES_MAX / 2 {
-                return Err(TierError::TooLarge("key is too large"));
-            }
-            let megabytes = u32::try_from(entry.body.len() >> 20).unwrap_or(u32::MAX);
-            let server = &self.servers.list[at];
-            let parts = megabytes.saturating_add(1);
-            self.servers.ask(server, parts, self.write(at, key, entry, seconds)).await
+    async fn statistics(&self, server: &Server) -> Result<Value, TierError> {
+        let mut command = redis::cmd("INFO");
+        command.arg("stats");
+        if let Target::Cluster(_) = self.targets[server.position] {
+            // `INFO` of a cluster answers once per node; the number of keys is one number.
+            command = redis::cmd("DBSIZE");
         }
-        .boxed()
-    }
-
-    fn statistics(&self) -> BoxFuture<'_, (Value, Vec<TierError>)> {
-        async move {
-            let (mut all, mut errors) = (Vec::new(), Vec::new());
-            for (at, server) in self.servers.list.iter().enumerate() {
-                let mut command = redis::cmd("INFO");
-                command.arg("stats");
-                if let Target::Cluster(_) = self.targets[at] {
-                    // `INFO` of a cluster answers once per node; the number of keys is one number.
-                    command = redis::cmd("DBSIZE");
-                }
-                let asked = self.run::<redis::Value>(at, &command);
-                match self.servers.ask(server, 1, asked).await {
-                    Ok(answer) => all.push(statistics_of(server, &answer)),
-                    Err(error) => errors.push(error),
-                }
-            }
-            (Value::array(all), errors)
-        }
-        .boxed()
+        let answer = self.run::<redis::Value>(server, &command).await?;
+        Ok(statistics_of(server, &answer))
     }
 }
 
@@ -394,7 +355,7 @@ fn stored_name(key: &CacheKey) -> String {
     if key.as_str().len() <= NAME_BYTES_MAX {
         key.as_str().to_owned()
     } else {
-        format!("qlio:1:#{}", hex(&Sha256::digest(key.as_str())))
+        format!("{PREFIX}#{}", hex(&Sha256::digest(key.as_str())))
     }
 }
 
@@ -444,6 +405,6 @@ mod tests {
         let short = CacheKey::computed("k").expect("key");
         assert_eq!(stored_name(&short), short.as_str());
         let long = CacheKey::computed(&"k".repeat(10_000)).expect("key");
-        assert_eq!(stored_name(&long).len(), "qlio:1:#".len() + 64);
+        assert_eq!(stored_name(&long).len(), PREFIX.len() + 1 + 64);
     }
 }

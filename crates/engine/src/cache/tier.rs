@@ -1,4 +1,5 @@
-//! What all shared tiers have in common: the trait, their failures, and how a server is asked.
+//! What all shared tiers have in common: how entries are got from servers and put there, whatever the
+//! product, and how a server is asked. What a product is told and answers is its [`Store`].
 
 use std::{
     fmt,
@@ -6,7 +7,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use futures_util::future::BoxFuture;
+use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
 use qlio_data::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
@@ -26,8 +28,8 @@ const TTL_SECONDS_MAX: u32 = 365 * 24 * 3600;
 /// An entry and the time it may still be used.
 pub(super) type Kept = (Entry, Duration);
 
-/// Entries outside the process, as one thread reaches them: the connections of the implementor belong
-/// to the thread's runtime, everything else is shared. Every future ends within the tier's timeout.
+/// Entries outside the process, as one thread reaches them: the connections belong to the thread's
+/// runtime, everything else is shared. Every future ends within the tier's timeout.
 pub(super) trait SharedTier: Send + Sync {
     /// The entry of `key`, if there is one.
     fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Kept>, TierError>>;
@@ -42,6 +44,91 @@ pub(super) trait SharedTier: Send + Sync {
 
     /// One object per server that answered, and what the others failed with.
     fn statistics(&self) -> BoxFuture<'_, (Value, Vec<TierError>)>;
+}
+
+/// How one product keeps records. Its exchanges need not watch the time: who asks does.
+pub(super) trait Store: Send + Sync {
+    /// The entry that `server` keeps under the name of `key`.
+    fn read(
+        &self,
+        server: &Server,
+        key: &CacheKey,
+    ) -> impl Future<Output = Result<Option<Kept>, TierError>> + Send;
+
+    /// How often the timeout may pass while this is written; an error if it cannot be.
+    fn parts(&self, put: &Put<'_>) -> Result<u32, TierError>;
+
+    /// Keeps an entry on `server`.
+    fn write(
+        &self,
+        server: &Server,
+        put: &Put<'_>,
+    ) -> impl Future<Output = Result<(), TierError>> + Send;
+
+    /// What `server` counts, as an object.
+    fn statistics(&self, server: &Server) -> impl Future<Output = Result<Value, TierError>> + Send;
+}
+
+/// An entry on its way to a server.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Put<'a> {
+    pub(super) key: &'a CacheKey,
+    pub(super) entry: &'a Entry,
+    /// How long it lives; at least 1.
+    pub(super) seconds: u32,
+}
+
+/// Servers of one product.
+pub(super) struct ServerTier<S> {
+    servers: Arc<Servers>,
+    store: S,
+}
+
+impl<S: Store> ServerTier<S> {
+    pub(super) fn new(servers: Arc<Servers>, store: S) -> Self {
+        Self { servers, store }
+    }
+}
+
+impl<S: Store> SharedTier for ServerTier<S> {
+    fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Kept>, TierError>> {
+        async move {
+            let Some(server) = self.servers.of(key) else { return Ok(None) };
+            self.servers.ask(server, 1, self.store.read(server, key)).await
+        }
+        .boxed()
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a CacheKey,
+        entry: &'a Entry,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<(), TierError>> {
+        async move {
+            let (Some(seconds), Some(server)) = (whole_seconds(ttl), self.servers.of(key)) else {
+                return Ok(());
+            };
+            let put = Put { key, entry, seconds };
+            let parts = self.store.parts(&put)?;
+            self.servers.ask(server, parts, self.store.write(server, &put)).await
+        }
+        .boxed()
+    }
+
+    fn statistics(&self) -> BoxFuture<'_, (Value, Vec<TierError>)> {
+        async move {
+            let (mut all, mut errors) = (Vec::new(), Vec::new());
+            for server in &self.servers.list {
+                match self.servers.ask(server, 1, self.store.statistics(server)).await {
+                    Ok(statistics) => all.push(statistics),
+                    Err(error) => errors.push(error),
+                }
+            }
+            (Value::array(all), errors)
+        }
+        .boxed()
+    }
 }
 
 /// Why a shared tier could not do what it was asked.
@@ -91,6 +178,8 @@ impl TierError {
 /// What the threads share about one server.
 #[derive(Debug)]
 pub(super) struct Server {
+    /// Its place among the servers of the tier.
+    pub(super) position: usize,
     /// As configured, credentials included.
     pub(super) address: String,
     /// For messages.
@@ -100,7 +189,7 @@ pub(super) struct Server {
 
 /// What the threads share about all servers of a tier.
 pub(super) struct Servers {
-    pub(super) list: Vec<Arc<Server>>,
+    list: Vec<Server>,
     timeout: Duration,
     pool_size: usize,
     pool: Semaphore,
@@ -130,35 +219,39 @@ impl Servers {
         pool_size: usize,
         sink: CacheEventSink,
     ) -> Self {
-        let list = addresses.iter().map(|address| {
-            Arc::new(Server {
-                address: address.clone(),
-                name: format!("{product} {}", without_credentials(address)),
-                circuit: Circuit::new(retry_pause),
-            })
+        let list = addresses.iter().enumerate().map(|(position, address)| Server {
+            position,
+            address: address.clone(),
+            name: format!("{product} {}", without_credentials(address)),
+            circuit: Circuit::new(retry_pause),
         });
         Self { list: list.collect(), timeout, pool_size, pool: Semaphore::new(pool_size), sink }
     }
 
-    /// The position of the server that keeps `key`: the one with the highest score for it, so that
-    /// adding or removing a server moves only the keys it gets or had.
-    pub(super) fn position_of(&self, key: &CacheKey) -> usize {
-        let score = |server: &Arc<Server>| {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The server that keeps `key`: the one with the highest score for it, so that adding or removing
+    /// a server moves only the keys it gets or had. `None` if there are no servers.
+    fn of(&self, key: &CacheKey) -> Option<&Server> {
+        let score = |server: &&Server| {
             let mut digest = Sha256::new();
             digest.update(without_credentials(&server.address).as_bytes());
             digest.update([0]);
             digest.update(key.as_str().as_bytes());
             digest.finalize()
         };
-        match self.list.len() {
-            1 => 0,
-            count => (0..count).max_by_key(|at| score(&self.list[*at])).unwrap_or_default(),
+        match &*self.list {
+            [only] => Some(only),
+            several => several.iter().max_by_key(score),
         }
     }
 
     /// Runs one exchange with `server`: not at all while its circuit is open, behind those that wait
     /// for a free place in the pool, and no longer than the timeout times `parts`.
-    pub(super) async fn ask<T>(
+    async fn ask<T>(
         &self,
         server: &Server,
         parts: u32,
@@ -197,7 +290,7 @@ impl Servers {
 }
 
 /// The whole seconds that a server is told; `None` if the entry would be dead at once.
-pub(super) fn whole_seconds(ttl: Duration) -> Option<u32> {
+fn whole_seconds(ttl: Duration) -> Option<u32> {
     let seconds = u32::try_from(ttl.as_secs()).unwrap_or(u32::MAX).min(TTL_SECONDS_MAX);
     (seconds > 0).then_some(seconds)
 }
@@ -213,14 +306,21 @@ pub(super) fn lifetime(ttl_seconds: u32) -> Lifetime {
     Lifetime { stored_at_ms: now_ms(), ttl_seconds }
 }
 
-/// The entry of a record that was found under `key`'s name; refused if it is another key's.
-pub(super) fn checked(record: &Record, key: &CacheKey) -> Result<(), TierError> {
+/// The record in `bytes`, which were found under the name of `key`; refused if it is another key's.
+pub(super) fn record_of(bytes: Bytes, key: &CacheKey) -> Result<Record, TierError> {
+    let record = Record::decode(bytes).map_err(|fault| TierError::Unusable(fault.reason()))?;
     if record.key == key.as_str().as_bytes() {
-        Ok(())
+        Ok(record)
     } else {
         // The literal text of `connectors.md` 6.5.
         Err(TierError::Unusable("unexpected result - md5 collusion"))
     }
+}
+
+/// What a record and its body are, now.
+pub(super) fn kept(record: Record, body: Bytes) -> Kept {
+    let remaining = record.lifetime.remaining(now_ms());
+    (record.into_entry(body), remaining)
 }
 
 #[cfg(test)]
@@ -243,10 +343,11 @@ mod tests {
         let two = servers(&["a:1", "b:1"]);
         let mut counts = [0; 3];
         for key in keys() {
-            let at = three.position_of(&key);
+            let position = |servers: &Servers| servers.of(&key).expect("servers").position;
+            let at = position(&three);
             counts[at] += 1;
             if at < 2 {
-                assert_eq!(two.position_of(&key), at);
+                assert_eq!(position(&two), at);
             }
         }
         assert!(counts.iter().all(|count| *count > 60), "{counts:?}");
@@ -262,28 +363,28 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn operations_beyond_the_pool_wait_in_order_and_do_not_blame_the_server() {
         let servers = servers(&["a:1"]);
-        let server = Arc::clone(&servers.list[0]);
+        let server = &servers.list[0];
         let answered = || async { Ok::<_, TierError>(()) };
         let place = servers.pool.acquire().await.expect("open");
         for _ in 0..10 {
-            let busy = servers.ask(&server, 1, answered()).await;
+            let busy = servers.ask(server, 1, answered()).await;
             assert_eq!(busy, Err(TierError::Busy { pool_size: 1 }));
         }
         drop(place);
-        assert_eq!(servers.ask(&server, 1, answered()).await, Ok(()));
+        assert_eq!(servers.ask(server, 1, answered()).await, Ok(()));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_server_is_left_alone_after_some_timeouts() {
         let servers = servers(&["a:1"]);
-        let server = Arc::clone(&servers.list[0]);
+        let server = &servers.list[0];
         let silent = || std::future::pending::<Result<(), TierError>>();
         for _ in 0..3 {
-            let timeout = servers.ask(&server, 1, silent()).await.expect_err("silent");
+            let timeout = servers.ask(server, 1, silent()).await.expect_err("silent");
             assert_eq!(timeout.to_string(), "test a:1: no answer within 1000 ms");
         }
         let before = tokio::time::Instant::now();
-        let paused = servers.ask(&server, 1, silent()).await.expect_err("paused");
+        let paused = servers.ask(server, 1, silent()).await.expect_err("paused");
         assert_eq!(paused, TierError::Paused { server: "test a:1".to_owned() });
         assert_eq!(before.elapsed(), Duration::ZERO);
     }

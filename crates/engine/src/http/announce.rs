@@ -7,36 +7,17 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use bytes::Bytes;
 use http::{HeaderMap, header};
-use qlio_data::{
-    Value,
-    codec::{
-        charset::{self, Sniff},
-        json,
-    },
-};
 use tokio::time::Instant;
 
-use super::{Call, answer::media_type_of, body::FORM, prepare::Prepared};
+use super::{Call, answer::Answer, body::FORM, prepare::Prepared};
 use crate::{
     event::{
         Announced, AnswerEvent, Event, EventKind, Observation, RequestEvent, new_id, shown_form,
         shown_headers,
     },
-    sandbox::Content,
-    transport::{Reply, Timings, shown_uri},
+    transport::{Timings, shown_uri},
 };
-
-/// What is shown as the body of an answer.
-pub(super) enum Shown<'b> {
-    /// The body as it came.
-    Bytes(&'b Bytes),
-    /// What a hook made of it, still to be decoded.
-    Content(&'b Content),
-    /// What a hook made of it.
-    Value(&'b Value),
-}
 
 impl Call<'_> {
     /// Tells that this request is about to be sent.
@@ -72,12 +53,7 @@ impl Call<'_> {
     }
 
     /// Tells an answer; one that was never asked for came out of the cache.
-    pub(super) fn announce_answer(
-        &self,
-        announced: Option<Box<Announced>>,
-        reply: &Reply,
-        shown: &Shown<'_>,
-    ) {
+    pub(super) fn announce_answer(&self, announced: Option<Box<Announced>>, answer: &Answer<'_>) {
         let Some(observation) = &self.run.observation else { return };
         if !observation.wants(EventKind::Response) {
             return;
@@ -86,28 +62,17 @@ impl Call<'_> {
             Some(announced) => (announced.id, announced.started.elapsed()),
             None => (new_id(), Duration::ZERO),
         };
-        let media_type = media_type_of(reply);
-        let bytes = match shown {
-            Shown::Bytes(bytes) => (*bytes).clone(),
-            Shown::Content(Content::Text(text)) => text.clone().into_bytes(),
-            Shown::Content(Content::Bytes(bytes)) => bytes.clone(),
-            Shown::Value(value) => json::to_string(value).into(),
-        };
-        let text = charset::to_utf8(bytes, media_type.charset(), Sniff::Xml)
-            .ok()
-            .filter(|(_, was_replaced)| !was_replaced)
-            .map(|(text, _)| text);
         observation.tell(Event::Answer(AnswerEvent {
             line: observation.line(),
             run_id: observation.id(),
             id: &id,
-            status: reply.status.as_u16(),
-            reason: reply.status.canonical_reason().unwrap_or_default(),
-            headers: &shown_headers(&reply.headers),
+            status: answer.status.as_u16(),
+            reason: answer.status.canonical_reason().unwrap_or_default(),
+            headers: &shown_headers(answer.headers),
             elapsed,
-            body: text.as_deref(),
-            wire_bytes: reply.wire_bytes,
-            timings: reply.timings,
+            body: answer.text().as_deref(),
+            wire_bytes: answer.wire_bytes,
+            timings: answer.timings,
         }));
     }
 }

@@ -1,7 +1,7 @@
 //! From an upstream's answer to the value of a request (`connectors.md` 5).
 
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode, header};
 use qlio_data::{
     Object, Text, Value,
     codec::{
@@ -20,15 +20,14 @@ use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{
     Call,
-    announce::Shown,
     failure::FailedAnswer,
     hooks::{Hooks, content_bytes},
 };
 use crate::{
     error::RunError,
     event::Announced,
-    sandbox::Parsed,
-    transport::{Reply, shown_uri},
+    sandbox::{Content, Parsed},
+    transport::{Reply, Timings, shown_uri},
 };
 
 /// Why an answer could not be decoded.
@@ -39,48 +38,149 @@ struct Undecodable {
     text: Option<Text>,
 }
 
+/// An answer after "parse response", before it is judged and decoded: fresh, or out of the cache.
+pub(super) struct Answer<'r> {
+    /// The URI that answered, for errors.
+    pub(super) uri: &'r str,
+    /// The URI that was asked for, for hooks: redirects make no difference to them.
+    pub(super) asked_uri: &'r str,
+    /// The status as it came.
+    pub(super) status: StatusCode,
+    pub(super) headers: &'r HeaderMap,
+    /// The body as it came. Empty if it came out of the cache and a hook had made something else of it.
+    pub(super) body: Bytes,
+    /// What the hook has made of the body.
+    pub(super) parsed: Parsed,
+    /// Size of the body as it came over the network.
+    pub(super) wire_bytes: usize,
+    pub(super) timings: Timings,
+}
+
+impl<'r> Answer<'r> {
+    fn received(reply: &'r Reply, asked_uri: &'r str) -> Self {
+        Self {
+            uri: &reply.uri,
+            asked_uri,
+            status: reply.status,
+            headers: &reply.headers,
+            body: reply.body.clone(),
+            parsed: Parsed::Unchanged,
+            wire_bytes: reply.wire_bytes,
+            timings: reply.timings,
+        }
+    }
+
+    /// What is to be decoded, or was: after the hook, if it made anything.
+    pub(super) fn content(&self) -> Bytes {
+        match &self.parsed {
+            Parsed::Unchanged => self.body.clone(),
+            Parsed::Content { content, .. } => content_bytes(content.clone()),
+            Parsed::Value(value) => json::to_string(value).into(),
+        }
+    }
+
+    /// The media type of the content.
+    pub(super) fn media_type(&self) -> MediaType {
+        match &self.parsed {
+            Parsed::Content { media_type: Some(changed), .. } => MediaType::parse(changed),
+            _ => media_type_of(self.headers),
+        }
+    }
+
+    /// The content as text, if it is text.
+    pub(super) fn text(&self) -> Option<Text> {
+        let media_type = self.media_type();
+        let charset = if self.is_text() { Some("utf-8") } else { media_type.charset() };
+        let (text, was_replaced) = charset::to_utf8(self.content(), charset, Sniff::Xml).ok()?;
+        (!was_replaced).then_some(text)
+    }
+
+    /// The content is text already, whatever charset the headers or the text itself name.
+    fn is_text(&self) -> bool {
+        matches!(self.parsed, Parsed::Content { content: Content::Text(_), .. } | Parsed::Value(_))
+    }
+
+    fn failed<'a>(&'a self, table: &'a Text) -> FailedAnswer<'a> {
+        FailedAnswer { table, uri: self.uri, status: self.status.as_u16() }
+    }
+
+    /// The error of a hook, with what it was about.
+    fn with_body(&self, error: RunError) -> RunError {
+        error.with("uri", shown_uri(self.uri)).with("body", lossy(&self.content()))
+    }
+}
+
 impl Call<'_> {
+    /// What "parse response" makes of a reply, and the watcher is told.
+    ///
+    /// # Errors
+    /// The hook throws.
+    pub(super) fn parse<'r>(
+        &self,
+        reply: &'r Reply,
+        asked_uri: &'r str,
+        hooks: Option<&Hooks>,
+        announced: Option<Box<Announced>>,
+    ) -> Result<Answer<'r>, RunError> {
+        let mut answer = Answer::received(reply, asked_uri);
+        let parsed = match hooks {
+            Some(hooks) => {
+                let status = reply.status.as_u16();
+                hooks.parse(asked_uri, status, &reply.headers, &reply.body)
+            }
+            None => Ok(Parsed::Unchanged),
+        };
+        let parsed = parsed.map(|parsed| {
+            answer.parsed = match parsed {
+                // So that it is the same when it comes out of the cache.
+                Parsed::Value(Value::Absent) => Parsed::Value(Value::Null),
+                parsed => parsed,
+            }
+        });
+        self.announce_answer(announced, &answer);
+        match parsed {
+            Ok(()) => Ok(answer),
+            Err(error) => Err(answer.with_body(error)),
+        }
+    }
+
     /// The decoded answer after hooks and resultset.
     ///
     /// # Errors
     /// A status outside 200–299; a body that is not what it says; a hook that throws.
     pub(super) fn value(
         &self,
-        reply: Reply,
+        answer: &Answer<'_>,
         hooks: Option<&Hooks>,
-        announced: Option<Box<Announced>>,
     ) -> Result<Value, RunError> {
-        let uri = reply.uri.clone();
-        let status = reply.status.as_u16();
-        let failed = FailedAnswer { table: &self.table.name, uri: &uri, status };
         match hooks {
-            None => {
-                self.announce_answer(announced, &reply, &Shown::Bytes(&reply.body));
-                self.plain_value(reply, &failed)
-            }
-            Some(hooks) => self.hooked_value(&reply, &failed, hooks, announced),
+            None => self.plain_value(answer),
+            Some(hooks) => self.hooked_value(answer, hooks),
         }
     }
 
-    fn plain_value(&self, reply: Reply, failed: &FailedAnswer<'_>) -> Result<Value, RunError> {
+    fn plain_value(&self, answer: &Answer<'_>) -> Result<Value, RunError> {
+        let is_success = answer.status.is_success();
         // Nearly every answer is plain JSON; it needs no media type to be taken apart.
-        if reply.status.is_success()
+        if is_success
             && self.verb.format.is_none()
-            && is_plain_json(&reply.headers)
-            && let Ok(value) = json::decode(reply.body.clone(), self.projection, &self.limits())
+            && is_plain_json(answer.headers)
+            && let Ok(value) = json::decode(answer.body.clone(), self.projection, &self.limits())
         {
             return Ok(self.resultset(value));
         }
-        let media_type = media_type_of(&reply);
-        if !reply.status.is_success() {
+        let media_type = answer.media_type();
+        let failed = answer.failed(&self.table.name);
+        if !is_success {
             // An error page that does not decode must not hide the status (C-Q43).
-            let body = match self.decode(reply.body, &media_type, &Projection::All, false) {
+            let body = match self.decode(answer.body.clone(), &media_type, &Projection::All, false)
+            {
                 Ok(value) => value,
                 Err(fault) => fault.text.map_or(Value::Null, Value::String),
             };
             return Err(failed.status_error(body));
         }
-        match self.decode(reply.body, &media_type, self.projection, true) {
+        match self.decode(answer.body.clone(), &media_type, self.projection, true) {
             Ok(value) => Ok(self.resultset(value)),
             Err(fault) => {
                 Err(failed.decode_error(fault.code, fault.message, fault.text.as_deref()))
@@ -89,59 +189,19 @@ impl Call<'_> {
     }
 
     /// The same with the response hooks in between (`connectors.md` 5.1).
-    fn hooked_value(
-        &self,
-        reply: &Reply,
-        failed: &FailedAnswer<'_>,
-        hooks: &Hooks,
-        announced: Option<Box<Announced>>,
-    ) -> Result<Value, RunError> {
-        let (uri, status, headers) = (reply.uri.as_str(), reply.status.as_u16(), &reply.headers);
-        let raw_text = |body: &Bytes| String::from_utf8_lossy(body).into_owned();
-        let with_body = |error: RunError, body: &Bytes| {
-            error.with("uri", shown_uri(failed.uri)).with("body", raw_text(body))
-        };
-        let mut body = reply.body.clone();
-        let mut media_type = media_type_of(reply);
-        let parsed = hooks.parse(uri, status, headers, &body);
-        self.announce_answer(announced, reply, &shown(&parsed, &body));
-        let parsed = parsed.map_err(|error| with_body(error, &body))?;
-        let decoded = match parsed {
-            Parsed::Value(value) => Ok(value),
-            other => {
-                if let Parsed::Content { content, media_type: changed } = other {
-                    body = content_bytes(content);
-                    if let Some(changed) = changed {
-                        media_type = MediaType::parse(&changed);
-                    }
-                }
-                let changed = hooks
-                    .media_type(uri, status, headers, || self.lossy_text(&body, &media_type))?;
-                if let Some(changed) = changed {
-                    media_type = MediaType::parse(&changed);
-                }
-                let transformed = if is_blank(&body) {
-                    None
-                } else {
-                    hooks.transform(self, || self.lossy_text(&body, &media_type), headers)
-                };
-                match transformed {
-                    Some(value) => Ok(value?),
-                    None => self.decode(
-                        body.clone(),
-                        &media_type,
-                        &Projection::All,
-                        reply.status.is_success(),
-                    ),
-                }
-            }
+    fn hooked_value(&self, answer: &Answer<'_>, hooks: &Hooks) -> Result<Value, RunError> {
+        let (uri, status, headers) = (answer.asked_uri, answer.status.as_u16(), answer.headers);
+        let failed = answer.failed(&self.table.name);
+        let decoded = match &answer.parsed {
+            Parsed::Value(value) => Ok(value.clone()),
+            Parsed::Unchanged | Parsed::Content { .. } => self.decoded(answer, hooks)?,
         };
         let shown = match &decoded {
             Ok(value) if value.is_truthy() => value.clone(),
-            _ => Value::from(raw_text(&body)),
+            _ => Value::from(lossy(&answer.content())),
         };
         let patched =
-            hooks.status(uri, status, headers, &shown).map_err(|error| with_body(error, &body))?;
+            hooks.status(uri, status, headers, &shown).map_err(|error| answer.with_body(error))?;
         if !(200..300).contains(&patched) {
             return Err(failed.status_error(match decoded {
                 Ok(value) => value,
@@ -153,8 +213,33 @@ impl Call<'_> {
         })?;
         let value = hooks
             .response(uri, patched, headers, value)
-            .map_err(|error| with_body(error, &body))?;
+            .map_err(|error| answer.with_body(error))?;
         Ok(self.resultset(value))
+    }
+
+    /// "patch mediaType" and the decoder that it, or the transformer of the table, chooses.
+    fn decoded(
+        &self,
+        answer: &Answer<'_>,
+        hooks: &Hooks,
+    ) -> Result<Result<Value, Undecodable>, RunError> {
+        let (body, headers) = (answer.content(), answer.headers);
+        let media_type = in_charset_of(answer, answer.media_type());
+        let changed =
+            hooks.media_type(answer.asked_uri, answer.status.as_u16(), headers, || {
+                self.lossy_text(&body, &media_type)
+            })?;
+        let media_type = match changed {
+            Some(changed) => in_charset_of(answer, MediaType::parse(&changed)),
+            None => media_type,
+        };
+        if !is_blank(&body)
+            && let Some(value) =
+                hooks.transform(self, || self.lossy_text(&body, &media_type), headers)
+        {
+            return Ok(Ok(value?));
+        }
+        Ok(self.decode(body, &media_type, &Projection::All, answer.status.is_success()))
     }
 
     /// The rows of an answer; a resultset that leads nowhere is told, because it is easily misspelt.
@@ -360,13 +445,17 @@ impl Call<'_> {
     }
 }
 
-/// The body that a watcher sees: what the hook made of it, if it made anything.
-fn shown<'b>(parsed: &'b Result<Parsed, RunError>, body: &'b Bytes) -> Shown<'b> {
-    match parsed {
-        Ok(Parsed::Value(value)) => Shown::Value(value),
-        Ok(Parsed::Content { content, .. }) => Shown::Content(content),
-        _ => Shown::Bytes(body),
+fn lossy(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).into_owned()
+}
+
+/// The media type as it holds for the content of this answer.
+fn in_charset_of(answer: &Answer<'_>, mut media_type: MediaType) -> MediaType {
+    if answer.is_text() && media_type.decoder().is_some() {
+        media_type.params.retain(|(name, _)| !name.eq_ignore_ascii_case("charset"));
+        media_type.params.push(("charset".to_owned(), Some("utf-8".to_owned())));
     }
+    media_type
 }
 
 /// No decoder for this type: the error repeats the body if it is text.
@@ -386,9 +475,8 @@ fn is_plain_json(headers: &HeaderMap) -> bool {
         || value.eq_ignore_ascii_case(b"application/json;charset=utf-8")
 }
 
-pub(super) fn media_type_of(reply: &Reply) -> MediaType {
-    let content_type =
-        reply.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+fn media_type_of(headers: &HeaderMap) -> MediaType {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     MediaType::parse(content_type.unwrap_or_default())
 }
 

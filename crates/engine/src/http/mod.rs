@@ -11,6 +11,7 @@
 mod announce;
 mod answer;
 mod body;
+mod cached;
 mod check;
 mod failure;
 mod grpc;

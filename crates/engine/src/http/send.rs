@@ -1,16 +1,15 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{cell::RefCell, collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-use http::{HeaderMap, HeaderValue, header};
+use http::header;
 use qlio_data::Value;
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use tokio::time::Instant;
 
-use super::{Call, failure, grpc::call_uri, prepare::Prepared};
+use super::{Call, answer::Answer, failure, grpc::call_uri, prepare::Prepared};
 use crate::{
-    cache::{CacheClient, CacheKey, Entry},
     error::RunError,
     event::Announced,
     operator::rows::Rows,
@@ -43,44 +42,28 @@ impl Call<'_> {
     }
 
     async fn send(&self, request: Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
-        if let (Some(key), Some(cache)) = (request.cache_key.clone(), self.run.engine.cache()) {
-            return self.send_cached(request, &key, cache, project).await;
+        match (request.cache_key.clone(), self.run.engine.cache()) {
+            (Some(key), Some(cache)) => {
+                Box::pin(self.send_cached(request, &key, cache, project)).await
+            }
+            _ => project(self.send_uncached(request, |_| ()).await?.0),
         }
-        let hooks = request.hooks.clone();
-        let mut announced = self.announce(&request);
-        let reply = self.exchange_with(request, announced.as_deref_mut()).await?;
-        project(self.value(reply, hooks.as_deref(), announced)?)
     }
 
-    /// Asks the cache first. Only an answer that became a value is stored: neither a failure nor a
-    /// body that does not decode (`connectors.md` 6.3).
-    async fn send_cached(
+    /// The value of a request that is made in any case, and what `keep` takes of its answer.
+    pub(super) async fn send_uncached<T>(
         &self,
         request: Prepared,
-        key: &CacheKey,
-        cache: &CacheClient,
-        project: &Project<'_>,
-    ) -> Result<Rows, RunError> {
+        keep: impl FnOnce(&Answer<'_>) -> T,
+    ) -> Result<(Value, T), RunError> {
         let hooks = request.hooks.clone();
-        let uri = request.uri.clone();
-        let fetched = RefCell::new(None);
-        let fetch = async || {
-            let mut announced = self.announce(&request);
-            let reply = self.exchange_with(request, announced.as_deref_mut()).await?;
-            let entry = Entry {
-                status: reply.status,
-                content_type: content_type(&reply.headers),
-                body: reply.body.clone(),
-            };
-            fetched.replace(Some(self.value(reply, hooks.as_deref(), announced)?));
-            Ok::<_, RunError>(entry)
-        };
-        let ttl = Duration::from_secs(self.verb.expires_seconds.unwrap_or_default());
-        let found = cache.get_or_fetch(key, ttl, fetch).await?;
-        if let Some(value) = fetched.into_inner() {
-            return project(value);
-        }
-        project(self.value(reply_of(found.entry, uri), hooks.as_deref(), None)?)
+        let asked_uri = hooks.is_some().then(|| request.uri.clone());
+        let mut announced = self.announce(&request);
+        let reply = self.exchange_with(request, announced.as_deref_mut()).await?;
+        let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
+        let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced)?;
+        let kept = keep(&answer);
+        Ok((self.value(&answer, hooks.as_deref())?, kept))
     }
 
     async fn exchange_with(
@@ -152,29 +135,6 @@ impl Call<'_> {
             }
             _ => Guard::Off,
         }
-    }
-}
-
-fn content_type(headers: &HeaderMap) -> Option<String> {
-    headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned)
-}
-
-/// A cached answer as if it had just arrived.
-fn reply_of(entry: Entry, uri: String) -> Reply {
-    let mut headers = HeaderMap::new();
-    let content_type = entry.content_type.and_then(|text| HeaderValue::from_str(&text).ok());
-    if let Some(value) = content_type {
-        headers.insert(header::CONTENT_TYPE, value);
-    }
-    Reply {
-        status: entry.status,
-        headers,
-        wire_bytes: entry.body.len(),
-        body: entry.body,
-        uri,
-        timings: Timings::default(),
-        attempts: 0,
-        redirects: 0,
     }
 }
 

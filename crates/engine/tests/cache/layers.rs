@@ -1,13 +1,16 @@
 //! Get, put and the tiers' order, the same for every backend.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
-use http::StatusCode;
-use qlio_engine::cache::{Backend, Cache, CacheSettings, Entry, Source};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use qlio_engine::cache::{Backend, Cache, CacheSettings, Entry, Form, Source};
 use qlio_testkit::program::{CacheServer, Running};
 
-use crate::support::{MINUTE, PATIENCE, Watched, entry, key, memcached, patient};
+use crate::support::{MINUTE, PATIENCE, Watched, entry, formed, key, memcached, patient};
 
 pub(crate) async fn entries_come_back(backend: Backend) {
     entries_come_back_with(patient(backend)).await;
@@ -25,7 +28,17 @@ pub(crate) async fn entries_come_back_with(settings: CacheSettings) {
         entry(Bytes::from(vec![b'x'; 1_023_990])),
         entry(Bytes::from(vec![b'x'; 1_048_576])),
         entry(Bytes::from(vec![b'y'; 5_000_000])),
-        Entry { status: StatusCode::PARTIAL_CONTENT, content_type: None, body: Bytes::new() },
+        Entry {
+            status: StatusCode::PARTIAL_CONTENT,
+            headers: Arc::default(),
+            form: Form::Received,
+            body: Bytes::new(),
+        },
+        formed(Form::Text { media_type: None }, "low tide"),
+        formed(Form::Text { media_type: Some("text/csv;header".into()) }, "a,b\n1,2"),
+        formed(Form::Bytes { media_type: Some("application/cbor".into()) }, vec![0xa1, 0, 1]),
+        formed(Form::Value, "{\"n\":9007199254740993}"),
+        formed(Form::Value, vec![b' '; 2_000_000]),
     ];
     let names: Vec<_> = (0..entries.len()).map(|at| key(&format!("entry {at} é\r\n"))).collect();
     for (key, entry) in names.iter().zip(&entries) {
@@ -83,9 +96,9 @@ async fn memory_alone_is_a_cache() {
     assert_eq!(
         watched.told(),
         [
-            r#"{"name":"cacheMiss","event":{"key":"qlio:1:=k"}}"#,
-            r#"{"name":"cacheNew","event":{"key":"qlio:1:=k","duration":60}}"#,
-            r#"{"name":"cacheHit","event":{"key":"qlio:1:=k"}}"#,
+            r#"{"name":"cacheMiss","event":{"key":"qlio:2:=k"}}"#,
+            r#"{"name":"cacheNew","event":{"key":"qlio:2:=k","duration":60}}"#,
+            r#"{"name":"cacheHit","event":{"key":"qlio:2:=k"}}"#,
         ]
     );
 }
@@ -124,6 +137,24 @@ async fn failures_and_large_bodies_are_not_stored() {
 }
 
 #[tokio::test]
+async fn headers_that_are_too_large_are_not_stored() {
+    let with_headers = |length: usize| {
+        let value = HeaderValue::from_bytes(&vec![b'v'; length]).expect("a value");
+        let headers = Arc::new(HeaderMap::from_iter([(header::SERVER, value)]));
+        Entry { headers, ..entry("{}") }
+    };
+    let overhead = 64 + "server".len();
+    let watched = memory();
+    let client = watched.cache.client();
+    client.put(&key("small"), &with_headers((256 << 10) - overhead), MINUTE).await;
+    assert!(client.get(&key("small")).await.is_some());
+    client.put(&key("large"), &with_headers((256 << 10) - overhead + 1), MINUTE).await;
+    assert_eq!(client.get(&key("large")).await, None);
+    let told = watched.told().concat();
+    assert!(told.contains("headers of 262145 bytes is more than the limit, 262144"), "{told}");
+}
+
+#[tokio::test]
 async fn an_answer_that_hooks_made_a_success_keeps_the_status_it_came_with() {
     let watched = memory();
     let client = watched.cache.client();
@@ -148,7 +179,7 @@ async fn a_cache_that_is_not_started_only_says_so() {
     let told = watched.told();
     assert_eq!(told.len(), 3);
     let expected =
-        r#"{"name":"cacheError","event":{"key":"qlio:1:=k","message":"Cache not started"}}"#;
+        r#"{"name":"cacheError","event":{"key":"qlio:2:=k","message":"Cache not started"}}"#;
     assert!(told.iter().all(|message| message == expected), "{told:?}");
     watched.cache.start();
     assert_eq!(client.get(&key("k")).await.expect("still there").entry, entry("{}"));

@@ -81,10 +81,24 @@ async fn an_entry_of_another_key_under_the_same_name_is_a_miss() {
     assert_eq!(
         watched.told(),
         [
-            r#"{"name":"cacheMiss","event":{"key":"qlio:1:=own","error":"unexpected result - md5 collusion"}}"#
+            r#"{"name":"cacheMiss","event":{"key":"qlio:2:=own","error":"unexpected result - md5 collusion"}}"#
         ]
     );
     assert!(client.get(&other).await.is_some());
+}
+
+#[tokio::test]
+async fn a_record_of_another_version_is_a_miss_and_is_written_over() {
+    let Some(server) = Running::start(CacheServer::Memcached) else { return };
+    let watched = Watched::new(patient(memcached(&server.address())));
+    let client = watched.cache.client();
+    let set = format!("set {} 0 60 20\r\nqlioR1..............\r\n", stored_name(&key("old")));
+    assert_eq!(server.raw(set.as_bytes(), b"\r\n"), b"STORED\r\n");
+    assert_eq!(client.get(&key("old")).await, None);
+    let told = watched.told().concat();
+    assert!(told.contains("a cache record of another version"), "{told}");
+    client.put(&key("old"), &entry("{}"), MINUTE).await;
+    assert_eq!(client.get(&key("old")).await.expect("stored").entry, entry("{}"));
 }
 
 #[tokio::test]
@@ -92,7 +106,7 @@ async fn a_large_value_is_cut_in_bytes_and_is_nothing_without_one_of_its_slices(
     let Some(server) = Running::start(CacheServer::Memcached) else { return };
     let watched = Watched::new(patient(memcached(&server.address())));
     let client = watched.cache.client();
-    let key = key(&"k".repeat(200 - "qlio:1:=".len()));
+    let key = key(&"k".repeat(200 - "qlio:2:=".len()));
     // Two bytes a character: counted in characters, the slices would be too large for the server.
     let large = entry("é".repeat(1_250_000));
     client.put(&key, &large, MINUTE).await;

@@ -43,7 +43,7 @@ async fn an_entry_of_another_key_under_the_same_name_is_a_miss() {
     let watched = Watched::new(patient(redis(&server.address())));
     let client = watched.cache.client();
     client.put(&key("other"), &entry("{}"), MINUTE).await;
-    assert_eq!(server.raw(b"RENAME qlio:1:=other qlio:1:=own\r\n", b"\r\n"), b"+OK\r\n");
+    assert_eq!(server.raw(b"RENAME qlio:2:=other qlio:2:=own\r\n", b"\r\n"), b"+OK\r\n");
     watched.told();
     assert_eq!(client.get(&key("own")).await, None);
     let told = watched.told().concat();
@@ -55,8 +55,8 @@ async fn what_somebody_else_stored_is_a_miss_and_no_trouble() {
     let Some(server) = Running::start(CacheServer::Redis) else { return };
     let watched = Watched::new(patient(redis(&server.address())));
     let client = watched.cache.client();
-    server.raw(b"SET qlio:1:=text hello\r\n", b"\r\n");
-    server.raw(b"LPUSH qlio:1:=list hello\r\n", b"\r\n");
+    server.raw(b"SET qlio:2:=text hello\r\n", b"\r\n");
+    server.raw(b"LPUSH qlio:2:=list hello\r\n", b"\r\n");
     for _ in 0..5 {
         assert_eq!(client.get(&key("text")).await, None);
         assert_eq!(client.get(&key("list")).await, None);
@@ -65,6 +65,22 @@ async fn what_somebody_else_stored_is_a_miss_and_no_trouble() {
     assert!(told[0].contains("not a cache record"), "{told:?}");
     assert!(told[1].contains("WRONGTYPE"), "{told:?}");
     assert_eq!(told.len(), 10, "no pause: {told:?}");
+}
+
+#[tokio::test]
+async fn a_record_of_another_version_is_a_miss_and_is_written_over() {
+    let Some(server) = Running::start(CacheServer::Redis) else { return };
+    let watched = Watched::new(patient(redis(&server.address())));
+    let client = watched.cache.client();
+    server.raw(b"SET qlio:2:=old qlioR1........................\r\n", b"\r\n");
+    for _ in 0..5 {
+        assert_eq!(client.get(&key("old")).await, None);
+    }
+    let told = watched.told();
+    assert!(told[0].contains("a cache record of another version"), "{told:?}");
+    assert_eq!(told.len(), 5, "no pause: {told:?}");
+    client.put(&key("old"), &entry("{}"), MINUTE).await;
+    assert_eq!(client.get(&key("old")).await.expect("stored").entry, entry("{}"));
 }
 
 #[tokio::test]

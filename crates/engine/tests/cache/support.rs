@@ -6,8 +6,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::StatusCode;
-use qlio_engine::cache::{Backend, Cache, CacheEvent, CacheKey, CacheSettings, Entry};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use qlio_engine::cache::{Backend, Cache, CacheEvent, CacheKey, CacheSettings, Entry, Form};
 
 /// Longer than anything here takes on a busy machine; reached only by a hang.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -79,9 +79,25 @@ pub(crate) fn key(name: &str) -> CacheKey {
 }
 
 pub(crate) fn entry(body: impl Into<Bytes>) -> Entry {
+    let headers = [
+        ("content-type", "application/json; charset=utf-8"),
+        ("x-page", "3"),
+        ("link", "</a>; rel=prev"),
+        ("link", "</c>; rel=next"),
+        ("x-harbour", "B\u{f8}d\u{f8}"),
+    ];
+    let headers = headers.map(|(name, value)| {
+        (HeaderName::from_static(name), HeaderValue::from_bytes(value.as_bytes()).expect("a value"))
+    });
     Entry {
         status: StatusCode::OK,
-        content_type: Some("application/json; charset=utf-8".to_owned()),
+        headers: Arc::new(HeaderMap::from_iter(headers)),
+        form: Form::Received,
         body: body.into(),
     }
+}
+
+/// The same, with a body that a script has made.
+pub(crate) fn formed(form: Form, body: impl Into<Bytes>) -> Entry {
+    Entry { form, ..entry(body) }
 }

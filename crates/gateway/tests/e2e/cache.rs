@@ -8,7 +8,7 @@ use std::thread;
 use qlio_testkit::client::{Request, fetch};
 use qlio_testkit::process::ServerProcess;
 use qlio_testkit::program::{CacheServer, Running};
-use qlio_testkit::upstream::{Expectation, Upstream};
+use qlio_testkit::upstream::{Expectation, Respond, Upstream};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -74,6 +74,46 @@ fn the_servers_statistics_are_told_again_and_again_and_the_end_once() {
         assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
         let ends = finished.stderr.matches(r#"{"name":"cacheEnd","event":{}}"#).count();
         assert_eq!(ends, 1, "{}", finished.stderr);
+    }
+}
+
+/// A table whose hooks tell what they see of the answer, and how often "parse response" ran here.
+const PATCH: &str = "
+var runs = 0;
+exports['parse response'] = function (args) { runs += 1; return {value: {text: args.bytes.toString()}}; };
+exports['patch response'] = function (args) {
+    return {text: args.body.text, runs: runs, status: args.status, page: args.headers['x-page']};
+};
+";
+
+#[test]
+fn what_one_process_has_parsed_another_has_from_the_shared_cache() {
+    for (program, name) in [(CacheServer::Memcached, "memcached"), (CacheServer::Redis, "redis")] {
+        let Some(cache) = Running::start(program) else { return };
+        let answer = Respond::text("text/plain", "sid=7").header("x-page", "3");
+        let expected = Expectation::get("/t").any_calls().respond(answer);
+        let upstream = Upstream::with([expected]).unwrap();
+        let settings =
+            json!({"impl": name, "timeoutMs": 4000, "options": cache.address().to_string()});
+        let table = format!(
+            "create table t on select get from '{}/t' using patch 'p.js' expires 60",
+            upstream.base()
+        );
+        let folder = folder(&[
+            ("config.json", &json!({"cache": settings}).to_string()),
+            ("tables/t.ql", &table),
+            ("tables/p.js", PATCH),
+            ("routes/t.ql", "return select * from t via route '/t' using method get"),
+        ]);
+        let seen = |runs: u8| json!({"text": "sid=7", "runs": runs, "status": 200, "page": "3"});
+        let first = start(&SERVE, folder.path());
+        assert_eq!(ask(&first), seen(1));
+        // Shutting down waits for the store.
+        let finished = first.stop(PATIENCE);
+        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+        let second = start(&SERVE, folder.path());
+        assert_eq!(ask(&second), seen(0), "{}", second.stderr());
+        assert_eq!(upstream.look(|ledger| ledger.requests().len()), 1, "{name}");
     }
 }
 

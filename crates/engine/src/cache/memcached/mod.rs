@@ -1,4 +1,4 @@
-//! Entries on memcached servers (`connectors.md` 6.5).
+//! Records on memcached servers (`connectors.md` 6.5).
 //!
 //! The stored name is the MD5 of the key, the record carries the key itself. A record over the size
 //! that servers take is cut: the slices are written first, under names with a random suffix of their
@@ -7,25 +7,18 @@
 
 mod protocol;
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{FutureExt, future::BoxFuture};
 use md5::{Digest, Md5};
 use qlio_data::{Object, Text, Value};
 use tokio::net::TcpStream;
 
 use self::protocol::{Command, Connection, Failure, Outcome};
 use super::{
-    entry::Entry,
     key::{CacheKey, hex},
     record::{Content, Record, SUFFIX_BYTES, Slices},
-    tier::{
-        Kept, Server, Servers, SharedTier, TierError, checked, lifetime, now_ms, whole_seconds,
-    },
+    tier::{Kept, Put, Server, Store, TierError, kept, lifetime, now_ms, record_of},
 };
 
 /// Records beyond this are cut; servers take 1 MiB including their own overhead.
@@ -52,34 +45,33 @@ const RELATIVE_EXPIRY_MAX: u32 = 30 * 24 * 3600;
 type Idle = Mutex<Vec<Connection<TcpStream>>>;
 
 /// The servers as one thread reaches them.
-pub(super) struct MemcachedTier {
-    servers: Arc<Servers>,
+pub(super) struct MemcachedStore {
     /// By position of the server.
     idle: Vec<Idle>,
     value_bytes_max: usize,
 }
 
-impl MemcachedTier {
-    pub(super) fn new(servers: Arc<Servers>, value_bytes_max: usize) -> Self {
-        let idle = servers.list.iter().map(|_| Idle::default()).collect();
-        Self { servers, idle, value_bytes_max }
+impl MemcachedStore {
+    /// A store on so many servers.
+    pub(super) fn new(servers: usize, value_bytes_max: usize) -> Self {
+        let idle = (0..servers).map(|_| Idle::default()).collect();
+        Self { idle, value_bytes_max }
     }
 
-    fn idle(&self, at: usize) -> MutexGuard<'_, Vec<Connection<TcpStream>>> {
+    fn idle(&self, server: &Server) -> MutexGuard<'_, Vec<Connection<TcpStream>>> {
         // A list of connections is whole whatever happened to its last user.
-        self.idle[at].lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle[server.position].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs one command. A connection that has been idle may have died unnoticed, so its failure is
     /// tried again on a new one; commands may be repeated.
-    async fn run(&self, at: usize, command: &Command<'_>) -> Result<Outcome, TierError> {
-        let server = &self.servers.list[at];
-        let known = self.idle(at).pop();
+    async fn run(&self, server: &Server, command: &Command<'_>) -> Result<Outcome, TierError> {
+        let known = self.idle(server).pop();
         if let Some(mut connection) = known {
             match connection.run(command).await {
-                Ok(outcome) => return Ok(self.keep(at, connection, outcome)),
+                Ok(outcome) => return Ok(self.keep(server, connection, outcome)),
                 // What else is idle is likely to be as dead.
-                Err(Failure::Connection(_)) => self.idle(at).clear(),
+                Err(Failure::Connection(_)) => self.idle(server).clear(),
                 Err(failure) => return Err(tier_error(server, failure)),
             }
         }
@@ -92,43 +84,38 @@ impl MemcachedTier {
             connect.await.map_err(|error: std::io::Error| server.connection_error(error))?;
         let mut connection = Connection::new(stream, ITEM_BYTES_MAX);
         match connection.run(command).await {
-            Ok(outcome) => Ok(self.keep(at, connection, outcome)),
+            Ok(outcome) => Ok(self.keep(server, connection, outcome)),
             Err(failure) => Err(tier_error(server, failure)),
         }
     }
 
-    fn keep(&self, at: usize, connection: Connection<TcpStream>, outcome: Outcome) -> Outcome {
-        let mut idle = self.idle(at);
+    fn keep(
+        &self,
+        server: &Server,
+        connection: Connection<TcpStream>,
+        outcome: Outcome,
+    ) -> Outcome {
+        let mut idle = self.idle(server);
         if idle.len() < IDLE_MAX {
             idle.push(connection);
         }
         outcome
     }
 
-    async fn values(&self, at: usize, names: &[String]) -> Result<Vec<Option<Bytes>>, TierError> {
-        match self.run(at, &Command::Get(names)).await? {
+    async fn values(
+        &self,
+        server: &Server,
+        names: &[String],
+    ) -> Result<Vec<Option<Bytes>>, TierError> {
+        match self.run(server, &Command::Get(names)).await? {
             Outcome::Values(values) => Ok(values),
-            _ => Err(self.servers.list[at].garbled("not values")),
+            _ => Err(server.garbled("not values")),
         }
-    }
-
-    async fn read(&self, at: usize, key: &CacheKey) -> Result<Option<Kept>, TierError> {
-        let name = stored_name(key);
-        let record = self.values(at, std::slice::from_ref(&name)).await?.pop().flatten();
-        let Some(record) = record else { return Ok(None) };
-        let record = Record::decode(record).ok_or(TierError::Unusable("not a cache record"))?;
-        checked(&record, key)?;
-        let body = match &record.content {
-            Content::Whole(body) => body.clone(),
-            Content::Sliced(slices) => self.read_slices(at, &name, slices).await?,
-        };
-        let remaining = record.lifetime.remaining(now_ms());
-        Ok(Some((record.into_entry(body), remaining)))
     }
 
     async fn read_slices(
         &self,
-        at: usize,
+        server: &Server,
         name: &str,
         slices: &Slices,
     ) -> Result<Bytes, TierError> {
@@ -140,7 +127,7 @@ impl MemcachedTier {
             (0..slices.count).map(|index| slice_name(name, &slices.suffix, index)).collect();
         let mut body = BytesMut::with_capacity(body_bytes);
         for names in names.chunks(SLICES_PER_GET) {
-            for slice in self.values(at, names).await? {
+            for slice in self.values(server, names).await? {
                 let slice = slice.ok_or(TierError::Unusable("a slice is missing"))?;
                 if body.len() + slice.len() > body_bytes {
                     return Err(TierError::Unusable("slices that do not fit their record"));
@@ -154,102 +141,72 @@ impl MemcachedTier {
             Err(TierError::Unusable("slices that do not fit their record"))
         }
     }
+}
 
-    async fn write(&self, at: usize, writing: &Writing<'_>) -> Result<(), TierError> {
-        let name = stored_name(writing.key);
-        let lifetime = lifetime(writing.seconds);
-        let expiry = expiry(writing.seconds, now_ms());
-        let record = if let Some(size) = writing.slice_bytes {
+impl Store for MemcachedStore {
+    async fn read(&self, server: &Server, key: &CacheKey) -> Result<Option<Kept>, TierError> {
+        let name = stored_name(key);
+        let record = self.values(server, std::slice::from_ref(&name)).await?.pop().flatten();
+        let Some(record) = record else { return Ok(None) };
+        let record = record_of(record, key)?;
+        let body = match &record.content {
+            Content::Whole(body) => body.clone(),
+            Content::Sliced(slices) => self.read_slices(server, &name, slices).await?,
+        };
+        Ok(Some(kept(record, body)))
+    }
+
+    /// One for each value that is written.
+    fn parts(&self, put: &Put<'_>) -> Result<u32, TierError> {
+        let slices = slice_bytes(put)?.map_or(0, |size| put.entry.body.len().div_ceil(size));
+        let parts = u32::try_from(slices).unwrap_or(u32::MAX).saturating_add(1);
+        if parts > SLICES_MAX { Err(KEY_TOO_LARGE) } else { Ok(parts) }
+    }
+
+    async fn write(&self, server: &Server, put: &Put<'_>) -> Result<(), TierError> {
+        let Put { key, entry, seconds } = *put;
+        let (name, expiry, lifetime) =
+            (stored_name(key), expiry(seconds, now_ms()), lifetime(seconds));
+        let record = if let Some(size) = slice_bytes(put)? {
             let mut suffix = [0; SUFFIX_BYTES];
             getrandom::fill(&mut suffix)
                 .map_err(|_| TierError::Unusable("the system gives no random numbers"))?;
-            let body = &writing.entry.body;
             let mut count = 0;
-            for slice in body.chunks(size) {
+            for slice in entry.body.chunks(size) {
                 let name = slice_name(&name, &suffix, count);
                 let set = Command::Set { name: &name, expiry, value: slice };
-                self.run(at, &set).await?;
+                self.run(server, &set).await?;
                 count += 1;
             }
-            let slices = Slices { count, body_bytes: body.len() as u64, suffix };
-            Record::sliced(writing.key.as_str(), writing.entry, lifetime, slices)
+            let slices = Slices { count, body_bytes: entry.body.len() as u64, suffix };
+            Record::sliced(key.as_str(), entry, lifetime, slices)
         } else {
-            Record::whole(writing.key.as_str(), writing.entry, lifetime)
+            Record::whole(key.as_str(), entry, lifetime)
         };
         let value = record.encode();
-        self.run(at, &Command::Set { name: &name, expiry, value: &value }).await.map(|_stored| ())
+        let set = Command::Set { name: &name, expiry, value: &value };
+        self.run(server, &set).await.map(|_stored| ())
+    }
+
+    async fn statistics(&self, server: &Server) -> Result<Value, TierError> {
+        match self.run(server, &Command::Statistics).await? {
+            Outcome::Statistics(pairs) => Ok(statistics_of(server, pairs)),
+            _ => Err(server.garbled("not statistics")),
+        }
     }
 }
 
-/// An entry on its way out.
-struct Writing<'a> {
-    key: &'a CacheKey,
-    entry: &'a Entry,
-    seconds: u32,
-    /// The size of the slices if the entry must be cut.
-    slice_bytes: Option<usize>,
-}
+const KEY_TOO_LARGE: TierError = TierError::TooLarge("key is too large");
 
-impl<'a> Writing<'a> {
-    fn new(key: &'a CacheKey, entry: &'a Entry, seconds: u32) -> Result<Self, TierError> {
-        let key_bytes = key.as_str().len();
-        if key_bytes + SLICE_MARGIN_BYTES >= WHOLE_BYTES_MAX {
-            return Err(TierError::TooLarge("key is too large"));
-        }
-        let whole = entry.weight(key.as_str());
-        let slice_bytes =
-            (whole > WHOLE_BYTES_MAX).then(|| WHOLE_BYTES_MAX - key_bytes - SLICE_MARGIN_BYTES);
-        let writing = Self { key, entry, seconds, slice_bytes };
-        if writing.parts() > SLICES_MAX {
-            return Err(TierError::TooLarge("key is too large"));
-        }
-        Ok(writing)
+/// The size of the slices if the entry must be cut. Key and head stay in the record.
+fn slice_bytes(put: &Put<'_>) -> Result<Option<usize>, TierError> {
+    let key_bytes = put.key.as_str().len();
+    let kept_whole = key_bytes + SLICE_MARGIN_BYTES + put.entry.head_weight();
+    if kept_whole >= WHOLE_BYTES_MAX {
+        return Err(KEY_TOO_LARGE);
     }
-
-    /// How many values are written.
-    fn parts(&self) -> u32 {
-        let slices = self.slice_bytes.map_or(0, |size| self.entry.body.len().div_ceil(size));
-        u32::try_from(slices).unwrap_or(u32::MAX).saturating_add(1)
-    }
-}
-
-impl SharedTier for MemcachedTier {
-    fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Kept>, TierError>> {
-        let at = self.servers.position_of(key);
-        async move { self.servers.ask(&self.servers.list[at], 1, self.read(at, key)).await }.boxed()
-    }
-
-    fn put<'a>(
-        &'a self,
-        key: &'a CacheKey,
-        entry: &'a Entry,
-        ttl: Duration,
-    ) -> BoxFuture<'a, Result<(), TierError>> {
-        let at = self.servers.position_of(key);
-        async move {
-            let Some(seconds) = whole_seconds(ttl) else { return Ok(()) };
-            let writing = Writing::new(key, entry, seconds)?;
-            let server = &self.servers.list[at];
-            self.servers.ask(server, writing.parts(), self.write(at, &writing)).await
-        }
-        .boxed()
-    }
-
-    fn statistics(&self) -> BoxFuture<'_, (Value, Vec<TierError>)> {
-        async move {
-            let (mut all, mut errors) = (Vec::new(), Vec::new());
-            for (at, server) in self.servers.list.iter().enumerate() {
-                let asked = self.run(at, &Command::Statistics);
-                match self.servers.ask(server, 1, asked).await {
-                    Ok(Outcome::Statistics(pairs)) => all.push(statistics_of(server, pairs)),
-                    Ok(_) => errors.push(server.garbled("not statistics")),
-                    Err(error) => errors.push(error),
-                }
-            }
-            (Value::array(all), errors)
-        }
-        .boxed()
-    }
+    let is_cut = put.entry.weight(put.key.as_str()) > WHOLE_BYTES_MAX;
+    Ok(is_cut.then(|| WHOLE_BYTES_MAX - key_bytes - SLICE_MARGIN_BYTES))
 }
 
 fn statistics_of(server: &Server, pairs: Vec<(String, String)>) -> Value {
@@ -285,16 +242,30 @@ fn expiry(seconds: u32, now_ms: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use http::StatusCode;
+    use std::sync::Arc;
 
-    use super::*;
+    use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+    use super::{
+        super::entry::{Entry, Form},
+        *,
+    };
 
     fn writing(key_bytes: usize, body_bytes: usize) -> Result<(Option<usize>, u32), TierError> {
         let prefix = CacheKey::computed("x").expect("key").as_str().len() - 1;
         let key = CacheKey::computed(&"k".repeat(key_bytes - prefix)).expect("key");
-        let body = Bytes::from(vec![b'x'; body_bytes]);
-        let entry = Entry { status: StatusCode::OK, content_type: None, body };
-        Writing::new(&key, &entry, 1).map(|writing| (writing.slice_bytes, writing.parts()))
+        let entry = entry(HeaderMap::new(), vec![b'x'; body_bytes]);
+        parts_of(&Put { key: &key, entry: &entry, seconds: 1 })
+    }
+
+    fn entry(headers: HeaderMap, body: Vec<u8>) -> Entry {
+        let (headers, body) = (Arc::new(headers), Bytes::from(body));
+        Entry { status: StatusCode::OK, headers, form: Form::Received, body }
+    }
+
+    fn parts_of(put: &Put<'_>) -> Result<(Option<usize>, u32), TierError> {
+        let parts = MemcachedStore::new(1, 0).parts(put)?;
+        slice_bytes(put).map(|size| (size, parts))
     }
 
     #[test]
@@ -309,6 +280,20 @@ mod tests {
         assert_eq!(writing(1_023_900, 10), Err(TierError::TooLarge("key is too large")));
         assert_eq!(writing(1_023_899, 1_000_000), Err(TierError::TooLarge("key is too large")));
         assert!(writing(1_000_000, 10).is_ok());
+    }
+
+    #[test]
+    fn headers_count_as_much_as_the_body() {
+        let key = CacheKey::computed("k").expect("key");
+        let headers = |length: usize| {
+            let value = HeaderValue::from_bytes(&vec![b'v'; length]).expect("a value");
+            HeaderMap::from_iter([(header::SERVER, value)])
+        };
+        let put = |entry: &Entry| parts_of(&Put { key: &key, entry, seconds: 1 });
+        let body = vec![b'x'; 900_000];
+        assert_eq!(put(&entry(headers(10), body.clone())), Ok((None, 1)));
+        assert_eq!(put(&entry(headers(200_000), body)).map(|(_, parts)| parts), Ok(2));
+        assert_eq!(put(&entry(headers(1_024_000), Vec::new())), Err(KEY_TOO_LARGE));
     }
 
     #[test]

@@ -1,0 +1,123 @@
+//! Answers that are kept for a while (`connectors.md` 6.3).
+//!
+//! ```text
+//! request ─▶ entry? ─ yes ─▶ answer as "parse response" left it ─▶ the other hooks, decode
+//!              └─ no ─▶ exchange, "parse response", hooks, decode ─▶ entry, if all went well
+//! ```
+//!
+//! In: a request with a cache key. Out: the value of its answer. What is kept is the head of the answer
+//! and the body before decoding, so that one entry serves statements that want different members of it,
+//! and the hooks judge it anew each time. Only an answer that became a value is kept: neither a failure
+//! nor a body that does not decode (Q61). Where entries are kept is the cache's business.
+
+use std::{cell::RefCell, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use qlio_data::{
+    Text, Value,
+    codec::{DecodeLimits, json},
+    projection::Projection,
+};
+
+use super::{Call, answer::Answer, prepare::Prepared, send::Project};
+use crate::{
+    cache::{CacheClient, CacheKey, Entry, Form},
+    error::RunError,
+    operator::rows::Rows,
+    sandbox::{Content, Parsed},
+    transport::Timings,
+};
+
+impl Call<'_> {
+    /// The rows of a request whose answer may be known already.
+    pub(super) async fn send_cached(
+        &self,
+        request: Prepared,
+        key: &CacheKey,
+        cache: &CacheClient,
+        project: &Project<'_>,
+    ) -> Result<Rows, RunError> {
+        let hooks = request.hooks.clone();
+        let uri = request.uri.clone();
+        let id = request.headers.get(self.run.engine.default_headers().request_id()).cloned();
+        let ttl = Duration::from_secs(self.verb.expires_seconds.unwrap_or_default());
+        let unsent = RefCell::new(Some(request));
+        let take = || {
+            let request = unsent.borrow_mut().take();
+            request.ok_or_else(|| RunError::internal("a request was to be sent twice"))
+        };
+        let fetched = RefCell::new(None);
+        let fetch = async || {
+            let (value, entry) = self.send_uncached(take()?, entry_of).await?;
+            fetched.replace(Some(value));
+            Ok::<_, RunError>(entry)
+        };
+        let found = cache.get_or_fetch(key, ttl, fetch).await?;
+        if let Some(value) = fetched.into_inner() {
+            return project(value);
+        }
+        let Some(answer) = answer_of(&found.entry, &uri) else {
+            // Whoever wrote that entry, it was not this program.
+            return project(Box::pin(self.send_uncached(take()?, |_| ())).await?.0);
+        };
+        self.announce_answer(None, &answer);
+        self.run.close_request_id(id.as_ref(), answer.headers);
+        project(self.value(&answer, hooks.as_deref())?)
+    }
+}
+
+/// What is kept of an answer.
+fn entry_of(answer: &Answer<'_>) -> Entry {
+    let media_type = |media_type: &Option<Text>| media_type.as_deref().map(Box::from);
+    let form = match &answer.parsed {
+        Parsed::Unchanged => Form::Received,
+        Parsed::Content { content: Content::Text(_), media_type: changed } => {
+            Form::Text { media_type: media_type(changed) }
+        }
+        Parsed::Content { content: Content::Bytes(_), media_type: changed } => {
+            Form::Bytes { media_type: media_type(changed) }
+        }
+        Parsed::Value(_) => Form::Value,
+    };
+    Entry {
+        status: answer.status,
+        headers: Arc::new(answer.headers.clone()),
+        form,
+        body: answer.content(),
+    }
+}
+
+/// A kept answer as if it had just arrived and "parse response" had run; `None` if it is no such
+/// answer.
+fn answer_of<'e>(entry: &'e Entry, uri: &'e str) -> Option<Answer<'e>> {
+    let media_type = || entry.form.media_type().map(Text::from);
+    let parsed = match &entry.form {
+        Form::Received => Parsed::Unchanged,
+        Form::Text { .. } => {
+            let text = Text::from_utf8(entry.body.clone()).ok()?;
+            Parsed::Content { content: Content::Text(text), media_type: media_type() }
+        }
+        Form::Bytes { .. } => {
+            let content = Content::Bytes(entry.body.clone());
+            Parsed::Content { content, media_type: media_type() }
+        }
+        Form::Value => Parsed::Value(value_of(&entry.body)?),
+    };
+    Some(Answer {
+        uri,
+        asked_uri: uri,
+        status: entry.status,
+        headers: &entry.headers,
+        body: match entry.form {
+            Form::Received => entry.body.clone(),
+            _ => Bytes::new(),
+        },
+        parsed,
+        wire_bytes: entry.body.len(),
+        timings: Timings::default(),
+    })
+}
+
+fn value_of(text: &Bytes) -> Option<Value> {
+    json::decode(text.clone(), &Projection::All, &DecodeLimits::default()).ok()
+}
