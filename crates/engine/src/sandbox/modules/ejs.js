@@ -4,10 +4,9 @@
 
 const MARK = { '=': true, '-': true };
 
-// Text as statements that keep its line breaks in the source.
-function textCode(text) {
+// Text as a statement. It ends with as many line breaks as are given.
+function textCode(text, breaks) {
     if (text === '') { return ''; }
-    const breaks = text.split('\n').length - 1;
     const literal = JSON.stringify(text).replace(/\u2028/g, '\\u2028').replace(/\u2029/g, '\\u2029');
     return ';__out.push(' + literal + ');' + '\n'.repeat(breaks);
 }
@@ -52,11 +51,13 @@ exports.generate = function (template) {
     let code = 'var __filters = filters, __escape = escape, __out = [], buf = __out; with (locals) { (function () { ';
     let at = 0;
     let before = null;
+    // Line breaks that comments in code needed; those of the next text make up for them.
+    let ahead = 0;
     for (;;) {
         const open = template.indexOf('<%', at);
         if (open < 0) { break; }
         if (open > at) { before = null; }
-        code += textCode(template.slice(at, open));
+        addText(template.slice(at, open));
         const close = template.indexOf('%>', open + 2);
         if (close < 0) {
             const line = template.slice(0, open).split('\n').length;
@@ -73,24 +74,29 @@ exports.generate = function (template) {
             let expression = js.slice(1);
             if (expression[0] === ':') { expression = filtered(expression.slice(1)); }
             const opened = mark === '=' ? ';__out.push(__escape((' : ';__out.push(((';
-            code += opened + expression + '\n)));';
-            // The line break before `)` ends a comment in the expression; it must not count.
-            code = uncount(code);
+            code += opened + ended(expression) + ')));';
             before = null;
         } else {
             if (before !== null) { code += seam(before, js); }
-            code += js.includes('//') ? uncount(js + '\n') : ' ' + js + ' ';
+            code += ' ' + ended(js);
             before = js;
         }
     }
-    code += textCode(template.slice(at));
+    addText(template.slice(at));
     return code + ' })(); } return __out.join("");';
 
-    // Leaves out the one line break added above unless a comment needs it.
-    function uncount(text) {
-        const end = text.lastIndexOf('\n');
-        const line = text.slice(text.lastIndexOf('\n', end - 1) + 1, end);
-        return line.includes('//') ? text : text.slice(0, end) + ' ' + text.slice(end + 1);
+    function addText(text) {
+        const breaks = text.split('\n').length - 1;
+        const added = Math.max(0, breaks - ahead);
+        ahead -= breaks - added;
+        code += textCode(text, added);
+    }
+
+    // Code, with a line break if a comment may have to end.
+    function ended(js) {
+        if (!js.slice(js.lastIndexOf('\n') + 1).includes('//')) { return js + ' '; }
+        ahead += 1;
+        return js + '\n';
     }
 };
 

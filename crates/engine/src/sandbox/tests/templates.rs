@@ -130,6 +130,12 @@ fn errors_are_told_when_rendering_with_their_line() {
         (Some("n.ejs"), Some(4), None),
         "{error:?}"
     );
+    // A comment that ends with its tag moves no line below it.
+    for comment in ["<% // one %>", "<%= 1 // one\n%>", "<% /* // */ %><% // two %>\n<%= '//' %>"] {
+        let template = format!("{comment}\n\n<%= params.ghost.deep %>");
+        let error = render_with(&template, "{}").unwrap_err();
+        assert_eq!(error.line, Some(comment.matches('\n').count() as u32 + 3), "{comment}");
+    }
     let error = render_with("a\n<% if ( %>", "{}").unwrap_err();
     assert_eq!((error.kind, error.line), (ScriptErrorKind::Thrown, Some(2)), "{error:?}");
     assert!(render_with("a\n<% x", "{}").unwrap_err().message.contains("line 2"));
