@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::conversation::Received;
 use super::equality::{difference, partial_difference};
+use super::naming;
 use super::placeholder::{PLACEHOLDER, take_out, take_out_encoded, take_out_of};
 use super::{Expect, ExpectedError};
 
@@ -172,10 +173,15 @@ fn check_answer(expect: &Expect, answer: &HttpOutcome, problems: &mut Vec<String
     }
     if let Some(expected) = &expect.trace {
         match trace_of(&answer.headers) {
-            Ok(packets) => problems.extend(
-                partial_difference(&Value::Array(expected.clone()), &packets)
-                    .map(|found| format!("trace: {found} in {}", shown(&packets.to_string()))),
-            ),
+            Ok(packets) => {
+                let found = match naming::resolve(&Value::Array(expected.clone()), &packets) {
+                    Ok(expected) => partial_difference(&expected, &packets),
+                    Err(why) => Some(why),
+                };
+                problems.extend(
+                    found.map(|found| format!("trace: {found} in {}", shown(&packets.to_string()))),
+                );
+            }
             Err(why) => problems.push(format!("trace: {why}")),
         }
     }

@@ -13,6 +13,7 @@ pub mod check;
 pub mod conversation;
 pub mod equality;
 pub mod load;
+mod naming;
 pub mod placeholder;
 
 use std::collections::BTreeMap;
