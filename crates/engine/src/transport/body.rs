@@ -1,7 +1,8 @@
-//! Bodies: handing ours over, and collecting the upstream's into one buffer under a limit.
+//! Bodies over HTTP/2: handing ours over, and collecting the upstream's under a limit.
 
 use std::{
     convert::Infallible,
+    future::poll_fn,
     pin::Pin,
     sync::{
         Arc,
@@ -10,23 +11,20 @@ use std::{
     task::{Context, Poll},
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::{
+    collected::Collected,
     error::{ErrorKind, Fault},
     frames::Tail,
     patience::Patience,
-    pool::Connection,
 };
 
 /// Request bodies are handed over in pieces of this size, so that progress shows.
 const UPLOAD_PIECE_BYTES: usize = 64 * 1024;
-
-/// The most that is reserved on the word of a `content-length` alone.
-const RESERVED_BYTES_MAX: usize = 1024 * 1024;
 
 /// A request body in memory.
 #[derive(Debug)]
@@ -70,13 +68,9 @@ impl Body for RequestBody {
     }
 }
 
-/// Receives a whole body over the connection that its head came by; `tail` takes the trailers and says when
-/// enough has come.
-///
-/// A body that arrives in one piece is passed on as it is; others are copied once, into one buffer.
+/// Receives the whole body of an HTTP/2 stream; `tail` takes the trailers and says when enough has come.
 pub(super) async fn receive(
-    body: &mut Incoming,
-    connection: &mut Connection,
+    mut body: Incoming,
     patience: &mut Patience,
     limit: usize,
     mut tail: Option<&mut Tail>,
@@ -87,27 +81,11 @@ pub(super) async fn receive(
     }
     let mut collected = Collected::default();
     while !body.is_end_stream() {
-        let frame = std::future::poll_fn(|cx| {
-            match connection.poll_with(cx, |cx| Pin::new(&mut *body).poll_frame(cx)) {
-                Poll::Ready(frame) => Poll::Ready(Ok(frame)),
-                Poll::Pending => patience.poll_expired(cx).map(Err),
-            }
-        })
-        .await?;
-        let Some(frame) = frame else {
-            patience.touch(Instant::now());
-            break;
-        };
-        let frame = frame.map_err(|cause| {
-            let fault = Fault::from_hyper(&cause, true);
-            match fault.kind {
-                // The connection was closed in good order, but too early.
-                ErrorKind::Truncated if declared.is_some() => ErrorKind::LengthMismatch.into(),
-                _ => fault,
-            }
-        })?;
+        let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
+        let frame = patience.limit(frame).await?;
         patience.touch(Instant::now());
-        let mut data = match frame.into_data() {
+        let Some(frame) = frame else { break };
+        let mut data = match frame.map_err(|cause| Fault::from_hyper(&cause, true))?.into_data() {
             Ok(data) => data,
             Err(frame) => {
                 // Only of a gRPC call do trailers say something that we use.
@@ -123,72 +101,10 @@ pub(super) async fn receive(
         if data.len() > limit - collected.len() {
             return Err(ErrorKind::ResponseTooLarge { limit }.into());
         }
-        collected.push(data, declared);
+        collected.push(data);
         if tail.as_ref().is_some_and(|tail| tail.is_cut()) {
             break;
         }
     }
     Ok(collected.into_bytes())
-}
-
-/// What has arrived so far: nothing, one piece, or a buffer with several.
-#[derive(Debug, Default)]
-struct Collected {
-    first: Bytes,
-    buffer: BytesMut,
-}
-
-impl Collected {
-    fn len(&self) -> usize {
-        if self.buffer.is_empty() { self.first.len() } else { self.buffer.len() }
-    }
-
-    fn push(&mut self, data: Bytes, declared: Option<usize>) {
-        if self.buffer.is_empty() {
-            if self.first.is_empty() {
-                self.first = data;
-                return;
-            }
-            let expected = self.first.len() + data.len();
-            let reserved = declared.unwrap_or(0).min(RESERVED_BYTES_MAX).max(expected);
-            self.buffer.reserve(reserved);
-            self.buffer.extend_from_slice(&std::mem::take(&mut self.first));
-        } else if self.buffer.capacity() - self.buffer.len() < data.len()
-            && let Some(missing) = declared.and_then(|size| size.checked_sub(self.buffer.len()))
-        {
-            // The declaration has proved itself for the first part; make room for all of it at once.
-            self.buffer.reserve(missing);
-        }
-        self.buffer.extend_from_slice(&data);
-    }
-
-    fn into_bytes(self) -> Bytes {
-        if self.buffer.is_empty() { self.first } else { self.buffer.freeze() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_piece_is_not_copied() {
-        let piece = Bytes::from(vec![7; 100]);
-        let mut collected = Collected::default();
-        collected.push(piece.clone(), Some(100));
-        assert_eq!(collected.into_bytes().as_ptr(), piece.as_ptr());
-    }
-
-    #[test]
-    fn pieces_keep_their_order() {
-        let mut collected = Collected::default();
-        let mut expected = Vec::new();
-        for n in 0..100_u8 {
-            let piece = vec![n; 30_000];
-            expected.extend_from_slice(&piece);
-            collected.push(piece.into(), Some(3_000_000));
-            assert_eq!(collected.len(), expected.len());
-        }
-        assert_eq!(collected.into_bytes(), expected);
-    }
 }

@@ -152,6 +152,17 @@ pub(super) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+impl Stream {
+    /// Ready when reading may succeed, so that room for it need not be made before.
+    pub(super) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Plain(stream) => stream.poll_read_ready(cx),
+            // What has been decrypted already shows only in reading.
+            Self::Tls(_) => Poll::Ready(Ok(())),
+        }
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(
         self: Pin<&mut Self>,

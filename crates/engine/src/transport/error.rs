@@ -221,33 +221,20 @@ impl Fault {
         Self::network(system_code(cause.kind()))
     }
 
-    /// What hyper reports about an exchange; `in_body` once the response head has arrived.
+    /// What hyper reports about an exchange over HTTP/2; `in_body` once the response head has arrived.
     pub(super) fn from_hyper(cause: &hyper::Error, in_body: bool) -> Self {
-        if cause.is_parse() {
-            return Self::new(ErrorKind::Protocol, cause);
-        }
-        let ended = if in_body { ErrorKind::Truncated } else { reset() };
         let mut next: Option<&(dyn error::Error + 'static)> = error::Error::source(cause);
         while let Some(link) = next {
-            if let Some(io) = link.downcast_ref::<io::Error>() {
-                return match io.kind() {
-                    io::ErrorKind::UnexpectedEof => ended.into(),
-                    // The chunk framing was broken; hyper wraps that as invalid input or data.
-                    io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
-                        if !is_from_tls(io) =>
-                    {
-                        Self::new(ErrorKind::Protocol, io)
-                    }
-                    _ => Self::from_io(io),
-                };
-            }
             if let Some(h2) = link.downcast_ref::<h2::Error>() {
                 return Self::from_h2(h2, in_body);
             }
+            if let Some(io) = link.downcast_ref::<io::Error>() {
+                return Self::from_io(io);
+            }
             next = link.source();
         }
-        if cause.is_incomplete_message() || cause.is_canceled() || cause.is_closed() {
-            return ended.into();
+        if cause.is_canceled() || cause.is_closed() {
+            return if in_body { ErrorKind::Truncated } else { reset() }.into();
         }
         Self::new(ErrorKind::Protocol, cause)
     }

@@ -3,25 +3,21 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::{
-    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, response::Parts,
-    uri::Uri,
-};
-use http_body::Body;
-use hyper::body::Incoming;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use tokio::time::Instant;
 
 use super::{
     Transport,
-    body::{RequestBody, receive},
+    body::RequestBody,
     coding::{Coding, codings},
     connect::{Dialer, permitted},
-    connection::{Failed, H1, H2},
+    connection::{Body, Connection, Failed, Head},
     error::{ErrorKind, Fault},
     exchange::{Exchange, Guard, Timings},
     frames::Tail,
+    http1, http2,
     patience::Patience,
-    pool::{Connection, Lease},
+    pool::Lease,
     redirect::{Next, next},
     settings::ProxyTarget,
     target::Target,
@@ -60,7 +56,6 @@ pub(super) struct Answer {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     pub(super) codings: Vec<Coding>,
-    pub(super) timings: Timings,
 }
 
 /// Adds the headers that are ours, once for all attempts of an exchange: copies for each attempt then
@@ -80,7 +75,11 @@ pub(super) fn complete_headers(exchange: &mut Exchange, target: &Target, user_ag
 
 impl Hop<'_> {
     /// What rarely happens is boxed, because every exchange under way holds this future.
-    pub(super) async fn run(&self, patience: &mut Patience) -> Result<Outcome, Fault> {
+    pub(super) async fn run(
+        &self,
+        patience: &mut Patience,
+        timings: &mut Timings,
+    ) -> Result<Outcome, Fault> {
         let Self { transport, exchange, target, .. } = self;
         transport.egress.judge_target(target, &exchange.guard)?;
         let proxy = transport.proxies.select(target, &exchange.table);
@@ -88,7 +87,6 @@ impl Hop<'_> {
         if proxy.is_some() {
             Box::pin(self.vet_behind_proxy(patience)).await?;
         }
-        let mut timings = Timings::default();
         let lease = match transport.pool.try_enter(&self.pool_key(proxy)) {
             Ok(lease) => lease,
             Err(origin) => {
@@ -98,25 +96,26 @@ impl Hop<'_> {
                 lease
             }
         };
-        let (mut connection, response) = self.head(&lease, proxy, patience, &mut timings).await?;
-        let (head, mut body) = response.into_parts();
-        let mut outcome = self.judge(head, body.is_end_stream(), timings)?;
+        let (mut connection, mut outcome, body) = {
+            let (connection, head) = self.head(&lease, proxy, patience, timings).await?;
+            let (outcome, body) = self.judge(head)?;
+            (connection, outcome, body)
+        };
         let is_redirect = matches!(outcome, Outcome::Redirect(_));
         let limit = if is_redirect { REDIRECT_BODY_BYTES_MAX } else { transport.body_bytes_max };
-        if is_redirect && body.size_hint().upper().is_none_or(|size| size > limit as u64) {
+        if is_redirect && body.length().is_none_or(|size| size > limit as u64) {
             return Ok(outcome);
         }
         let started = patience.moved_at();
         let mut tail = exchange.grpc.map(|grpc| Box::new(Tail::new(grpc)));
-        let received =
-            receive(&mut body, &mut connection, patience, limit, tail.as_deref_mut()).await;
+        let received = connection.body(body, patience, limit, tail.as_deref_mut()).await;
         let ended = patience.moved_at();
         if received.is_ok() {
             lease.origin.put_back(connection, ended);
         }
         if let Outcome::Answer(answer) = &mut outcome {
             answer.body = received?;
-            answer.timings.receive = Some(ended - started);
+            timings.receive = Some(ended - started);
             if let Some(tail) = tail {
                 tail.settle(&mut answer.headers);
             }
@@ -132,7 +131,7 @@ impl Hop<'_> {
         proxy: Option<&ProxyTarget>,
         patience: &mut Patience,
         timings: &mut Timings,
-    ) -> Result<(Connection, Response<Incoming>), Fault> {
+    ) -> Result<(Connection, Head), Fault> {
         let is_idempotent = self.exchange.method.is_idempotent();
         let mut pooled = self.pooled(lease);
         let mut replacements = REPLACEMENTS_MAX;
@@ -142,23 +141,20 @@ impl Hop<'_> {
                 None => Box::pin(self.connect(lease, proxy, patience, timings)).await?,
             };
             let result = match &mut connection {
-                Connection::Own(h1) => {
-                    let request = |patience: &mut _| self.request(proxy, patience);
-                    h1.head(request, is_idempotent, patience, timings).await
-                }
-                Connection::Shared(h2) => {
+                Connection::Own(own) => own.head(&self.request(proxy), patience, timings).await,
+                Connection::Shared(shared) => {
                     let request = self.request_http2(patience)?;
-                    Box::pin(h2.head(request, is_idempotent, patience, timings)).await
+                    Box::pin(shared.head(request, is_idempotent, patience, timings)).await
                 }
             };
             let Failed { fault, may_resend } = match result {
-                Ok(response) => return Ok((connection, response)),
+                Ok(head) => return Ok((connection, head)),
                 Err(failed) => failed,
             };
-            if let Connection::Shared(h2) = &connection
-                && (may_resend || !h2.is_usable())
+            if let Connection::Shared(shared) = &connection
+                && (may_resend || !shared.is_usable())
             {
-                lease.origin.forget(h2);
+                lease.origin.forget(shared);
             }
             // A stale connection is replaced, a limited number of times.
             if !(was_pooled && may_resend && replacements > 0) {
@@ -169,27 +165,28 @@ impl Hop<'_> {
     }
 
     /// With the head at hand: is it the answer, still without its body, or does it lead on?
-    fn judge(&self, head: Parts, has_no_body: bool, timings: Timings) -> Result<Outcome, Fault> {
+    fn judge(&self, head: Head) -> Result<(Outcome, Body), Fault> {
+        let Head { status, headers, body } = head;
         let Self { transport, exchange, target, .. } = self;
         // How a gRPC call has gone is known at its end.
         if exchange.grpc.is_none() {
             transport.note_success(exchange, target);
         }
         let next = if exchange.follows_redirects {
-            next(&exchange.method, target, &transport.sites, head.status, &head.headers)?
+            next(&exchange.method, target, &transport.sites, status, &headers)?
         } else {
             Next::Answer
         };
-        match next {
-            Next::Follow(target) => Ok(Outcome::Redirect(target)),
-            Next::Answer => Ok(Outcome::Answer(Answer {
-                status: head.status,
-                codings: if has_no_body { Vec::new() } else { codings(&head.headers)? },
-                headers: head.headers,
+        let outcome = match next {
+            Next::Follow(target) => Outcome::Redirect(target),
+            Next::Answer => Outcome::Answer(Answer {
+                status,
+                codings: if body.is_empty() { Vec::new() } else { codings(&headers)? },
+                headers,
                 body: Bytes::new(),
-                timings,
-            })),
-        }
+            }),
+        };
+        Ok((outcome, body))
     }
 
     /// Which connections may be used: those to the origin, or to its proxy.
@@ -208,7 +205,10 @@ impl Hop<'_> {
                 } else {
                     "http"
                 };
-                Cow::Owned(format!("{behind} via {}:{}", proxy.host, proxy.port))
+                // Who has logged in to open a tunnel goes with it.
+                let login = proxy.login.as_ref().map(|login| login.authorization.as_bytes());
+                let login = login.unwrap_or_default().escape_ascii();
+                Cow::Owned(format!("{behind} via {login}@{}:{}", proxy.host, proxy.port))
             }
         }
     }
@@ -264,36 +264,36 @@ impl Hop<'_> {
         let dialed = patience.limit(dialer.dial(timings)).await??;
         patience.touch(Instant::now());
         let connection = if dialed.is_http2 {
-            let connection = patience.limit(H2::open(dialed.stream, dialed.peer)).await??;
-            Connection::Shared(origin.admit_shared(connection))
+            let opened = http2::Connection::open(dialed.stream, dialed.peer);
+            Connection::Shared(origin.admit_shared(patience.limit(opened).await??))
         } else {
             origin.admit_own();
-            Connection::Own(Box::new(H1::open(dialed.stream, dialed.peer).await?))
+            Connection::Own(Box::new(http1::Connection::new(dialed.stream, dialed.peer)))
         };
         drop(first);
         Ok((connection, false))
     }
 
-    fn request(
-        &self,
-        proxy: Option<&ProxyTarget>,
-        patience: &mut Patience,
-    ) -> Result<Request<RequestBody>, Fault> {
+    fn request<'a>(&'a self, proxy: Option<&'a ProxyTarget>) -> http1::Request<'a> {
+        let Self { exchange, target, headers, .. } = self;
         // Through a tunnel we speak with the target itself.
-        let Some(proxy) = proxy.filter(|_| !self.target.site.is_https) else {
-            return Ok(self.request_to(self.target.origin_form(), patience));
-        };
-        let mut request = self.request_to(self.target.absolute_form()?, patience);
-        if let Some(login) = &proxy.login {
-            let authorization = login.authorization.clone();
-            request.headers_mut().insert(header::PROXY_AUTHORIZATION, authorization);
+        let proxy = proxy.filter(|_| !target.site.is_https);
+        let login = proxy.and_then(|proxy| proxy.login.as_ref());
+        http1::Request {
+            method: &exchange.method,
+            target: match proxy {
+                Some(_) => target.uri_text(),
+                None => target.path_and_query().as_str(),
+            },
+            headers,
+            host: &target.site.host_header,
+            proxy_authorization: login.map(|login| &login.authorization),
+            body: &exchange.body,
         }
-        Ok(request)
     }
 
     fn request_http2(&self, patience: &mut Patience) -> Result<Request<RequestBody>, Fault> {
-        let mut request = self.request_to(self.target.absolute_form()?, patience);
-        let headers = request.headers_mut();
+        let mut headers = self.headers.clone();
         headers.remove(header::HOST);
         for name in CONNECTION_HEADERS {
             headers.remove(name);
@@ -301,18 +301,10 @@ impl Hop<'_> {
         if self.exchange.grpc.is_some() {
             headers.insert(header::TE, HeaderValue::from_static("trailers"));
         }
-        Ok(request)
-    }
-
-    fn request_to(&self, uri: Uri, patience: &mut Patience) -> Request<RequestBody> {
-        let body = self.exchange.body.clone();
-        let mut headers = self.headers.clone();
-        // A redirect may have led to another host.
-        headers.insert(header::HOST, self.target.site.host_header.clone());
-        let mut request = Request::new(RequestBody::new(body, patience));
+        let mut request = Request::new(RequestBody::new(self.exchange.body.clone(), patience));
         *request.method_mut() = self.exchange.method.clone();
-        *request.uri_mut() = uri;
+        *request.uri_mut() = self.target.absolute_form()?;
         *request.headers_mut() = headers;
-        request
+        Ok(request)
     }
 }

@@ -9,10 +9,10 @@
 //! [`TransportSettings`]; dropping the future of [`Transport::send`] ends the exchange, closing its HTTP/1.1
 //! connection or resetting its HTTP/2 stream; nothing that identifies a user is printed in an error.
 //!
-//! It is built on hyper's connections with a pool of its own, rather than on a ready-made client: measured
-//! on small answers, polling the connection from the request's own task costs 6 to 18 % less processor time
-//! than a task per connection, and cancellation, stale connections, peer addresses and timings stay in our
-//! hands. One transport per thread is meant; it is nevertheless `Send` and `Sync`.
+//! The pool and HTTP/1.1 are its own, HTTP/2 and TLS are libraries. Whoever makes an exchange polls its
+//! connection, so that an exchange costs no task, no channel and no idle buffer, and cancellation, stale
+//! connections, peer addresses and timings stay in our hands (`docs/adr/0004-upstream-transport.md`, `0011`).
+//! One transport per thread is meant; it is nevertheless `Send` and `Sync`.
 //!
 //! It knows nothing of tables, plans or values: table names are opaque keys here. It neither caches nor
 //! stores cookies, and gives no meaning to statuses other than those of redirects.
@@ -20,6 +20,7 @@
 mod backoff;
 mod body;
 mod coding;
+mod collected;
 mod connect;
 mod connection;
 mod egress;
@@ -27,10 +28,11 @@ mod error;
 mod exchange;
 mod frames;
 mod hop;
+mod http1;
+mod http2;
 mod patience;
 mod pool;
 mod proxy;
-mod quiet;
 mod redirect;
 mod secrets;
 mod settings;
@@ -194,6 +196,7 @@ impl Transport {
         course: &mut Course,
     ) -> Result<Reply, Fault> {
         course.detour = None;
+        let mut timings;
         loop {
             self.ask_backoff(exchange, course.target())?;
             if course.detour.is_none() {
@@ -205,7 +208,8 @@ impl Transport {
                 target: course.target(),
                 headers: course.headers(exchange),
             };
-            let answer = match hop.run(patience).await? {
+            timings = Timings::default();
+            let answer = match hop.run(patience, &mut timings).await? {
                 Outcome::Answer(answer) => answer,
                 Outcome::Redirect(next) => {
                     self.turn(exchange, course, next)?;
@@ -233,7 +237,7 @@ impl Transport {
                 body,
                 uri,
                 wire_bytes,
-                timings: answer.timings,
+                timings,
                 attempts: course.attempts,
                 redirects: u32::try_from(redirects).unwrap_or(u32::MAX),
             });

@@ -11,7 +11,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
     time::Duration,
 };
 
@@ -23,8 +22,9 @@ use tokio::{
 };
 
 use super::{
-    connection::{H1, H2},
+    connection::Connection,
     error::{ErrorKind, Fault},
+    http1, http2,
 };
 
 /// The sweeper comes round four times per idle time, but within these bounds.
@@ -63,35 +63,13 @@ struct Slots {
 }
 
 struct Idle {
-    connection: Box<H1>,
+    connection: Box<http1::Connection>,
     since: Instant,
 }
 
 struct Shared {
-    connection: Arc<H2>,
+    connection: Arc<http2::Connection>,
     used_at: Instant,
-}
-
-/// A connection to use for one exchange.
-pub(super) enum Connection {
-    /// Ours alone.
-    Own(Box<H1>),
-    /// Shared with other exchanges.
-    Shared(Arc<H2>),
-}
-
-impl Connection {
-    /// Polls what waits for the connection, and moves the connection on for it if nobody else does.
-    pub(super) fn poll_with<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        match self {
-            Self::Own(h1) => h1.poll_with(cx, poll),
-            Self::Shared(_) => poll(cx),
-        }
-    }
 }
 
 /// The right to have one exchange with an origin under way.
@@ -187,7 +165,7 @@ impl Origin {
                 continue;
             }
             let mut idle = slots.idle.remove(position);
-            if now.saturating_duration_since(idle.since) < idle_max && idle.connection.is_usable() {
+            if now.saturating_duration_since(idle.since) < idle_max && idle.connection.is_silent() {
                 return Some(Connection::Own(idle.connection));
             }
         }
@@ -198,7 +176,7 @@ impl Origin {
     pub(super) fn put_back(&self, connection: Connection, since: Instant) {
         // A shared connection was never taken away.
         let Connection::Own(mut connection) = connection else { return };
-        if connection.is_usable() {
+        if connection.is_reusable() {
             lock(&self.slots).idle.push(Idle { connection, since });
         }
     }
@@ -219,7 +197,7 @@ impl Origin {
     }
 
     /// Registers a new connection and shares it with whoever comes.
-    pub(super) fn admit_shared(&self, connection: H2) -> Arc<H2> {
+    pub(super) fn admit_shared(&self, connection: http2::Connection) -> Arc<http2::Connection> {
         let connection = Arc::new(connection);
         let mut slots = lock(&self.slots);
         slots.is_protocol_known = true;
@@ -229,7 +207,7 @@ impl Origin {
     }
 
     /// Shares a connection no longer; exchanges under way finish on it.
-    pub(super) fn forget(&self, connection: &Arc<H2>) {
+    pub(super) fn forget(&self, connection: &Arc<http2::Connection>) {
         let mut slots = lock(&self.slots);
         if slots.shared.as_ref().is_some_and(|shared| Arc::ptr_eq(&shared.connection, connection)) {
             slots.shared = None;
@@ -240,7 +218,7 @@ impl Origin {
     fn sweep(&self, idle_max: Duration, now: Instant) -> bool {
         let mut slots = lock(&self.slots);
         slots.idle.retain_mut(|idle| {
-            now.saturating_duration_since(idle.since) < idle_max && idle.connection.is_usable()
+            now.saturating_duration_since(idle.since) < idle_max && idle.connection.is_silent()
         });
         if let Some(shared) = &mut slots.shared {
             if Arc::strong_count(&shared.connection) > 1 {

@@ -65,12 +65,7 @@ impl Target {
         mem::take(&mut self.text)
     }
 
-    /// For direct HTTP/1.1 requests: path and query only.
-    pub(super) fn origin_form(&self) -> Uri {
-        Uri::from(self.path_and_query.clone())
-    }
-
-    /// For proxies and HTTP/2.
+    /// For HTTP/2.
     pub(super) fn absolute_form(&self) -> Result<Uri, Fault> {
         self.text.parse().map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))
     }
@@ -126,7 +121,7 @@ mod tests {
         assert_eq!(target.uri_text(), "http://h.test:8080/x?a=1");
         assert_eq!(target.site.origin, "http://h.test:8080");
         assert_eq!(target.site.authority(), "h.test:8080");
-        assert_eq!(target.origin_form().to_string(), "/x?a=1");
+        assert_eq!(target.path_and_query().as_str(), "/x?a=1");
     }
 
     #[test]
@@ -134,7 +129,7 @@ mod tests {
         let target = Target::parse("https://h.test").expect("valid");
         assert_eq!((target.site.port, target.site.authority()), (443, "h.test"));
         assert_eq!(target.site.origin, "https://h.test:443");
-        assert_eq!(target.origin_form().to_string(), "/");
+        assert_eq!(target.path_and_query().as_str(), "/");
         assert_eq!(Target::parse("http://h?x=1").expect("valid").uri_text(), "http://h/?x=1");
     }
 

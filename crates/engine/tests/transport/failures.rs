@@ -4,7 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use http::{HeaderValue, Method};
 use qlio_engine::transport::{ErrorKind, Exchange, Retry, Transport, TransportSettings};
-use tokio::{net::TcpListener, time::Instant};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    time::Instant,
+};
 
 use crate::{
     HASTY, PATIENT, body_of, failure_of, get, post, reset, transport,
@@ -111,6 +115,68 @@ async fn bodies_come_in_every_framing() {
     }
     assert_eq!(body_of(&transport, &upstream.uri("/big")).await.len(), 3_000_000);
     assert_eq!(upstream.log().connections, 2, "only the one without a length ends its connection");
+}
+
+#[tokio::test]
+async fn an_answer_may_come_in_single_bytes() {
+    const ANSWER: &str = "HTTP/1.1 103 X\r\n\r\nHTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n\
+                   3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+    let upstream =
+        Upstream::start(|_| ANSWER.bytes().map(|byte| Step::Send(vec![byte])).collect()).await;
+    let transport = transport();
+    for _ in 0..2 {
+        assert_eq!(body_of(&transport, &upstream.uri("/")).await, "abcde");
+    }
+    assert_eq!(upstream.log().connections, 1);
+}
+
+#[tokio::test]
+async fn heads_have_limits() {
+    let upstream = Upstream::start(|seen| {
+        raw(match seen.path() {
+            "/endless" => format!("HTTP/1.1 200 X\r\nx: {}", "y".repeat(70_000)),
+            "/many" => format!("HTTP/1.1 200 X\r\n{}\r\n", "x: y\r\n".repeat(101)),
+            _ => "HTTP/1.1 103 X\r\n\r\n".repeat(17),
+        })
+    })
+    .await;
+    for (path, detail) in [
+        ("/endless", "a response head of more than 65536 bytes"),
+        ("/many", "more than 100 headers"),
+        ("/interim", "more than 16 interim responses"),
+    ] {
+        let error = failure_of(&transport(), get(&upstream.uri(path))).await;
+        assert_eq!((error.kind, error.detail.as_deref()), (ErrorKind::Protocol, Some(detail)));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_before_the_request_is_sent_is_the_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let uri = format!("http://{}/", listener.local_addr().expect("an address"));
+    let upstream = tokio::spawn(async move {
+        for answer in ["HTTP/1.1 413 X\r\ncontent-length: 4\r\n\r\nlate", "HTTP/1.1 204 X\r\n\r\n"]
+        {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let mut some = [0; 100];
+            stream.read_exact(&mut some).await.expect("the start of a request");
+            stream.write_all(answer.as_bytes()).await.expect("sent");
+            // The rest of the request stays unread until the client gives up on it.
+            let mut rest = Vec::new();
+            stream.readable().await.expect("something");
+            stream.read_to_end(&mut rest).await.ok();
+        }
+    });
+    let transport = transport();
+    let large = Exchange { body: vec![7; 30_000_000].into(), ..post(&uri, b"") };
+    let reply = transport.send(large).await.expect("an answer");
+    assert_eq!((reply.status.as_u16(), &*reply.body), (413, &b"late"[..]));
+    // The connection is not used again: what was not sent of the first request would be in the way.
+    let long = "x".repeat(100);
+    let reply = transport.send(get(&format!("{uri}{long}"))).await.expect("an answer");
+    assert_eq!(reply.status.as_u16(), 204);
+    drop(transport);
+    upstream.await.expect("no panic");
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! Forward proxies (`connectors.md` 2.9, Q28, Ex 44).
 
-use qlio_engine::transport::{ErrorKind, ProxyTarget, Transport, TransportSettings};
+use qlio_engine::transport::{
+    ErrorKind, Exchange, ProxyLogin, ProxyTarget, Transport, TransportSettings,
+};
 
 use crate::{
     body_of, failure_of, get,
@@ -36,6 +38,30 @@ async fn an_entry_without_a_proxy_goes_direct_and_redirects_look_again() {
     let transport = through(&proxy, &["127.0.0.1"]);
     assert_eq!(body_of(&transport, "http://h.test/").await, "direct");
     assert_eq!(direct.log().requests[0].line(), "GET /d");
+}
+
+#[tokio::test]
+async fn a_connection_through_a_proxy_belongs_to_its_login() {
+    let proxy = Upstream::start(|_| ok("x")).await;
+    let login = |user: &str| ProxyTarget {
+        host: "127.0.0.1".into(),
+        port: proxy.address.port(),
+        login: ProxyLogin::new(user, "hush"),
+    };
+    let proxies = vec![("a".to_owned(), Some(login("ann"))), ("b".to_owned(), Some(login("bob")))];
+    let settings = TransportSettings { proxies, ..TransportSettings::default() };
+    let transport = Transport::new(settings).expect("valid");
+    for table in ["a", "b", "a", "b"] {
+        let exchange = Exchange { table: table.into(), ..get("http://h.test/") };
+        transport.send(exchange).await.expect("an answer");
+    }
+    let log = proxy.log();
+    assert_eq!(log.connections, 2);
+    for seen in &log.requests {
+        let expected = log.requests[seen.connection].header("proxy-authorization");
+        assert!(expected.is_some());
+        assert_eq!(seen.header("proxy-authorization"), expected);
+    }
 }
 
 #[tokio::test]

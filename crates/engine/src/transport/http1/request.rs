@@ -1,0 +1,123 @@
+//! The head of a request, as bytes (RFC 9112, 3).
+
+use bytes::{BufMut, Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, Method, header};
+
+use super::response::has_token;
+
+/// What each header line costs beside name and value: `: ` and the end of the line.
+const LINE_BYTES: usize = 4;
+
+/// A request to write. Method, target and headers are of types that hold no line break.
+pub(in super::super) struct Request<'a> {
+    pub(in super::super) method: &'a Method,
+    /// Path and query, or the whole URI for a proxy.
+    pub(in super::super) target: &'a str,
+    /// `host` is replaced by [`Self::host`].
+    pub(in super::super) headers: &'a HeaderMap,
+    pub(in super::super) host: &'a HeaderValue,
+    /// The login at the proxy that this goes to.
+    pub(in super::super) proxy_authorization: Option<&'a HeaderValue>,
+    pub(in super::super) body: &'a Bytes,
+}
+
+impl Request<'_> {
+    /// Whether it asks for the end of the connection.
+    pub(super) fn closes(&self) -> bool {
+        has_token(self.headers, &header::CONNECTION, "close")
+    }
+
+    /// The bytes before the body.
+    pub(super) fn head(&self) -> Bytes {
+        let lines: usize = self
+            .headers
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len() + LINE_BYTES)
+            .sum();
+        let login = self.proxy_authorization.map_or(0, |value| value.len() + 32);
+        let mut head =
+            BytesMut::with_capacity(self.target.len() + lines + self.host.len() + login + 64);
+        head.put_slice(self.method.as_str().as_bytes());
+        head.put_u8(b' ');
+        head.put_slice(self.target.as_bytes());
+        head.put_slice(b" HTTP/1.1\r\n");
+        for (name, value) in self.headers {
+            let value = match *name {
+                header::HOST => self.host,
+                header::PROXY_AUTHORIZATION if self.proxy_authorization.is_some() => continue,
+                _ => value,
+            };
+            put_line(&mut head, name.as_str(), value.as_bytes());
+        }
+        if let Some(login) = self.proxy_authorization {
+            put_line(&mut head, header::PROXY_AUTHORIZATION.as_str(), login.as_bytes());
+        }
+        if !self.body.is_empty() {
+            let length = HeaderValue::from(self.body.len());
+            put_line(&mut head, header::CONTENT_LENGTH.as_str(), length.as_bytes());
+        }
+        head.put_slice(b"\r\n");
+        head.freeze()
+    }
+}
+
+fn put_line(head: &mut BytesMut, name: &str, value: &[u8]) {
+    head.put_slice(name.as_bytes());
+    head.put_slice(b": ");
+    head.put_slice(value);
+    head.put_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        lines
+            .iter()
+            .map(|(name, value)| {
+                (http::HeaderName::from_static(name), HeaderValue::from_static(value))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_head_has_our_host_the_length_and_the_login_of_the_proxy() {
+        let headers =
+            headers(&[("host", "elsewhere"), ("x-a", "1 2"), ("proxy-authorization", "not this")]);
+        let request = Request {
+            method: &Method::POST,
+            target: "http://h/p?q",
+            headers: &headers,
+            host: &HeaderValue::from_static("h"),
+            proxy_authorization: Some(&HeaderValue::from_static("Basic x")),
+            body: &Bytes::from_static(b"12345"),
+        };
+        let head = String::from_utf8(request.head().to_vec()).expect("text");
+        let (first, lines) = head.split_once("\r\n").expect("lines");
+        assert_eq!(first, "POST http://h/p?q HTTP/1.1");
+        let mut lines: Vec<&str> = lines.split("\r\n").collect();
+        assert_eq!(lines.split_off(lines.len() - 2), ["", ""]);
+        lines.sort_unstable();
+        assert_eq!(
+            lines,
+            ["content-length: 5", "host: h", "proxy-authorization: Basic x", "x-a: 1 2"]
+        );
+        assert!(!request.closes());
+    }
+
+    #[test]
+    fn a_request_may_ask_for_the_end_of_the_connection() {
+        for (value, closes) in [("close", true), ("x, Close", true), ("keep-alive", false)] {
+            let request = Request {
+                method: &Method::GET,
+                target: "/",
+                headers: &headers(&[("connection", value)]),
+                host: &HeaderValue::from_static("h"),
+                proxy_authorization: None,
+                body: &Bytes::new(),
+            };
+            assert_eq!(request.closes(), closes, "{value}");
+        }
+    }
+}

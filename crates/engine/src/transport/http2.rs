@@ -1,0 +1,83 @@
+//! One HTTP/2 connection, used by many exchanges at a time.
+//!
+//! It is driven by a task, which the pool ends with the connection; dropping an exchange resets its stream.
+
+use std::net::IpAddr;
+
+use http::Request;
+use hyper::client::conn::{TrySendError, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::{task::AbortHandle, time::Instant};
+
+use super::{
+    body::RequestBody,
+    connect::Stream,
+    connection::{Body, Failed, Head, note_head},
+    error::{ErrorKind, Fault},
+    exchange::Timings,
+    patience::Patience,
+};
+
+pub(super) struct Connection {
+    sender: http2::SendRequest<RequestBody>,
+    driver: AbortHandle,
+    /// The target's address, if we know it.
+    pub(super) peer: Option<IpAddr>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Connection {
+    pub(super) async fn open(stream: Stream, peer: Option<IpAddr>) -> Result<Self, Fault> {
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .map_err(|cause| Fault::from_hyper(&cause, false))?;
+        // The driver ends with the connection; what it reports reaches every exchange by itself.
+        let driver = tokio::spawn(async { drop(connection.await) }).abort_handle();
+        Ok(Self { sender, driver, peer })
+    }
+
+    pub(super) fn is_usable(&self) -> bool {
+        !self.sender.is_closed()
+    }
+
+    pub(super) async fn head(
+        &self,
+        request: Request<RequestBody>,
+        is_idempotent: bool,
+        patience: &mut Patience,
+        timings: &mut Timings,
+    ) -> Result<Head, Failed> {
+        let started = Instant::now();
+        let mut sender = self.sender.clone();
+        let response = sender.try_send_request(request);
+        let sent = Some(Instant::now());
+        let result = patience.limit(response).await?;
+        note_head(timings, patience, started, sent);
+        let (head, body) = result
+            .map_err(|error| {
+                let is_refused = h2_reason(error.error()) == Some(h2::Reason::REFUSED_STREAM);
+                let mut failed = failed(error, is_idempotent);
+                failed.may_resend |= is_refused;
+                failed
+            })?
+            .into_parts();
+        Ok(Head { status: head.status, headers: head.headers, body: Body::Stream(body) })
+    }
+}
+
+/// `may_repeat`: repeating is harmless, and the connection may simply have been stale.
+fn failed(mut error: TrySendError<Request<RequestBody>>, may_repeat: bool) -> Failed {
+    let is_unsent = error.take_message().is_some();
+    let fault = Fault::from_hyper(error.error(), false);
+    let is_broken = matches!(fault.kind, ErrorKind::Connect { .. });
+    Failed { may_resend: is_unsent || (is_broken && may_repeat), fault }
+}
+
+fn h2_reason(error: &hyper::Error) -> Option<h2::Reason> {
+    std::error::Error::source(error)?.downcast_ref::<h2::Error>()?.reason()
+}
