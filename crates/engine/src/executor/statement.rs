@@ -1,6 +1,6 @@
 //! What each kind of statement does.
 
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Text, Value};
 use qlio_plan::{
     Node, NodeKind,
     catalog::describe,
@@ -189,11 +189,12 @@ pub(crate) fn no_such_table(name: &str) -> RunError {
     RunError::client(codes::UNKNOWN_TABLE, format!("No such table {name}"))
 }
 
-fn broken_table(name: &str, reason: &str) -> RunError {
+fn broken_table(name: &Text, reason: &str) -> RunError {
     RunError::new(
         codes::BROKEN_TABLE,
         crate::error::Origin::Gateway,
         500,
         format!("Table {name} failed to load: {reason}"),
     )
+    .in_table(name)
 }

@@ -96,7 +96,7 @@ impl ScriptFault {
             message.push_str(": ");
         }
         message.push_str(&self.reason);
-        let mut failed = RunError::new(self.code, Origin::Gateway, 500, message);
+        let mut failed = RunError::new(self.code, Origin::Gateway, 500, message).in_table(table);
         if let Some(file) = &self.shown_file {
             failed = failed.with("file", file.as_str());
         }

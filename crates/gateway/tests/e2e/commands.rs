@@ -69,6 +69,7 @@ fn output_has_no_colours_when_it_is_no_terminal() {
     assert!(!finished.stderr.contains('\u{1b}'), "{}", finished.stderr);
 }
 
+/// `server.md` 8.59.
 #[test]
 fn plan_shows_what_runs_in_parallel() {
     let folder = folder(&[
