@@ -1,6 +1,6 @@
 //! Forward proxies: which one to use, and opening a tunnel through it (`connectors.md` 2.9).
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, io, sync::Arc};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -63,33 +63,34 @@ where
     stream.write_all(&request).await.map_err(|cause| Fault::from_io(&cause))?;
     let mut head = Vec::with_capacity(256);
     loop {
-        let received = stream.read_buf(&mut head).await.map_err(|cause| Fault::from_io(&cause))?;
-        if received == 0 {
-            return Err(Fault::new(ErrorKind::ProxyFailed, "connection closed"));
+        // Byte by byte, because what follows the head belongs to the target, which may speak first.
+        let byte = stream.read_u8().await.map_err(|cause| match cause.kind() {
+            io::ErrorKind::UnexpectedEof => Fault::new(ErrorKind::ProxyFailed, "connection closed"),
+            _ => Fault::from_io(&cause),
+        })?;
+        head.push(byte);
+        if head.len() > TUNNEL_HEAD_BYTES_MAX {
+            return Err(Fault::new(ErrorKind::ProxyFailed, "answer too long"));
         }
-        let mut headers = [httparse::EMPTY_HEADER; TUNNEL_HEADERS_MAX];
-        let mut response = httparse::Response::new(&mut headers);
-        match response.parse(&head) {
-            Ok(httparse::Status::Complete(end)) => {
-                let status = response.code.unwrap_or_default();
-                if !(200..300).contains(&status) {
-                    return Err(Fault::new(
-                        ErrorKind::ProxyFailed,
-                        format_args!("status {status}"),
-                    ));
-                }
-                // The target speaks second in TLS; bytes from it now would be lost.
-                if end != head.len() {
-                    return Err(Fault::new(ErrorKind::ProxyFailed, "unexpected data"));
-                }
-                return Ok(());
-            }
-            Ok(httparse::Status::Partial) if head.len() <= TUNNEL_HEAD_BYTES_MAX => {}
-            Ok(httparse::Status::Partial) => {
-                return Err(Fault::new(ErrorKind::ProxyFailed, "answer too long"));
-            }
-            Err(cause) => return Err(Fault::new(ErrorKind::ProxyFailed, cause)),
+        if byte == b'\n'
+            && let Some(status) = status_of(&head)?
+        {
+            return match status {
+                200..300 => Ok(()),
+                _ => Err(Fault::new(ErrorKind::ProxyFailed, format_args!("status {status}"))),
+            };
         }
+    }
+}
+
+/// The status in the head of an answer; `None` if the head goes on.
+fn status_of(head: &[u8]) -> Result<Option<u16>, Fault> {
+    let mut headers = [httparse::EMPTY_HEADER; TUNNEL_HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut headers);
+    match response.parse(head) {
+        Ok(httparse::Status::Complete(_)) => Ok(Some(response.code.unwrap_or_default())),
+        Ok(httparse::Status::Partial) => Ok(None),
+        Err(cause) => Err(Fault::new(ErrorKind::ProxyFailed, cause)),
     }
 }
 
@@ -121,14 +122,26 @@ mod tests {
     #[tokio::test]
     async fn a_refused_tunnel_is_a_proxy_failure() {
         let target = Target::parse("https://h.test/").expect("valid");
-        for answer in
-            ["HTTP/1.1 407 No\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\nearly", "nonsense\r\n\r\n", ""]
-        {
-            let (mut ours, mut theirs) = tokio::io::duplex(4096);
+        let endless = format!("HTTP/1.1 200 OK\r\nA: {}", "a".repeat(TUNNEL_HEAD_BYTES_MAX));
+        let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(TUNNEL_HEADERS_MAX + 1));
+        for answer in ["HTTP/1.1 407 No\r\n\r\n", "nonsense\r\n\r\n", "", &endless, &many] {
+            let (mut ours, mut theirs) = tokio::io::duplex(1 << 14);
             theirs.write_all(answer.as_bytes()).await.expect("written");
             theirs.shutdown().await.expect("closed");
             let fault = open_tunnel(&mut ours, &target, None).await.expect_err("refused");
             assert_eq!(fault.kind, ErrorKind::ProxyFailed, "{answer}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_target_that_speaks_first_is_heard() {
+        let target = Target::parse("http://h.test/").expect("valid");
+        let (mut ours, mut theirs) = tokio::io::duplex(4096);
+        let answer = b"HTTP/1.1 200 OK\r\nVia: 1.1 p\r\n\r\nhello";
+        theirs.write_all(answer).await.expect("written");
+        assert!(open_tunnel(&mut ours, &target, None).await.is_ok());
+        let mut heard = [0; 5];
+        ours.read_exact(&mut heard).await.expect("there");
+        assert_eq!(&heard, b"hello");
     }
 }

@@ -1,8 +1,10 @@
 //! The egress guard over real connections.
 
+use http::Method;
 use qlio_engine::transport::{
-    EgressSettings, ErrorKind, Exchange, Guard, Transport, TransportSettings,
+    EgressSettings, ErrorKind, Exchange, Grpc, Guard, Transport, TransportSettings,
 };
+use qlio_testkit::upstream::{Expectation, Respond, Upstream as Scripted};
 
 use crate::{
     body_of, failure_of, get, transport,
@@ -80,4 +82,22 @@ async fn what_is_denied_is_denied_to_everybody() {
         assert_eq!(error.kind, ErrorKind::EgressDenied { host: host.into() });
     }
     assert_eq!(upstream.log().connections, 0);
+}
+
+#[tokio::test]
+async fn grpc_calls_are_guarded_also_where_others_have_a_connection_already() {
+    let answer = Respond { messages: Some(vec![String::new()]), ..Respond::default() };
+    let upstream =
+        Scripted::with([Expectation::new("POST", "/a.B/C").any_calls().respond(answer)]).unwrap();
+    let uri = format!("{}/a.B/C", upstream.base());
+    let call = |guard| {
+        let exchange = Exchange::new(Method::POST, uri.as_str());
+        Exchange { guard, grpc: Some(Grpc { messages_max: None }), ..exchange }
+    };
+    let transport = transport();
+    transport.send(call(Guard::Off)).await.expect("the operator may");
+    let allowed_hosts = ["*".to_owned()].into();
+    let error = failure_of(&transport, call(Guard::Restricted { allowed_hosts })).await;
+    assert_eq!(error.kind, ErrorKind::EgressDenied { host: "127.0.0.1".into() });
+    assert_eq!(upstream.look(|ledger| ledger.requests().len()), 1);
 }

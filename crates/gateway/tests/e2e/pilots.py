@@ -1,4 +1,4 @@
-"""A gRPC server with grpcio, for the tests: `pilots.py PORT`.
+"""A gRPC server with grpcio, for the tests: `pilots.py PORT [KEY CERTIFICATE]`.
 
 Messages are taken and given as bytes, so that nothing has to be generated from the schema.
 """
@@ -46,7 +46,12 @@ def watch(request, context):
         yield berth(f"B{count}" + "x" * 1000)
 
 
-def serve(port):
+def contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def serve(port, identity):
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=8), compression=grpc.Compression.Gzip)
     handlers = {
         "Find": grpc.unary_unary_rpc_method_handler(find),
@@ -55,9 +60,13 @@ def serve(port):
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler("harbor.v1.Pilots", handlers),)
     )
-    server.add_insecure_port(f"127.0.0.1:{port}")
+    if identity:
+        pair = tuple(contents(path) for path in identity)
+        server.add_secure_port(f"127.0.0.1:{port}", grpc.ssl_server_credentials([pair]))
+    else:
+        server.add_insecure_port(f"127.0.0.1:{port}")
     server.start()
     server.wait_for_termination()
 
 
-serve(int(sys.argv[1]))
+serve(int(sys.argv[1]), sys.argv[2:])
