@@ -46,7 +46,7 @@ pub struct AnswerEvent<'e> {
     pub reason: &'static str,
     /// Name and value; values of credential headers are replaced.
     pub headers: &'e [(String, String)],
-    /// From the first attempt to the last byte.
+    /// From the request with the same id to the last byte.
     pub elapsed: Duration,
     /// The body, if it is text.
     pub body: Option<&'e str>,

@@ -7,61 +7,74 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, Method, header};
+use qlio_data::Text;
 use tokio::time::Instant;
 
-use super::{Call, answer::Answer, body::FORM, prepare::Prepared};
+use super::{Call, answer::Answer, body::FORM};
 use crate::{
     event::{
         Announced, AnswerEvent, Event, EventKind, Observation, RequestEvent, new_id, shown_form,
         shown_headers,
     },
-    transport::{Timings, shown_uri},
+    transport::shown_uri,
 };
 
 impl Call<'_> {
     /// Tells that this request is about to be sent.
-    pub(super) fn announce(&self, request: &Prepared) -> Option<Box<Announced>> {
+    pub(super) fn announce(
+        &self,
+        method: &Method,
+        uri: &str,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Option<Box<Announced>> {
         let observation = self.run.observation.as_ref()?;
         let announced = Announced {
             id: new_id(),
-            method: request.method.to_string(),
-            uri: shown_uri(&request.uri),
-            headers: shown_headers(&request.headers),
-            body: shown_request_body(&request.headers, &request.body),
+            method: method.to_string(),
+            uri: shown_uri(uri),
+            headers: shown_headers(headers),
+            body: shown_request_body(headers, body),
             started: Instant::now(),
         };
-        tell_request(observation, &announced, Duration::ZERO);
+        tell_request(observation, &announced);
         Some(Box::new(announced))
     }
 
-    /// Tells the attempts after the first. The transport makes them by itself, so they are told when
-    /// they are over.
-    pub(super) fn announce_again(
-        &self,
-        announced: Option<&mut Announced>,
-        attempts: u32,
-        last: Timings,
-    ) {
+    /// Tells that the same request is about to be sent once more.
+    pub(super) fn announce_again(&self, announced: Option<&mut Announced>) {
         let (Some(observation), Some(announced)) = (&self.run.observation, announced) else {
             return;
         };
-        for _ in 1..attempts {
-            announced.id = new_id();
-            tell_request(observation, announced, total(last));
-        }
+        announced.id = new_id();
+        announced.started = Instant::now();
+        tell_request(observation, announced);
     }
 
     /// Tells an answer; one that was never asked for came out of the cache.
-    pub(super) fn announce_answer(&self, announced: Option<Box<Announced>>, answer: &Answer<'_>) {
+    pub(super) fn announce_answer(&self, announced: Option<&Announced>, answer: &Answer<'_>) {
+        self.tell_answer(announced, answer, || answer.text());
+    }
+
+    /// Tells an answer but for its body, which is a secret.
+    pub(super) fn announce_secret(&self, announced: Option<&Announced>, answer: &Answer<'_>) {
+        self.tell_answer(announced, answer, || None);
+    }
+
+    fn tell_answer(
+        &self,
+        announced: Option<&Announced>,
+        answer: &Answer<'_>,
+        body: impl FnOnce() -> Option<Text>,
+    ) {
         let Some(observation) = &self.run.observation else { return };
         if !observation.wants(EventKind::Response) {
             return;
         }
-        let (id, elapsed) = match announced {
-            Some(announced) => (announced.id, announced.started.elapsed()),
-            None => (new_id(), Duration::ZERO),
-        };
+        let fresh = || (new_id(), Duration::ZERO);
+        let (id, elapsed) =
+            announced.map_or_else(fresh, |known| (known.id.clone(), known.started.elapsed()));
         observation.tell(Event::Answer(AnswerEvent {
             line: observation.line(),
             run_id: observation.id(),
@@ -70,20 +83,19 @@ impl Call<'_> {
             reason: answer.status.canonical_reason().unwrap_or_default(),
             headers: &shown_headers(answer.headers),
             elapsed,
-            body: answer.text().as_deref(),
+            body: body().as_deref(),
             wire_bytes: answer.wire_bytes,
             timings: answer.timings,
         }));
     }
 }
 
-/// Tells a request that began so long ago.
-fn tell_request(observation: &Observation<'_>, announced: &Announced, began_ago: Duration) {
+/// Tells a request that begins now.
+fn tell_request(observation: &Observation<'_>, announced: &Announced) {
     if !observation.wants(EventKind::Request) {
         return;
     }
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let started_ms = since_epoch.saturating_sub(began_ago).as_millis();
     observation.tell(Event::Request(RequestEvent {
         line: observation.line(),
         run_id: observation.id(),
@@ -92,13 +104,8 @@ fn tell_request(observation: &Observation<'_>, announced: &Announced, began_ago:
         uri: &announced.uri,
         headers: &announced.headers,
         body: announced.body.as_deref(),
-        started_ms: u64::try_from(started_ms).unwrap_or(u64::MAX),
+        started_ms: u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX),
     }));
-}
-
-fn total(timings: Timings) -> Duration {
-    let Timings { blocked, dns, connect, send, wait, receive } = timings;
-    [blocked, dns, connect, send, wait, receive].into_iter().flatten().sum()
 }
 
 /// The body of a request as text.

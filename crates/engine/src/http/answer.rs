@@ -57,7 +57,8 @@ pub(super) struct Answer<'r> {
 }
 
 impl<'r> Answer<'r> {
-    fn received(reply: &'r Reply, asked_uri: &'r str) -> Self {
+    /// A reply that no hook has seen.
+    pub(super) fn received(reply: &'r Reply, asked_uri: &'r str) -> Self {
         Self {
             uri: &reply.uri,
             asked_uri,
@@ -120,7 +121,7 @@ impl Call<'_> {
         reply: &'r Reply,
         asked_uri: &'r str,
         hooks: Option<&Hooks>,
-        announced: Option<Box<Announced>>,
+        announced: Option<&Announced>,
     ) -> Result<Answer<'r>, RunError> {
         let mut answer = Answer::received(reply, asked_uri);
         let parsed = match hooks {

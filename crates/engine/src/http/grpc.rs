@@ -105,6 +105,14 @@ impl Call<'_> {
         self.limit.filter(|_| is_cut).map(|limit| limit.saturating_add(offset))
     }
 
+    /// Whether the upstream did not take the credentials, in the words of HTTP or of gRPC.
+    pub(super) fn is_unauthenticated(&self, reply: &Reply) -> bool {
+        match self.verb.grpc {
+            Some(_) => outcome(reply).0 == code::UNAUTHENTICATED,
+            None => reply.status == StatusCode::UNAUTHORIZED,
+        }
+    }
+
     /// Makes an answer like any other of the reply to a call.
     pub(super) async fn settle_call(&self, mut reply: Reply) -> Result<Reply, String> {
         reply.uri = call_uri(&reply.uri);

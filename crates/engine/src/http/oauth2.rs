@@ -5,6 +5,8 @@
 //!                 └─ no ─▶ POST to the token endpoint, kept until shortly before it expires
 //! ```
 //!
+//! For gRPC calls the status 16, UNAUTHENTICATED, says what 401 says.
+//!
 //! One [`Tokens`] per thread. Statements that need the same token at the same time wait for one
 //! request to the token endpoint, each no longer than its own time allows. The endpoint is called
 //! like any upstream of the table: same time, limits, proxy and egress rules.
@@ -15,7 +17,7 @@
 use std::{cell::RefCell, collections::HashMap, fmt::Write, rc::Rc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use qlio_data::{
     Value,
     codec::{DecodeLimits, json},
@@ -25,9 +27,10 @@ use qlio_plan::catalog::Oauth2;
 use qlio_syntax::diagnostic::codes;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Call, failure};
+use super::{Call, answer::Answer, failure};
 use crate::{
     error::RunError,
+    event::Announced,
     transport::{ErrorKind, Exchange, Reply, Retry, TransportError, shown_uri},
 };
 
@@ -145,6 +148,8 @@ impl Credentials {
             body: body.into(),
             // Asking for a token twice does no harm.
             retry: Retry::Once,
+            // Also for calls the endpoint is one of HTTP.
+            grpc: None,
             ..exchange.clone()
         })
     }
@@ -183,6 +188,7 @@ impl Call<'_> {
         &self,
         mut exchange: Exchange,
         clause: &Oauth2,
+        mut announced: Option<&mut Announced>,
     ) -> Result<Reply, RunError> {
         let transport = self.run.engine.transport();
         let credentials = Credentials::of(clause);
@@ -191,9 +197,10 @@ impl Call<'_> {
         exchange.headers.insert(header::AUTHORIZATION, token.header.clone());
         let is_repeatable = exchange.retry == Retry::Once;
         let again = is_repeatable.then(|| exchange.clone());
-        let sent = transport.send(exchange).await;
-        let reply = sent.map_err(|error| failure::transport_failed(&error))?;
-        if reply.status != StatusCode::UNAUTHORIZED {
+        let on_retry = || self.announce_again(announced.as_deref_mut());
+        let sent = transport.send_watched(exchange, on_retry).await;
+        let reply = sent.map_err(|error| self.exchange_failed(&error))?;
+        if !self.is_unauthenticated(&reply) {
             return Ok(reply);
         }
         let Some(mut again) = again else {
@@ -203,9 +210,16 @@ impl Call<'_> {
             }
             return Ok(reply);
         };
+        if announced.is_some() {
+            let refusal = self.settled(reply).await?;
+            self.announce_answer(announced.as_deref(), &Answer::received(&refusal, &refusal.uri));
+        }
         let token = self.token(&slot, &credentials, &again, Some(&token)).await?;
         again.headers.insert(header::AUTHORIZATION, token.header);
-        transport.send(again).await.map_err(|error| failure::transport_failed(&error))
+        self.announce_again(announced.as_deref_mut());
+        let on_retry = || self.announce_again(announced.as_deref_mut());
+        let sent = transport.send_watched(again, on_retry).await;
+        sent.map_err(|error| self.exchange_failed(&error))
     }
 
     /// The token for some credentials, other than the rejected one.
@@ -241,8 +255,14 @@ impl Call<'_> {
     ) -> Result<Token, Reason> {
         let outcome = async {
             let request = credentials.request(exchange)?;
-            let sent = self.run.engine.transport().send(request).await;
-            read_token(credentials, &sent.map_err(Reason::Transport)?)
+            let Exchange { method, uri, headers, body, .. } = &request;
+            let mut announced = self.announce(method, uri, headers, body);
+            let on_retry = || self.announce_again(announced.as_deref_mut());
+            let sent = self.run.engine.transport().send_watched(request, on_retry).await;
+            let reply = sent.map_err(Reason::Transport)?;
+            let answer = Answer::received(&reply, &reply.uri);
+            self.announce_secret(announced.as_deref(), &answer);
+            read_token(credentials, &reply)
         };
         match outcome.await {
             Ok(token) => {
@@ -397,6 +417,8 @@ fn push_encoded(out: &mut String, text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
 
     fn credentials() -> Credentials {

@@ -14,7 +14,7 @@ use crate::{
     event::Announced,
     operator::rows::Rows,
     request::Caller,
-    transport::{Exchange, Guard, Reply, Retry, Timings, shown_uri},
+    transport::{Exchange, Guard, Reply, Retry, TransportError, shown_uri},
 };
 
 /// Turns the value of one answer into rows.
@@ -58,10 +58,11 @@ impl Call<'_> {
     ) -> Result<(Value, T), RunError> {
         let hooks = request.hooks.clone();
         let asked_uri = hooks.is_some().then(|| request.uri.clone());
-        let mut announced = self.announce(&request);
+        let Prepared { method, uri, headers, body, .. } = &request;
+        let mut announced = self.announce(method, uri, headers, body);
         let reply = self.exchange_with(request, announced.as_deref_mut()).await?;
         let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
-        let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced)?;
+        let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced.as_deref())?;
         let kept = keep(&answer);
         Ok((self.value(&answer, hooks.as_deref())?, kept))
     }
@@ -76,22 +77,30 @@ impl Call<'_> {
         let reply = match &self.verb.oauth2 {
             // What the table or its patch puts into the header stays.
             Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {
-                Box::pin(self.exchange_with_token(exchange, clause)).await?
+                Box::pin(self.exchange_with_token(exchange, clause, announced)).await?
             }
-            _ => match self.run.engine.transport().send(exchange).await {
-                Ok(reply) => reply,
-                Err(error) => {
-                    self.announce_again(announced, error.attempts, Timings::default());
-                    let failed = failure::transport_failed(&error);
-                    return Err(match self.verb.grpc {
-                        Some(_) => failed.with("uri", call_uri(&error.uri)),
-                        None => failed,
-                    });
-                }
-            },
+            _ => {
+                let mut announced = announced;
+                let on_retry = || self.announce_again(announced.as_deref_mut());
+                let sent = self.run.engine.transport().send_watched(exchange, on_retry).await;
+                sent.map_err(|error| self.exchange_failed(&error))?
+            }
         };
-        self.announce_again(announced, reply.attempts, reply.timings);
         self.run.close_request_id(sent_id.as_ref(), &reply.headers);
+        self.settled(reply).await
+    }
+
+    /// The error of an exchange, which names the URI as the table has it.
+    pub(super) fn exchange_failed(&self, error: &TransportError) -> RunError {
+        let failed = failure::transport_failed(error);
+        match self.verb.grpc {
+            Some(_) if !error.uri.is_empty() => failed.with("uri", call_uri(&error.uri)),
+            _ => failed,
+        }
+    }
+
+    /// The reply as an answer like any other, also if it is to a gRPC call.
+    pub(super) async fn settled(&self, reply: Reply) -> Result<Reply, RunError> {
         if self.verb.grpc.is_none() {
             return Ok(reply);
         }

@@ -156,11 +156,20 @@ impl Transport {
     /// Makes one exchange: sends, follows redirects, retries if allowed, and decodes the body.
     ///
     /// Any status is a success here. Errors: see [`ErrorKind`].
-    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold the exchange twice")]
     pub fn send(
         &self,
-        mut exchange: Exchange,
+        exchange: Exchange,
     ) -> impl Future<Output = Result<Reply, TransportError>> + Send {
+        self.send_watched(exchange, || ())
+    }
+
+    /// The same, telling when an attempt after the first begins.
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold the exchange twice")]
+    pub(crate) fn send_watched(
+        &self,
+        mut exchange: Exchange,
+        mut on_retry: impl FnMut(),
+    ) -> impl Future<Output = Result<Reply, TransportError>> {
         async move {
             let first = match Target::take(&mut exchange.uri, &self.sites) {
                 Ok(target) => target,
@@ -170,7 +179,8 @@ impl Transport {
             let mut course = Course { first, detour: None, attempts: 0 };
             let mut patience = Patience::new(exchange.timeout, exchange.deadline);
             loop {
-                let fault = match self.attempt(&exchange, &mut patience, &mut course).await {
+                let attempt = self.attempt(&exchange, &mut patience, &mut course, &mut on_retry);
+                let fault = match attempt.await {
                     Ok(reply) => return Ok(reply),
                     Err(fault) => fault,
                 };
@@ -194,6 +204,7 @@ impl Transport {
         exchange: &Exchange,
         patience: &mut Patience,
         course: &mut Course,
+        on_retry: &mut impl FnMut(),
     ) -> Result<Reply, Fault> {
         course.detour = None;
         let mut timings;
@@ -201,6 +212,9 @@ impl Transport {
             self.ask_backoff(exchange, course.target())?;
             if course.detour.is_none() {
                 course.attempts += 1;
+                if course.attempts > 1 {
+                    on_retry();
+                }
             }
             let hop = Hop {
                 transport: self,

@@ -1,4 +1,4 @@
-//! Access tokens that several statements wait for at the same time.
+//! Access tokens: what several statements wait for at the same time, and what traces tell of them.
 
 use std::thread;
 
@@ -69,4 +69,30 @@ fn a_hasty_statement_fails_alone_while_the_token_it_waits_for_is_fetched() {
     assert_eq!(ask("/hasty").status, 200);
     // One token for all.
     upstream.verify().unwrap();
+}
+
+#[test]
+fn a_trace_tells_requests_for_tokens_but_no_token() {
+    let token = json!({"access_token": "t0k3n-value", "expires_in": 3600});
+    let upstream = Upstream::with([
+        Expectation::new("POST", "/token").json(token),
+        Expectation::get("/tides").with_header("authorization", Some("Bearer t0k3n-value")),
+    ])
+    .unwrap();
+    let base = upstream.base();
+    let table = format!(
+        "create table tides on select get from '{base}/tides'
+         using oauth2 client 'a' secret 's3-cr3t' token '{base}/token'"
+    );
+    let folder = folder(&[("tables/tides.ql", &table)]);
+    let server = start(&["serve", "--dev", "--port", "0", "--tables", "tables"], folder.path());
+    let query = Request::get("/q?s=select%20*%20from%20tides&events=true");
+    let answer = fetch(server.address(), &query, PATIENCE).unwrap();
+    assert_eq!(answer.status, 200, "{answer}");
+    upstream.verify().unwrap();
+    let trace = answer.header("link").unwrap();
+    assert!(trace.contains("%2Ftoken%22"), "{trace}");
+    for secret in ["t0k3n", "s3-cr3t"] {
+        assert!(!trace.contains(secret), "{trace}");
+    }
 }
