@@ -28,6 +28,20 @@ pub enum Failure {
         /// The methods, upper case, joined by commas.
         allow: String,
     },
+    /// A request head that is no HTTP: 400.
+    MalformedHead {
+        /// The parser's message.
+        reason: String,
+    },
+    /// A request target that is too long to be read: 414.
+    TargetTooLong,
+    /// A request head over a limit: 431.
+    HeadTooLarge {
+        /// The limit of the head, in bytes.
+        bytes_max: usize,
+        /// The limit of its lines.
+        headers_max: usize,
+    },
     /// Malformed percent-encoding in the path: 400.
     MalformedPath,
     /// Malformed query string: 400.
@@ -106,7 +120,10 @@ impl Failure {
             Self::UnknownBodyCoding { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::MalformedPath
+            Self::TargetTooLong => StatusCode::URI_TOO_LONG,
+            Self::HeadTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Self::MalformedHead { .. }
+            | Self::MalformedPath
             | Self::MalformedQuery { .. }
             | Self::MalformedBody { .. }
             | Self::NoMatchingRoute
@@ -134,6 +151,19 @@ impl Failure {
             Self::MethodNotAllowed { method, target, allow } => {
                 let text = format!("Cannot {method} {}", sanitize(target));
                 with(quoted(&text), "allow", Value::from(allow.as_str()))
+            }
+            Self::MalformedHead { reason } => {
+                server_error(&format!("malformed request head: {reason}"))
+            }
+            Self::TargetTooLong => {
+                coded(server_error("the request target is too long"), codes::REQUEST_TOO_LARGE)
+            }
+            Self::HeadTooLarge { bytes_max, headers_max } => {
+                let message = format!(
+                    "the request head is larger than {bytes_max} bytes or has more than \
+                     {headers_max} lines"
+                );
+                coded(server_error(&message), codes::REQUEST_TOO_LARGE)
             }
             Self::MalformedPath => server_error("malformed path"),
             Self::MalformedQuery { reason } => {
@@ -198,10 +228,17 @@ impl Failure {
         }
     }
 
-    /// Whether the rest of the request may still be on its way, so that the connection cannot be
-    /// used again.
+    /// Whether the rest of the request may still be on its way, or it is unknown where it ends, so
+    /// that the connection cannot be used again.
     pub fn closes_connection(&self) -> bool {
-        matches!(self, Self::BodyTooLarge { .. } | Self::BodyTimeout)
+        matches!(
+            self,
+            Self::BodyTooLarge { .. }
+                | Self::BodyTimeout
+                | Self::MalformedHead { .. }
+                | Self::TargetTooLong
+                | Self::HeadTooLarge { .. }
+        )
     }
 }
 

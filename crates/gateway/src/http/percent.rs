@@ -53,10 +53,13 @@ pub fn encode(text: &str) -> String {
 
 /// Appends `%XX`, upper case.
 pub(crate) fn push_triplet(text: &mut String, byte: u8) {
+    text.extend(triplet(byte).map(char::from));
+}
+
+/// `%XX`, upper case.
+pub(crate) fn triplet(byte: u8) -> [u8; 3] {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    text.push('%');
-    text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-    text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    [b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
 }
 
 /// Whether a whole `%XX` stands at `at`.

@@ -223,12 +223,13 @@ fn check_literal(literal: &str, offset: usize, faults: &mut Faults) {
     }
 }
 
-/// The literal as it stands in a raw request path: what cannot stand there is encoded.
+/// The literal as it stands in a raw request path: what cannot stand there is encoded, and what the
+/// server encodes for clients that do not.
 fn raw_literal(literal: &str) -> String {
     let mut raw = String::with_capacity(literal.len());
     let mut buffer = [0; 4];
     for character in literal.chars() {
-        if character.is_ascii_graphic() {
+        if character.is_ascii_graphic() && !matches!(character, '<' | '>' | '`') {
             raw.push(character);
         } else {
             for byte in character.encode_utf8(&mut buffer).bytes() {
@@ -400,6 +401,7 @@ mod tests {
     #[test]
     fn text_that_cannot_stand_in_a_request_path_is_encoded() {
         assert_eq!(parse("/café x/(y)").shapes[0].segments[0].as_literal(), Some("caf%C3%A9%20x"));
+        assert_eq!(parse("/<\">`").shapes[0].segments[0].as_literal(), Some("%3C\"%3E%60"));
     }
 
     #[test]

@@ -98,20 +98,62 @@ fn a_port_that_is_taken_is_an_error_of_usage() {
 }
 
 #[test]
-fn what_is_no_http_is_refused_and_hurts_nobody() {
+fn what_is_no_http_is_refused_with_a_reason_and_hurts_nobody() {
     let folder = folder(&[ROUTE]);
     let server = start(&SERVE, folder.path());
-    for nonsense in [
-        b"\0\xff\r\n\r\n".as_slice(),
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"GET /r HTTP/1.1\r\nhost: a\r\ncontent-length: x\r\n\r\n",
-        b"GET /r HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n",
+    for (nonsense, status, reason) in [
+        (b"\0\xff\r\n\r\n".to_vec(), 400, "HTTP method"),
+        (b"GET / HTTP/9.9\r\n\r\n".to_vec(), 400, "HTTP version"),
+        (b"GET /r?a b HTTP/1.1\r\n\r\n".to_vec(), 400, "HTTP version"),
+        (b"GET /r HTTP/1.1\r\ncontent-length: x\r\n\r\n".to_vec(), 400, "content-length"),
+        ([b"GET /r HTTP/1.1\r\nx: ", vec![b'y'; 1 << 17].as_slice()].concat(), 431, "65536 bytes"),
+        (vec![b'y'; 1 << 20], 431, "65536 bytes"),
     ] {
         let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
-        connection.send(nonsense).unwrap();
-        connection.finish().unwrap();
-        let rest = connection.rest().unwrap();
-        assert!(rest.is_empty() || rest.starts_with(b"HTTP/1."), "{rest:?}");
+        connection.send(&nonsense).unwrap();
+        let answer = connection.answer("GET").unwrap();
+        let body = answer.json().unwrap();
+        assert_eq!(answer.status, status, "{body}");
+        let told = body["error"].as_str().unwrap();
+        assert!(told.starts_with("Server Error - ") && told.contains(reason), "{told}");
+        assert_eq!(body["message"], told);
+        assert!(connection.rest().unwrap().is_empty());
     }
+    // Two framings at once: one of them holds, and the connection does not go on with the other.
+    let both =
+        b"POST /r HTTP/1.1\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n";
+    let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+    connection.send(both).unwrap();
+    connection.finish().unwrap();
+    let rest = connection.rest().unwrap();
+    assert!(rest.is_empty() || rest.starts_with(b"HTTP/1."), "{rest:?}");
     assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
+}
+
+#[test]
+fn a_raw_target_is_answered_like_any_other() {
+    let route =
+        "return {\"a\": \"{a}\", \"b\": \"{b}\"} via route '/x<{a}>?b={b}' using method get";
+    let folder = folder(&[("routes/raw.ql", route)]);
+    let server = start(&SERVE, folder.path());
+    let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+    let head = "HTTP/1.1\r\nhost: h\r\naccept: application/json\r\n\r\n";
+    // `server.md` 8.23, to the letter, on a connection that goes on.
+    let nf = "/nf.pl?\"><script>alert(73541);</script>";
+    connection.send(format!("GET {nf} {head}GET {nf} {head}").as_bytes()).unwrap();
+    for _ in 0..2 {
+        let answer = connection.answer("GET").unwrap();
+        let text = "Cannot GET /nf.pl?\">[removed]alert&#40;73541&#41;;[removed]";
+        let body = json!({"message": text, "error": text});
+        assert_eq!((answer.status, answer.json().unwrap()), (404, body));
+    }
+    // What a route gets of it is what was sent.
+    connection.send(format!("GET /x<`\"é>?b=<\"é\"> {head}").as_bytes()).unwrap();
+    let answer = connection.answer("GET").unwrap();
+    let body = json!({"a": "`\"é", "b": "<\"é\">"});
+    assert_eq!((answer.status, answer.json().unwrap()), (200, body));
+    connection.send(b"GET /x<\xe9>?b= HTTP/1.1\r\n\r\n").unwrap();
+    let answer = connection.answer("GET").unwrap();
+    let text = "Server Error - malformed path";
+    assert_eq!((answer.status, answer.json().unwrap()["error"].as_str()), (400, Some(text)));
 }

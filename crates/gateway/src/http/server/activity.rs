@@ -1,29 +1,30 @@
-//! What happens on a connection: when bytes moved last, and whether a request is being answered.
+//! What happens on a connection: when bytes moved last, and whether an answer is due.
 //!
-//! The stream of a connection is wrapped so that every read and write is noted; the connection's
-//! driver asks now and then whether the client has been silent for too long. Times are counted in
-//! milliseconds since the connection began, in atomics only because a stream that is upgraded to
-//! another protocol may travel.
+//! The connection's driver notes requests and answers here, its stream notes reads and writes. The
+//! driver asks now and then whether the client has been silent for too long; the stream asks whose
+//! bytes it writes, and where heads begin. Times are counted in milliseconds since the connection
+//! began. All of it is in atomics only because a stream that is upgraded to another protocol may
+//! travel.
 
 use std::{
-    io,
-    pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
     time::Duration,
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
     sync::{Notify, OwnedSemaphorePermit},
     time::Instant,
 };
 
-use super::ServerLimits;
+use super::{ServerLimits, target::Framing};
+
+/// In [`Activity::framing`]: hyper has read no head since the last was told of.
+const NO_HEAD: u64 = u64::MAX;
+/// In [`Activity::framing`]: the body of the head has no length.
+const UNSIZED: u64 = u64::MAX - 1;
 
 /// The open connections of one worker.
 #[derive(Debug, Default)]
@@ -90,6 +91,14 @@ pub(super) struct Activity {
     head: AtomicU64,
     in_flight: AtomicUsize,
     requests: AtomicUsize,
+    /// Answers that hyper has not taken in full.
+    due: AtomicUsize,
+    /// An answer that hyper has taken may not be written in full.
+    is_unwritten: AtomicBool,
+    /// The connection belongs to another protocol.
+    has_left_http: AtomicBool,
+    /// What hyper made of the last head: the length of its body.
+    framing: AtomicU64,
 }
 
 impl Activity {
@@ -100,11 +109,20 @@ impl Activity {
             head: AtomicU64::new(0),
             in_flight: AtomicUsize::new(0),
             requests: AtomicUsize::new(0),
+            due: AtomicUsize::new(0),
+            is_unwritten: AtomicBool::new(false),
+            has_left_http: AtomicBool::new(false),
+            framing: AtomicU64::new(NO_HEAD),
         }
     }
 
     /// A request head is complete; the request is in flight until the guard is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> InFlight {
+    pub(super) fn begin(self: &Arc<Self>, framing: Framing) -> InFlight {
+        let framing = match framing {
+            Framing::Sized(length) => length.min(UNSIZED),
+            Framing::Unsized => UNSIZED,
+        };
+        self.framing.store(framing, Ordering::Relaxed);
         self.head.store(0, Ordering::Relaxed);
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.in_flight.fetch_add(1, Ordering::Relaxed);
@@ -135,7 +153,35 @@ impl Activity {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX - 1)
     }
 
-    fn note_read(&self) {
+    /// What hyper made of the head that it has read since the last call, if it has.
+    pub(super) fn take_framing(&self) -> Option<Framing> {
+        match self.framing.swap(NO_HEAD, Ordering::Relaxed) {
+            NO_HEAD => None,
+            UNSIZED => Some(Framing::Unsized),
+            length => Some(Framing::Sized(length)),
+        }
+    }
+
+    /// Whether what is written now can be no answer of ours: none is in the making, and all of them
+    /// have been written.
+    pub(super) fn owes_nothing(&self) -> bool {
+        self.in_flight.load(Ordering::Relaxed) == 0
+            && self.due.load(Ordering::Relaxed) == 0
+            && !self.is_unwritten.load(Ordering::Relaxed)
+            && !self.has_left_http.load(Ordering::Relaxed)
+    }
+
+    /// Whatever hyper had to write has been written.
+    pub(super) fn note_flush(&self) {
+        self.is_unwritten.store(false, Ordering::Relaxed);
+    }
+
+    /// From here on the connection speaks another protocol.
+    pub(super) fn leave_http(&self) {
+        self.has_left_http.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_read(&self) {
         let now = self.now();
         self.last.store(now, Ordering::Relaxed);
         if self.in_flight.load(Ordering::Relaxed) == 0 && self.head.load(Ordering::Relaxed) == 0 {
@@ -143,7 +189,7 @@ impl Activity {
         }
     }
 
-    fn note_write(&self) {
+    pub(super) fn note_write(&self) {
         self.last.store(self.now(), Ordering::Relaxed);
     }
 }
@@ -152,6 +198,14 @@ impl Activity {
 #[derive(Debug)]
 pub(super) struct InFlight(Arc<Activity>);
 
+impl InFlight {
+    /// The answer is made; it is due until the guard is dropped.
+    pub(super) fn answered(self) -> Due {
+        self.0.due.fetch_add(1, Ordering::Relaxed);
+        Due(Arc::clone(&self.0))
+    }
+}
+
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
@@ -159,69 +213,13 @@ impl Drop for InFlight {
     }
 }
 
-/// A client's socket whose reads and writes are noted.
+/// An answer on its way to the client.
 #[derive(Debug)]
-pub(super) struct WatchedStream {
-    stream: TcpStream,
-    activity: Arc<Activity>,
-    _guard: OpenGuard,
-}
+pub(super) struct Due(Arc<Activity>);
 
-impl WatchedStream {
-    pub(super) fn new(stream: TcpStream, activity: Arc<Activity>, guard: OpenGuard) -> Self {
-        Self { stream, activity, _guard: guard }
-    }
-}
-
-impl AsyncRead for WatchedStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let poll = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if buffer.filled().len() > before {
-            self.activity.note_read();
-        }
-        poll
-    }
-}
-
-impl AsyncWrite for WatchedStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let poll = Pin::new(&mut self.stream).poll_write(context, buffer);
-        if poll.is_ready() {
-            self.activity.note_write();
-        }
-        poll
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let poll = Pin::new(&mut self.stream).poll_write_vectored(context, buffers);
-        if poll.is_ready() {
-            self.activity.note_write();
-        }
-        poll
+impl Drop for Due {
+    fn drop(&mut self) {
+        self.0.is_unwritten.store(true, Ordering::Relaxed);
+        self.0.due.fetch_sub(1, Ordering::Relaxed);
     }
 }

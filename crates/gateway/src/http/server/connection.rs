@@ -1,7 +1,7 @@
 //! One connection: hyper drives the protocol, this module watches over it.
 //!
 //! Closes silent connections, tells hyper when to stop keeping alive, bounds the requests in flight,
-//! and catches panics at the request's edge.
+//! catches panics at the request's edge, and says in JSON what hyper would refuse without a word.
 
 use std::{
     any::Any,
@@ -10,7 +10,7 @@ use std::{
     future::poll_fn,
     net::SocketAddr,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
+    pin::{Pin, pin},
     rc::Rc,
     sync::Arc,
     task::Poll,
@@ -19,18 +19,21 @@ use std::{
 
 use hyper::{
     StatusCode,
-    body::Incoming,
+    body::{Body, Incoming},
     header::{self, HeaderValue},
-    server::conn::http1,
-    service::service_fn,
+    server::conn::http1::{self, UpgradeableConnection},
+    service::{Service, service_fn},
+    upgrade::OnUpgrade,
 };
 use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, sync::watch};
+use tokio::{io::AsyncReadExt, net::TcpStream, sync::watch, time::timeout};
 
 use super::{
     App, Event, EventSink, Held, Phase, Request, ServerLimits, Takeover,
     accept::Accepted,
-    activity::{Activity, Silence, WatchedStream},
+    activity::{Activity, Silence},
+    stream::{DueBody, WatchedStream},
+    target::Framing,
 };
 use crate::http::{
     failure::Failure,
@@ -45,6 +48,11 @@ const FRESH_GRACE: Duration = Duration::from_millis(250);
 const OVERLOAD_RETRY_S: u64 = 1;
 /// hyper's smallest read buffer.
 const BUFFER_BYTES_MIN: usize = 8192;
+/// How long a client may go on sending after its head was refused. Were the connection closed while
+/// it sends, the answer would be lost with it.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
+/// Bytes of such a client that are read and dropped.
+const LINGER_BYTES_MAX: u64 = 1 << 20;
 
 /// What the connections of one worker share.
 pub(super) struct Shared<A> {
@@ -128,27 +136,55 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
     let takeover: RefCell<Option<Takeover>> = RefCell::default();
     let stream = TokioIo::new(WatchedStream::new(stream, Arc::clone(&activity), guard));
     let service = service_fn(|message: hyper::Request<Incoming>| {
-        let in_flight = activity.begin();
+        let in_flight = activity.begin(framing(&message));
         let shared = Rc::clone(&shared);
-        let takeover = &takeover;
+        let (takeover, activity) = (&takeover, &activity);
         async move {
             let mut response = shared.answer(Request { message, peer, local }).await;
-            drop(in_flight);
-            // The phase may have changed while the answer was made, before the loop below saw it.
-            let is_ending = *shared.phase.borrow() != Phase::Serving;
-            if is_ending && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let due = in_flight.answered();
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                activity.leave_http();
+                takeover.replace(response.extensions_mut().remove());
+            } else if *shared.phase.borrow() != Phase::Serving {
+                // The phase may have changed while the answer was made, before the loop of `watch`
+                // saw it.
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
-            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                takeover.replace(response.extensions_mut().remove());
-            }
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(response.map(|body| DueBody::new(body, due)))
         }
     });
-    let connection = shared.protocol.serve_connection(stream, service).with_upgrades();
-    let mut connection = pin!(connection);
-    let mut phase = shared.phase.clone();
+    let mut connection = shared.protocol.serve_connection(stream, service).with_upgrades();
+    match watch(&shared, &activity, peer, &mut connection).await {
+        None => {}
+        Some(Ok(())) => {
+            let takeover = takeover.take();
+            if let Some(takeover) = takeover {
+                // Boxed, so that every other connection does not carry the room for one.
+                Box::pin(hold(&shared, takeover, peer)).await;
+            }
+        }
+        Some(Err(error)) => {
+            report(&shared.events, peer, &error);
+            if let Some(stream) = connection.into_parts().map(|parts| parts.io) {
+                Box::pin(refuse(&shared, &activity, peer, stream, &error)).await;
+            }
+        }
+    }
+}
+
+/// Runs a connection to its end; nothing if it was given up because the client was silent.
+async fn watch<A: App, S>(
+    shared: &Shared<A>,
+    activity: &Activity,
+    peer: SocketAddr,
+    connection: &mut UpgradeableConnection<TokioIo<WatchedStream>, S>,
+) -> Option<hyper::Result<()>>
+where
+    S: Service<hyper::Request<Incoming>, Response = hyper::Response<DueBody>, Error = Infallible>,
+{
+    let mut connection = Pin::new(connection);
+    let mut phase = shared.phase();
     let mut is_draining = false;
     loop {
         let pause = check_after(&shared.limits, is_draining && activity.is_fresh());
@@ -156,34 +192,69 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
             biased;
             // First, so that a request which has arrived is seen before the connection is told to
             // end.
-            result = connection.as_mut() => {
-                if let Err(error) = result {
-                    report(&shared.events, peer, &error);
-                    return;
-                }
-                break;
-            }
+            result = connection.as_mut() => return Some(result),
             _ = phase.wait_for(|phase| *phase != Phase::Serving), if !is_draining => {
                 is_draining = true;
                 connection.as_mut().graceful_shutdown();
             }
             () = tokio::time::sleep(pause) => {
                 if is_draining && activity.is_fresh() {
-                    return;
+                    return None;
                 }
                 if let Some(silence) = activity.silence(&shared.limits) {
                     let is_in_head = silence == Silence::InHead;
                     (shared.events)(Event::TimedOut { peer, is_in_head });
-                    return;
+                    return None;
                 }
             }
         }
     }
-    let takeover = takeover.take();
-    if let Some(takeover) = takeover {
-        // Boxed, so that every other connection does not carry the room for one.
-        Box::pin(hold(&shared, takeover, peer)).await;
+}
+
+/// How hyper will read the body of a request.
+fn framing(message: &hyper::Request<Incoming>) -> Framing {
+    match message.body().size_hint().exact() {
+        Some(length) if message.extensions().get::<OnUpgrade>().is_none() => Framing::Sized(length),
+        _ => Framing::Unsized,
     }
+}
+
+/// Tells the client why hyper has refused its head, if that is how the connection ended.
+async fn refuse<A: App>(
+    shared: &Shared<A>,
+    activity: &Arc<Activity>,
+    peer: SocketAddr,
+    mut stream: TokioIo<WatchedStream>,
+    error: &hyper::Error,
+) {
+    let Some(status) = stream.inner().refused() else { return };
+    let failure = match status {
+        StatusCode::URI_TOO_LONG => Failure::TargetTooLong,
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Failure::HeadTooLarge {
+            bytes_max: shared.limits.head_bytes_max,
+            headers_max: shared.limits.headers_max,
+        },
+        _ => Failure::MalformedHead { reason: error.to_string() },
+    };
+    stream.inner_mut().substitute();
+    let service = service_fn(|message: hyper::Request<Incoming>| {
+        let due = activity.begin(framing(&message)).answered();
+        let response = respond::failure(&failure, Rendition::default());
+        async move { Ok::<_, Infallible>(response.map(|body| DueBody::new(body, due))) }
+    });
+    let mut connection = shared.protocol.serve_connection(stream, service).with_upgrades();
+    if let Some(Ok(())) = watch(shared, activity, peer, &mut connection).await
+        && let Some(parts) = connection.into_parts()
+    {
+        linger(parts.io.into_inner()).await;
+    }
+}
+
+/// Reads and drops what the client still sends, so that it gets to read the answer.
+async fn linger(mut stream: WatchedStream) {
+    let mut rest = stream.socket().take(LINGER_BYTES_MAX);
+    // Whether it ends, breaks or takes too long: then the connection is closed.
+    let _ = timeout(LINGER_TIMEOUT, tokio::io::copy(&mut rest, &mut tokio::io::sink())).await;
 }
 
 /// Hands a connection that has left HTTP behind to the app, and stays until it ends.

@@ -18,11 +18,14 @@
 //! **Promises.** A panic in one request is answered with 500 and touches nothing else. A client
 //! that goes away drops its request's future and all that it started. Header size, header time, idle
 //! time, connections and requests in flight are bounded ([`ServerLimits`]). Shutting down answers
-//! what has been asked, up to a deadline. This module knows no routes and no endpoints.
+//! what has been asked, up to a deadline. A head that cannot be read is answered like any other
+//! failure. This module knows no routes and no endpoints.
 
 mod accept;
 mod activity;
 mod connection;
+mod stream;
+mod target;
 mod worker;
 
 use std::{
@@ -108,7 +111,8 @@ pub struct Request {
 /// Bounds of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Bytes of a request head; default 64 KiB. More is answered with 431.
+    /// Bytes of a request head, raw bytes of its target as they are when encoded; default 64 KiB.
+    /// More is answered with 431.
     pub head_bytes_max: usize,
     /// Header lines of a request; default 128. More is answered with 431.
     pub headers_max: usize,

@@ -290,13 +290,74 @@ fn chunked_bodies_are_bounded_too() {
 }
 
 #[test]
-fn a_malformed_request_is_refused_and_reported() {
+fn a_malformed_request_is_refused_with_a_reason_and_reported() {
+    let running = Running::start(ServerLimits::default());
+    for (text, reason) in [
+        ("GET / HTTP/1.1\r\nbad header\r\n\r\n", "invalid HTTP header"),
+        ("GET / HTTP/9.9\r\n\r\n", "invalid HTTP version"),
+        ("GET /a b HTTP/1.1\r\n\r\n", "invalid HTTP version"),
+        ("G<T / HTTP/1.1\r\n\r\n", "invalid HTTP method"),
+        ("GET /a\u{7}<b HTTP/1.1\r\n\r\n", "invalid URI"),
+        ("GET nowhere:// HTTP/1.1\r\n\r\n", "invalid URI"),
+        ("GET / HTTP/1.1\r\ncontent-length: x\r\n\r\n", "content-length"),
+    ] {
+        let mut client = running.connect();
+        // Behind an answer that has been given, and while more is sent.
+        assert_eq!(client.get("/a").1, "/a");
+        client.send(text);
+        client.send(&"x".repeat(100_000));
+        let (head, body) = client.receive();
+        assert!(head.starts_with("http/1.1 400 "), "{text:?}: {head}");
+        assert!(head.contains("content-type: application/json\r\n"), "{text:?}: {head}");
+        assert!(head.contains("connection: close\r\n"), "{text:?}: {head}");
+        assert!(head.contains(&format!("\r\nserver: {}\r\n", respond::PRODUCT)), "{head}");
+        assert!(body.contains("\"error\":\"Server Error - malformed"), "{text:?}: {body}");
+        assert!(body.contains(reason), "{text:?}: {body}");
+        client.expect_closed();
+    }
+    running.notes.wait_for("failed");
+}
+
+#[test]
+fn raw_targets_are_read_encoded_in_whatever_pieces_they_come() {
+    let running = Running::start(ServerLimits::default());
+    let text = "POST /echo?<> HTTP/1.1\r\ncontent-length: 9\r\n\r\nGET /<>\"\rGET /<a>\"?\"<>` \
+                HTTP/1.1\r\nx: </a>\r\n\r\n\r\nGET /é/\u{20ac} HTTP/1.1\n\n";
+    let expected = ["GET /<>\"\r", "/%3Ca%3E\"", "/%C3%A9/%E2%82%AC"];
+    for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+        let mut client = running.connect();
+        client.stream.set_nodelay(true).expect("an open socket");
+        client.send(&text[..cut]);
+        client.send(&text[cut..]);
+        for expected in expected {
+            assert_eq!(client.receive().1, expected, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_raw_target_that_can_not_be_told_from_a_body_is_refused() {
     let running = Running::start(ServerLimits::default());
     let mut client = running.connect();
-    client.send("GET / HTTP/1.1\r\nbad header\r\n\r\n");
-    assert!(client.receive().0.starts_with("http/1.1 400"));
+    let chunked = "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n";
+    client.send(&format!("{chunked}7\r\nGET /< \r\n0\r\n\r\n"));
+    assert_eq!(client.receive().1, "GET /< ");
+    assert_eq!(client.get("/a").1, "/a");
+    let (head, body) = client.get("/<");
+    assert!(head.starts_with("http/1.1 400"), "{head}");
+    assert!(body.contains("invalid URI"), "{body}");
     client.expect_closed();
-    running.notes.wait_for("failed");
+}
+
+#[test]
+fn a_body_that_is_not_read_is_no_request() {
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    let body = "GET /smuggled?< HTTP/1.1\r\nhost: h\r\n\r\n";
+    let head = format!("POST /unread HTTP/1.1\r\ncontent-length: {}\r\n\r\n", body.len());
+    client.send(&format!("{head}{body}GET /next?< HTTP/1.1\r\n\r\n"));
+    assert_eq!(client.receive().1, "/unread");
+    assert_eq!(client.receive().1, "/next");
 }
 
 #[test]
@@ -308,7 +369,27 @@ fn a_head_over_the_limit_is_refused() {
     client.send(&head(8500));
     assert_eq!(client.receive().1, "/x");
     client.send(&head(9000));
-    assert!(client.receive().0.starts_with("http/1.1 431"));
+    let (head, body) = client.receive();
+    assert!(head.starts_with("http/1.1 431"), "{head}");
+    assert!(body.contains("larger than 9000 bytes"), "{body}");
+    client.expect_closed();
+
+    let running = Running::start(ServerLimits { headers_max: 3, ..ServerLimits::default() });
+    let mut client = running.connect();
+    client.send("GET /x HTTP/1.1\r\na: 1\r\nb: 2\r\nc: 3\r\n\r\n");
+    assert_eq!(client.receive().1, "/x");
+    client.send("GET /x HTTP/1.1\r\na: 1\r\nb: 2\r\nc: 3\r\nd: 4\r\n\r\n");
+    let (head, body) = client.receive();
+    assert!(head.starts_with("http/1.1 431"), "{head}");
+    assert!(body.contains("more than 3 lines"), "{body}");
+
+    let running =
+        Running::start(ServerLimits { head_bytes_max: 1 << 17, ..ServerLimits::default() });
+    let mut client = running.connect();
+    client.send(&format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1 << 16)));
+    let (head, body) = client.receive();
+    assert!(head.starts_with("http/1.1 414"), "{head}");
+    assert!(body.contains("target is too long"), "{body}");
 }
 
 #[test]
