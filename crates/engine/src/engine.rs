@@ -69,7 +69,14 @@ pub struct Engine {
     tables_root: Option<PathBuf>,
     cache: Option<CacheClient>,
     tokens: Tokens,
-    scripts: RefCell<HashMap<(*const Table, VerbKind), Rc<VerbScripts>>>,
+    scripts: RefCell<HashMap<(*const Table, VerbKind), Loaded>>,
+}
+
+/// The outcome of loading the scripts of a verb.
+struct Loaded {
+    scripts: Result<Rc<VerbScripts>, RunError>,
+    /// Keeps the table alive, whose address is the key.
+    _table: Arc<Table>,
 }
 
 impl Engine {
@@ -184,31 +191,42 @@ impl Engine {
         self.sandbox.get_or_init(|| sandbox_of(self.settings.hooks))
     }
 
-    /// The scripts of a verb, loaded when they are first needed.
+    /// The scripts of a verb, loaded when they are first needed; what cannot be loaded is not tried
+    /// again.
     pub(crate) fn verb_scripts(
         &self,
         table: &Arc<Table>,
         kind: VerbKind,
     ) -> Result<Rc<VerbScripts>, RunError> {
         let key = (Arc::as_ptr(table), kind);
-        if let Some(scripts) = self.scripts.borrow().get(&key) {
-            return Ok(Rc::clone(scripts));
+        if let Some(loaded) = self.scripts.borrow().get(&key) {
+            return loaded.scripts.clone();
         }
         let verb = table
             .verb(kind)
             .ok_or_else(|| RunError::internal("scripts of a verb that is not there"))?;
         let loaded = VerbScripts::load(self.sandbox(), self.tables_root.as_deref(), table, verb);
-        let scripts = Rc::new(loaded.map_err(|faults| match faults.into_iter().next() {
-            Some(fault) => fault.into_run_error(&table.name),
-            None => RunError::internal("scripts that failed to load for no reason"),
-        })?);
-        debug_assert!(Arc::ptr_eq(&scripts.table, table));
-        let mut cached = self.scripts.borrow_mut();
-        if cached.len() >= MODULES_MAX {
-            cached.clear();
+        let (scripts, is_lasting) = match loaded {
+            Ok(scripts) => (Ok(Rc::new(scripts)), true),
+            Err(faults) => {
+                // Another time there may be more time or memory; all else stays as it is.
+                let is_lasting = !faults.iter().any(|fault| fault.is_limit);
+                let failed = faults.into_iter().next().map_or_else(
+                    || RunError::internal("scripts that failed to load for no reason"),
+                    |fault| fault.into_run_error(&table.name),
+                );
+                (Err(failed), is_lasting)
+            }
+        };
+        if is_lasting {
+            let mut cached = self.scripts.borrow_mut();
+            if cached.len() >= MODULES_MAX {
+                cached.clear();
+            }
+            let loaded = Loaded { scripts: scripts.clone(), _table: Arc::clone(table) };
+            cached.insert(key, loaded);
         }
-        cached.insert(key, Rc::clone(&scripts));
-        Ok(scripts)
+        scripts
     }
 
     /// The module that `require` names; scripts of clients find only those of the allow-list.

@@ -9,9 +9,10 @@ use std::{
 
 use http::{HeaderMap, Method, header};
 use qlio_data::Text;
+use qlio_plan::catalog::FORM;
 use tokio::time::Instant;
 
-use super::{Call, answer::Answer, body::FORM};
+use super::{Call, answer::Answer};
 use crate::{
     event::{
         Announced, AnswerEvent, Event, EventKind, Observation, RequestEvent, new_id, shown_form,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
-use qlio_data::{Text, Value, codec::json, projection::Projection, uri_template::UriTemplate};
+use qlio_data::{Text, Value, codec::json, projection::Projection};
 use qlio_plan::catalog::{Body, Format, FormatKind};
 use qlio_syntax::diagnostic::codes;
 
@@ -30,9 +30,6 @@ pub(crate) enum Payload {
     /// The client's body as it came.
     Client,
 }
-
-/// The media type whose templates are URI templates.
-pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A body with its media type.
 struct Content {
@@ -183,15 +180,15 @@ impl Call<'_> {
         hooks: Option<&Hooks>,
     ) -> Result<Content, RunError> {
         let params = self.params(own, hooks);
-        let text = if body.media_type == FORM {
-            let template = UriTemplate::parse_form(&body.content).map_err(|fault| {
-                form_failed(self.table, body, fault).into_run_error(&self.table.name)
-            })?;
-            template.expand_form(&params).map_err(|error| expand_failed(&error))?
-        } else {
-            hooks.map_or(Ok(String::new()), |hooks| {
+        let text = match &body.form {
+            Some(Ok(form)) => form.expand_form(&params).map_err(|error| expand_failed(&error))?,
+            Some(Err(fault)) => {
+                let fault = form_failed(self.table, body, fault);
+                return Err(fault.into_run_error(&self.table.name));
+            }
+            None => hooks.map_or(Ok(String::new()), |hooks| {
                 hooks.render(&params, &statement_record(self, own))
-            })?
+            })?,
         };
         Ok(Content::text(text, Some(body.media_type.clone())))
     }

@@ -23,7 +23,7 @@ use qlio_data::{
     codec::{DecodeLimits, json},
     projection::Projection,
 };
-use qlio_plan::catalog::Oauth2;
+use qlio_plan::catalog::{FORM, Oauth2};
 use qlio_syntax::diagnostic::codes;
 use tokio::time::{Instant, timeout_at};
 
@@ -134,7 +134,7 @@ impl Credentials {
     fn request(&self, exchange: &Exchange) -> Result<Exchange, Reason> {
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(super::body::FORM));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(FORM));
         headers.insert(header::AUTHORIZATION, self.basic()?);
         let mut body = "grant_type=client_credentials".to_owned();
         if let Some(scope) = &self.scope {

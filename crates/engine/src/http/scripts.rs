@@ -1,15 +1,9 @@
 //! The JavaScript of a verb: its patch, auth module, transformer and body template, loaded once per
 //! thread.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
-use qlio_data::{
-    Text, Value,
-    uri_template::{TemplateError, UriTemplate},
-};
+use qlio_data::{Text, Value, uri_template::TemplateError};
 use qlio_plan::catalog::{Body, Table, Verb};
 use qlio_syntax::{
     diagnostic::{Code, codes},
@@ -19,7 +13,9 @@ use qlio_syntax::{
 use crate::{
     body::mustache::Mustache,
     error::{Origin, RunError},
-    sandbox::{AuthModule, EjsTemplate, Patch, Realm, Sandbox, ScriptError, Transformer},
+    sandbox::{
+        AuthModule, EjsTemplate, Patch, Realm, Sandbox, ScriptError, ScriptErrorKind, Transformer,
+    },
 };
 
 /// What a verb brings in JavaScript and templates.
@@ -31,8 +27,6 @@ pub(crate) struct VerbScripts {
     pub(super) template: Option<Template>,
     /// What is odd about the template, though it works.
     pub(super) notes: Vec<ScriptFault>,
-    /// Keeps the table alive, whose address is the key of the cache.
-    pub(crate) table: Arc<Table>,
 }
 
 /// A compiled body template.
@@ -52,6 +46,8 @@ pub(crate) struct ScriptFault {
     /// 1-based place in it.
     pub(crate) line: Option<u32>,
     pub(crate) column: Option<u32>,
+    /// It ran out of time or memory.
+    pub(crate) is_limit: bool,
     /// The file as errors of requests show it, and whether the message names it.
     shown_file: Option<String>,
     is_template: bool,
@@ -67,6 +63,7 @@ impl ScriptFault {
             file: culprit.filter(|culprit| culprit.is_file()).unwrap_or_else(|| file.to_owned()),
             line: error.line,
             column: error.column,
+            is_limit: matches!(error.kind, ScriptErrorKind::Time | ScriptErrorKind::Memory),
             shown_file: error.file.clone(),
             is_template: false,
         }
@@ -80,6 +77,7 @@ impl ScriptFault {
             file: folder.join(&body.template),
             line,
             column: None,
+            is_limit: false,
             shown_file: Some(body.template.clone()),
             is_template: true,
         }
@@ -125,7 +123,7 @@ impl VerbScripts {
     pub(crate) fn load(
         sandbox: &Sandbox,
         tables_root: Option<&Path>,
-        table: &Arc<Table>,
+        table: &Table,
         verb: &Verb,
     ) -> Result<Self, Vec<ScriptFault>> {
         let file = [&verb.patch, &verb.auth, &verb.transformer].into_iter().flatten().next();
@@ -154,8 +152,7 @@ impl VerbScripts {
         };
         if faults.is_empty() {
             let notes = template_notes(table, verb, template.as_ref());
-            let table = Arc::clone(table);
-            Ok(Self { realm, patch, auth, transformer, template, notes, table })
+            Ok(Self { realm, patch, auth, transformer, template, notes })
         } else {
             Err(faults)
         }
@@ -193,7 +190,7 @@ fn load_file<T>(
 
 /// The body is made by a template that is not a form.
 fn has_template(verb: &Verb) -> bool {
-    verb.body.as_ref().is_some_and(|body| body.media_type != super::body::FORM)
+    verb.body.as_ref().is_some_and(|body| body.form.is_none())
 }
 
 /// `.ejs` files are EJS, all others mustache (`connectors.md` 2.6, C-Q20).
@@ -222,15 +219,15 @@ fn template_notes(table: &Table, verb: &Verb, template: Option<&Template>) -> Ve
     notes.collect()
 }
 
-/// A form that is no URI template; it is read anew for each request.
+/// A form that is no URI template.
 pub(crate) fn form_fault(table: &Table, verb: &Verb) -> Option<ScriptFault> {
-    let body = verb.body.as_ref().filter(|body| body.media_type == super::body::FORM)?;
-    let fault = UriTemplate::parse_form(&body.content).err()?;
+    let body = verb.body.as_ref()?;
+    let fault = body.form.as_ref()?.as_ref().err()?;
     Some(form_failed(table, body, fault))
 }
 
 /// The same in the words of other broken templates.
-pub(super) fn form_failed(table: &Table, body: &Body, fault: TemplateError) -> ScriptFault {
+pub(super) fn form_failed(table: &Table, body: &Body, fault: &TemplateError) -> ScriptFault {
     let line = Some(LineIndex::new(&body.content).line(fault.offset as u32));
-    ScriptFault::of_template(table, body, fault.reason, line)
+    ScriptFault::of_template(table, body, fault.reason.clone(), line)
 }

@@ -4,7 +4,10 @@
 use std::{
     cell::{Cell, OnceCell},
     path::Path,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -38,12 +41,15 @@ pub struct AuthModule {
 }
 
 /// An ejs template of a table. Compiled when it is first rendered: templates with errors exist in
-/// the wild and must not keep their table from loading (`connectors.md` 2.6).
+/// the wild and must not keep their table from loading (`connectors.md` 2.6). One that cannot be
+/// compiled is not compiled again; copies know that too.
 #[derive(Debug, Clone)]
 pub struct EjsTemplate {
     id: u64,
     file: String,
     text: String,
+    /// Why it cannot be compiled, once that is known.
+    broken: Arc<OnceLock<ScriptError>>,
 }
 
 static NEXT_TEMPLATE: AtomicU64 = AtomicU64::new(1);
@@ -55,6 +61,7 @@ impl EjsTemplate {
             id: NEXT_TEMPLATE.fetch_add(1, Ordering::Relaxed),
             file: file.to_owned(),
             text: text.to_owned(),
+            broken: Arc::default(),
         }
     }
 }
@@ -201,15 +208,20 @@ impl HookSession {
     /// Renders a template over `statement` and `params`.
     pub fn render(&self, template: &EjsTemplate) -> Result<String, ScriptError> {
         let activity = Activity { subject: "Template", name: &template.file, is_load: false };
+        if let Some(error) = template.broken.get() {
+            return Err(error.clone());
+        }
         let bytes_max = self.sandbox.limits().template_bytes;
         if template.text.len() > bytes_max {
             let message = format!("Template {} is longer than {bytes_max} bytes", template.file);
             let kind = super::ScriptErrorKind::Load;
             return Err(ScriptError::new(kind, &template.file, message));
         }
-        self.enter_open(activity, 0, |entered| {
+        let is_compiled = Cell::new(false);
+        let rendered = self.enter_open(activity, 0, |entered| {
             let file = &template.file;
             entered.instance.load_template(entered.ctx, template.id, &template.text, file)?;
+            is_compiled.set(true);
             #[expect(clippy::cast_precision_loss, reason = "ids count templates")]
             let id = template.id as f64;
             let text: JsValue<'_> = entered.kernel.call("renderTemplate", (id, self.js_id()))?;
@@ -217,7 +229,15 @@ impl HookSession {
                 Some(text) => Ok(convert::string_text(entered.ctx, text)?),
                 None => Err(Fault::result("the template did not give text")),
             }
-        })
+        });
+        if let Err(error) = &rendered
+            && !is_compiled.get()
+            && !error.is_limit()
+        {
+            // Whoever was first has the same reason.
+            let _ = template.broken.set(error.clone());
+        }
+        rendered
     }
 
     /// What hooks and the auth module have written into `params`.

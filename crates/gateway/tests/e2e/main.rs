@@ -11,6 +11,7 @@ mod grpc;
 mod load;
 mod mock;
 mod outages;
+mod scripts;
 mod serve;
 mod shop;
 mod suite;

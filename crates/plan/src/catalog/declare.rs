@@ -16,7 +16,7 @@ use qlio_syntax::{
 
 use super::{
     Resources, fill_settings,
-    table::{Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb},
+    table::{Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb},
 };
 
 #[cfg(feature = "protobuf")]
@@ -234,6 +234,7 @@ impl Builder<'_> {
         match self.declaration.resources.template(file, &body.template.text) {
             Ok(content) => Some(Body {
                 template: body.template.text.clone(),
+                form: (body.media_type.text == FORM).then(|| UriTemplate::parse_form(&content)),
                 content: content.into(),
                 media_type: body.media_type.text.clone(),
                 foreach: body.foreach.as_ref().map(|name| Text::from(name.text.as_str())),

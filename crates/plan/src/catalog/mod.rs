@@ -22,7 +22,7 @@ pub use resources::{NoResources, Resources};
 pub use settings::fill_settings;
 #[cfg(feature = "protobuf")]
 pub use table::ProtobufFormat;
-pub use table::{Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb};
+pub use table::{Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb};
 
 use crate::node::Plan;
 

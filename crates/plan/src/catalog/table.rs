@@ -4,7 +4,12 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use qlio_data::{Text, Value, codec::xml::Coerce, template::Template, uri_template::UriTemplate};
+use qlio_data::{
+    Text, Value,
+    codec::xml::Coerce,
+    template::Template,
+    uri_template::{TemplateError, UriTemplate},
+};
 use qlio_syntax::ast::VerbKind;
 
 /// A table, loaded from a file or created by a script.
@@ -148,6 +153,9 @@ pub enum DefaultValue {
     Template(Template),
 }
 
+/// The media type whose templates are forms: URI templates (`connectors.md` 2.6).
+pub const FORM: &str = "application/x-www-form-urlencoded";
+
 /// A request body made from a template.
 #[derive(Debug)]
 pub struct Body {
@@ -157,6 +165,8 @@ pub struct Body {
     pub content: Arc<str>,
     /// Its media type.
     pub media_type: String,
+    /// The form that the template is, or what is wrong with it; `None` for other media types.
+    pub form: Option<Result<UriTemplate, TemplateError>>,
     /// One request per element of this parameter.
     pub foreach: Option<Text>,
 }

@@ -170,3 +170,24 @@ fn a_template_longer_than_the_limit_is_refused() {
     let error = session.render(&EjsTemplate::new("n.ejs", "01234567890")).unwrap_err();
     assert_eq!(error.kind, ScriptErrorKind::Load);
 }
+
+#[test]
+fn a_template_that_does_not_compile_is_not_compiled_again() {
+    let render_in = |memory_bytes: usize, template: &EjsTemplate| {
+        let sandbox = Sandbox::new(SandboxLimits { memory_bytes, ..SandboxLimits::default() });
+        let realm = Realm::without_files();
+        let session = HookSession::new(&sandbox, &realm, object("{}"), object("{}"));
+        session.render(template).map_err(|error| (error.kind, error.message, error.line))
+    };
+    let memory_bytes = SandboxLimits::default().memory_bytes;
+    let broken = EjsTemplate::new("n.ejs", "a\n<% if ( %>");
+    let first = render_in(memory_bytes, &broken).unwrap_err();
+    assert_eq!(first.2, Some(2));
+    // Without memory there is no compiling, but what is known is known, also to a copy.
+    assert_eq!(render_in(0, &broken.clone()), Err(first));
+
+    // What ran out of memory, or throws, may work another time.
+    let sound = EjsTemplate::new("n.ejs", "<% if (params.x) { throw new Error('no') } %>ok");
+    assert_eq!(render_in(0, &sound).unwrap_err().0, ScriptErrorKind::Memory);
+    assert_eq!(render_in(memory_bytes, &sound), Ok("ok".to_owned()));
+}

@@ -1,0 +1,74 @@
+//! Scripts and templates of tables over the life of the process: they are what they were at the start.
+
+use std::fs;
+
+use qlio_testkit::client::{Request, fetch};
+use qlio_testkit::upstream::{Expectation, Upstream};
+use serde_json::json;
+
+use super::{PATIENCE, folder, start};
+
+#[test]
+fn what_could_not_be_loaded_at_the_start_is_not_tried_again() {
+    let upstream = Upstream::with([
+        Expectation::get("/plain").any_calls().json(json!([1])),
+        Expectation::new("POST", "/").calls(0),
+    ])
+    .unwrap();
+    let base = upstream.base();
+    let table = |name: &str, clauses: &str| {
+        format!(
+            "create table {name} on insert post to '{base}/' {clauses} \
+             on select get from '{base}/plain'"
+        )
+    };
+    let route = |name: &str| {
+        format!("return insert into {name} (id) values (1) via route '/{name}' using method get")
+    };
+    let names = ["patched", "mustached", "formed"];
+    let folder = folder(&[
+        ("tables/patched.ql", &table("patched", "using patch 'p.js'")),
+        ("tables/p.js", "throw new Error('low tide');"),
+        ("tables/mustached.ql", &table("mustached", "using bodyTemplate 'm.mu' type 'text/plain'")),
+        ("tables/m.mu", &"{{#open}}".repeat(1000)),
+        (
+            "tables/formed.ql",
+            &table("formed", "using bodyTemplate 'f.txt' type 'application/x-www-form-urlencoded'"),
+        ),
+        ("tables/f.txt", "id={id"),
+        ("routes/patched.ql", &route("patched")),
+        ("routes/mustached.ql", &route("mustached")),
+        ("routes/formed.ql", &route("formed")),
+        ("routes/plain.ql", "return select * from formed via route '/plain' using method get"),
+    ]);
+    let arguments = [
+        "serve",
+        "--dev",
+        "--workers",
+        "1",
+        "--port",
+        "0",
+        "--tables",
+        "tables",
+        "--routes",
+        "routes",
+    ];
+    let server = start(&arguments, folder.path());
+    let failure = |name: &str| {
+        let answer = fetch(server.address(), &Request::get(&format!("/{name}")), PATIENCE).unwrap();
+        assert_eq!(answer.status, 500, "{answer}");
+        let error = answer.json().unwrap();
+        let message = error["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with(&format!("Table {name} failed to load: ")), "{message}");
+        message
+    };
+    let before = names.map(failure);
+    for (file, text) in [("p.js", ""), ("m.mu", "{{params.id}}"), ("f.txt", "id={id}")] {
+        fs::write(folder.path().join("tables").join(file), text).unwrap();
+    }
+    assert_eq!(names.map(failure), before);
+    // What does not need the broken part works.
+    let plain = fetch(server.address(), &Request::get("/plain"), PATIENCE).unwrap();
+    assert_eq!(plain.json().unwrap(), json!([1]), "{plain}");
+    upstream.verify().unwrap();
+}
