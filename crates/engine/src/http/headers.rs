@@ -9,6 +9,9 @@ use crate::{error::RunError, settings::Settings, transport};
 /// Media types of the decoders that are always there.
 const ACCEPT: &str = "application/xml,application/json,text/csv";
 
+/// How many headers are added behind those of the table: request id, content type and host.
+const ADDED_MAX: usize = 3;
+
 /// The headers that every request starts with, made once per engine.
 #[derive(Debug)]
 pub(crate) struct DefaultHeaders {
@@ -49,7 +52,10 @@ impl Call<'_> {
         hooks: Option<&Hooks>,
     ) -> Result<HeaderMap, RunError> {
         let defaults = self.run.engine.default_headers();
-        let mut headers = defaults.headers.clone();
+        // A copy would have no room for what is added.
+        let mut headers =
+            HeaderMap::with_capacity(defaults.headers.len() + self.verb.headers.len() + ADDED_MAX);
+        headers.extend(defaults.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some(accept) =
             self.verb.format.as_ref().and_then(|format| declared_accept(format.kind))
         {

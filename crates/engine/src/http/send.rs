@@ -1,6 +1,6 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use futures_util::future::join_all;
 use http::header;
@@ -38,6 +38,9 @@ impl Call<'_> {
         let (unique, position) = without_repetition(requests);
         let answers =
             join_all(unique.into_iter().map(|request| Box::pin(self.send(request, project)))).await;
+        if answers.len() == position.len() {
+            return answers;
+        }
         position.into_iter().map(|unique| answers[unique].clone()).collect()
     }
 
@@ -124,7 +127,7 @@ impl Call<'_> {
             deadline: self.delays.deadline_ms.map(|ms| Instant::now() + Duration::from_millis(ms)),
             retry: if is_retried { Retry::Once } else { Retry::Never },
             follows_redirects: true,
-            table: Arc::from(&*self.table.name),
+            table: self.table.name.clone(),
             guard: self.guard(),
             backoff_min: milliseconds(self.delays.delay_ms_min, Duration::from_millis(500)),
             backoff_max: milliseconds(self.delays.delay_ms_max, Duration::from_secs(30)),

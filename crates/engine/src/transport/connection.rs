@@ -98,16 +98,14 @@ impl Body {
     }
 }
 
-/// Writes down when the request was `sent` and the head arrived.
+/// Writes down when the request was sent and its head `arrived`.
 pub(super) fn note_head(
     timings: &mut Timings,
-    patience: &mut Patience,
+    arrived: Instant,
     started: Instant,
     sent: Option<Instant>,
 ) {
-    let now = Instant::now();
-    let sent = sent.unwrap_or(now);
+    let sent = sent.unwrap_or(arrived);
     timings.send = Some(sent - started);
-    timings.wait = Some(now - sent);
-    patience.touch(now);
+    timings.wait = Some(arrived - sent);
 }

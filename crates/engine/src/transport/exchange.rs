@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use qlio_data::Text;
 use tokio::time::Instant;
 
 use super::{
@@ -40,7 +41,7 @@ pub struct Exchange {
     /// Whether redirects are followed rather than being the answer.
     pub follows_redirects: bool,
     /// The table on whose behalf this is sent; part of the back-off key and of the proxy lookup.
-    pub table: Arc<str>,
+    pub table: Text,
     /// How far the egress guard goes.
     pub guard: Guard,
     /// The shortest back-off delay.
@@ -63,7 +64,7 @@ impl Exchange {
             deadline: None,
             retry: Retry::Never,
             follows_redirects: true,
-            table: Arc::from(""),
+            table: Text::default(),
             guard: Guard::Off,
             backoff_min: Duration::from_millis(500),
             backoff_max: Duration::from_secs(30),

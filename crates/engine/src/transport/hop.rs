@@ -92,7 +92,8 @@ impl Hop<'_> {
             Err(origin) => {
                 let started = Instant::now();
                 let lease = Box::pin(patience.limit(transport.pool.queue(origin))).await??;
-                timings.blocked = Some(started.elapsed());
+                patience.touch(Instant::now());
+                timings.blocked = Some(patience.moved_at() - started);
                 lease
             }
         };
@@ -133,7 +134,7 @@ impl Hop<'_> {
         timings: &mut Timings,
     ) -> Result<(Connection, Head), Fault> {
         let is_idempotent = self.exchange.method.is_idempotent();
-        let mut pooled = self.pooled(lease);
+        let mut pooled = self.pooled(lease, patience.moved_at());
         let mut replacements = REPLACEMENTS_MAX;
         loop {
             let (mut connection, was_pooled) = match pooled.take() {
@@ -224,9 +225,9 @@ impl Hop<'_> {
         }
     }
 
-    fn pooled(&self, lease: &Lease) -> Option<Connection> {
+    fn pooled(&self, lease: &Lease, now: Instant) -> Option<Connection> {
         let Transport { egress, pool, .. } = self.transport;
-        lease.origin.take(pool.idle_max(), |peer| {
+        lease.origin.take(pool.idle_max(), now, |peer| {
             peer.is_none_or(|peer| egress.permits(self.target, peer, &self.exchange.guard))
         })
     }
@@ -246,7 +247,7 @@ impl Hop<'_> {
             let first = patience.limit(origin.first_handshake()).await?;
             *timings.blocked.get_or_insert_default() += started.elapsed();
             // While we waited, somebody may have opened a connection for all.
-            if let Some(shared) = self.pooled(lease) {
+            if let Some(shared) = self.pooled(lease, Instant::now()) {
                 return Ok((shared, true));
             }
             first

@@ -57,7 +57,8 @@ impl Connection {
         let response = sender.try_send_request(request);
         let sent = Some(Instant::now());
         let result = patience.limit(response).await?;
-        note_head(timings, patience, started, sent);
+        patience.touch(Instant::now());
+        note_head(timings, patience.moved_at(), started, sent);
         let (head, body) = result
             .map_err(|error| {
                 let is_refused = h2_reason(error.error()) == Some(h2::Reason::REFUSED_STREAM);

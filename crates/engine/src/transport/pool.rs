@@ -143,6 +143,7 @@ impl Origin {
     pub(super) fn take(
         &self,
         idle_max: Duration,
+        now: Instant,
         accept: impl Fn(Option<IpAddr>) -> bool,
     ) -> Option<Connection> {
         let mut slots = lock(&self.slots);
@@ -150,14 +151,13 @@ impl Origin {
             if !shared.connection.is_usable() {
                 slots.shared = None;
             } else if accept(shared.connection.peer) {
-                shared.used_at = Instant::now();
+                shared.used_at = now;
                 return Some(Connection::Shared(Arc::clone(&shared.connection)));
             }
         }
         if slots.idle.is_empty() {
             return None;
         }
-        let now = Instant::now();
         let mut position = slots.idle.len();
         while position > 0 {
             position -= 1;

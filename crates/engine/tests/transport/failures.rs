@@ -337,7 +337,7 @@ async fn a_target_that_keeps_failing_is_left_alone_until_the_delay_is_over() {
     };
     assert!((60_000..120_000).contains(&delay_ms) && (59..=120).contains(&retry_after));
     assert_eq!((error.to_string().as_str(), error.attempts), ("Back-off in progress", 0));
-    let other = Exchange { table: Arc::from("other"), ..exchange() };
+    let other = Exchange { table: "other".into(), ..exchange() };
     assert_eq!(upstream.log().requests.len(), 4);
     assert!(transport.send(other).await.is_ok(), "another table is another target");
     tokio::time::pause();

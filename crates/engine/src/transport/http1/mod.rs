@@ -68,7 +68,10 @@ pub(super) struct Connection {
 /// The request under way.
 #[derive(Default)]
 struct Sending {
-    head: Bytes,
+    head: Vec<u8>,
+    /// How much of the head is written.
+    head_written: usize,
+    /// What of the body is not.
     body: Bytes,
     is_begun: bool,
     /// When all of it was on its way, or when that failed.
@@ -133,7 +136,7 @@ impl Connection {
         self.stays_open = !request.closes();
         self.sending =
             Sending { head: request.head(), body: request.body.clone(), ..Sending::default() };
-        let started = Instant::now();
+        let started = patience.moved_at();
         let mut prelude = Prelude::default();
         let result =
             poll_fn(|cx| match self.poll_head(cx, request.method, &mut prelude, patience) {
@@ -141,7 +144,7 @@ impl Connection {
                 ready @ Poll::Ready(_) => ready,
             })
             .await;
-        note_head(timings, patience, started, self.sending.ended_at);
+        note_head(timings, patience.moved_at(), started, self.sending.ended_at);
         result.map_err(|fault| {
             let is_stale = self.is_reused
                 && !prelude.has_begun
@@ -229,7 +232,6 @@ impl Connection {
             Ok(body) => self.read_bytes = room_for(body.len(), self.read_bytes),
             Err(_) => self.stays_open = false,
         }
-        patience.touch(Instant::now());
         body
     }
 
@@ -296,9 +298,14 @@ impl Connection {
             return;
         }
         let Poll::Ready(result) = sending.poll(stream, cx, patience) else { return };
-        sending.ended_at = Some(Instant::now());
+        sending.ended_at = Some(patience.moved_at());
         match result {
-            Ok(()) => (sending.head, sending.body) = (Bytes::new(), Bytes::new()),
+            Ok(()) => {
+                // An idle connection keeps nothing of what was sent.
+                sending.head = Vec::new();
+                sending.head_written = 0;
+                sending.body = Bytes::new();
+            }
             Err(cause) => {
                 *stays_open = false;
                 sending.failure = Some(Fault::from_io(&cause));
@@ -309,7 +316,7 @@ impl Connection {
 
 impl Sending {
     fn is_empty(&self) -> bool {
-        self.head.is_empty() && self.body.is_empty()
+        self.head_written == self.head.len() && self.body.is_empty()
     }
 
     fn poll(
@@ -320,10 +327,11 @@ impl Sending {
     ) -> Poll<io::Result<()>> {
         let mut stream = Pin::new(stream);
         while !self.is_empty() {
+            let head = &self.head[self.head_written..];
             let written = if self.body.is_empty() {
-                ready!(stream.as_mut().poll_write(cx, &self.head))?
+                ready!(stream.as_mut().poll_write(cx, head))?
             } else {
-                let slices = [IoSlice::new(&self.head), IoSlice::new(&self.body)];
+                let slices = [IoSlice::new(head), IoSlice::new(&self.body)];
                 ready!(stream.as_mut().poll_write_vectored(cx, &slices))?
             };
             if written == 0 {
@@ -331,8 +339,8 @@ impl Sending {
             }
             self.is_begun = true;
             patience.touch(Instant::now());
-            let of_head = written.min(self.head.len());
-            self.head.advance(of_head);
+            let of_head = written.min(head.len());
+            self.head_written += of_head;
             self.body.advance(written - of_head);
         }
         stream.poll_flush(cx)

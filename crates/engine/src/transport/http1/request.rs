@@ -1,6 +1,6 @@
 //! The head of a request, as bytes (RFC 9112, 3).
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::response::has_token;
@@ -28,19 +28,18 @@ impl Request<'_> {
     }
 
     /// The bytes before the body.
-    pub(super) fn head(&self) -> Bytes {
+    pub(super) fn head(&self) -> Vec<u8> {
         let lines: usize = self
             .headers
             .iter()
             .map(|(name, value)| name.as_str().len() + value.len() + LINE_BYTES)
             .sum();
         let login = self.proxy_authorization.map_or(0, |value| value.len() + 32);
-        let mut head =
-            BytesMut::with_capacity(self.target.len() + lines + self.host.len() + login + 64);
-        head.put_slice(self.method.as_str().as_bytes());
-        head.put_u8(b' ');
-        head.put_slice(self.target.as_bytes());
-        head.put_slice(b" HTTP/1.1\r\n");
+        let mut head = Vec::with_capacity(self.target.len() + lines + self.host.len() + login + 64);
+        head.extend_from_slice(self.method.as_str().as_bytes());
+        head.push(b' ');
+        head.extend_from_slice(self.target.as_bytes());
+        head.extend_from_slice(b" HTTP/1.1\r\n");
         for (name, value) in self.headers {
             let value = match *name {
                 header::HOST => self.host,
@@ -56,16 +55,16 @@ impl Request<'_> {
             let length = HeaderValue::from(self.body.len());
             put_line(&mut head, header::CONTENT_LENGTH.as_str(), length.as_bytes());
         }
-        head.put_slice(b"\r\n");
-        head.freeze()
+        head.extend_from_slice(b"\r\n");
+        head
     }
 }
 
-fn put_line(head: &mut BytesMut, name: &str, value: &[u8]) {
-    head.put_slice(name.as_bytes());
-    head.put_slice(b": ");
-    head.put_slice(value);
-    head.put_slice(b"\r\n");
+fn put_line(head: &mut Vec<u8>, name: &str, value: &[u8]) {
+    head.extend_from_slice(name.as_bytes());
+    head.extend_from_slice(b": ");
+    head.extend_from_slice(value);
+    head.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]
@@ -93,7 +92,7 @@ mod tests {
             proxy_authorization: Some(&HeaderValue::from_static("Basic x")),
             body: &Bytes::from_static(b"12345"),
         };
-        let head = String::from_utf8(request.head().to_vec()).expect("text");
+        let head = String::from_utf8(request.head()).expect("text");
         let (first, lines) = head.split_once("\r\n").expect("lines");
         assert_eq!(first, "POST http://h/p?q HTTP/1.1");
         let mut lines: Vec<&str> = lines.split("\r\n").collect();
