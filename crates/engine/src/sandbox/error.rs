@@ -63,6 +63,24 @@ impl ScriptError {
         }
     }
 
+    /// Sets the position, as the interpreter knows it. Answers false, and sets nothing, for a file of
+    /// the sandbox itself.
+    pub(super) fn place(&mut self, file: &str, line: u32, column: u32) -> bool {
+        if file.starts_with(OWN_FILE_PREFIX) {
+            return false;
+        }
+        let is_template = file.strip_prefix(super::instance::TEMPLATE_FILE_PREFIX);
+        self.file = Some(is_template.unwrap_or(file).trim_start_matches('/').to_owned());
+        self.line = Some(line);
+        // The generated code of a template keeps the template's lines, but not its columns.
+        self.column = match (is_template, line) {
+            (Some(_), _) => None,
+            (None, 1) => Some(column.saturating_sub(super::instance::WRAPPER_CHARS).max(1)),
+            (None, _) => Some(column),
+        };
+        true
+    }
+
     /// Whether the realm must be built anew after this error.
     pub(super) fn is_limit(&self) -> bool {
         matches!(self.kind, ScriptErrorKind::Time | ScriptErrorKind::Memory)
@@ -195,7 +213,7 @@ fn from_exception<'js>(
         error.thrown = convert::from_js(ctx, exception, &convert::Bounds::SMALL).ok().map(Box::new);
     }
     if let Some(stack) = member_text(ctx, object, "stack") {
-        place(&mut error, &stack);
+        place_by_stack(&mut error, &stack);
     }
     drop_pending(ctx);
     error
@@ -215,7 +233,7 @@ fn member_text<'js>(ctx: &Ctx<'js>, object: &JsObject<'js>, name: &str) -> Optio
 }
 
 /// Finds the first frame of the author's own files in a stack such as `    at f (/a.js:3:9)`.
-fn place(error: &mut ScriptError, stack: &str) {
+fn place_by_stack(error: &mut ScriptError, stack: &str) {
     for frame in stack.lines() {
         let frame = frame.trim().trim_start_matches("at ");
         let place = match (frame.rfind('('), frame.strip_suffix(')')) {
@@ -229,18 +247,8 @@ fn place(error: &mut ScriptError, stack: &str) {
         else {
             continue;
         };
-        if file.starts_with(OWN_FILE_PREFIX) {
-            continue;
+        if error.place(file, line, column) {
+            return;
         }
-        let is_template = file.strip_prefix(super::instance::TEMPLATE_FILE_PREFIX);
-        error.file = Some(is_template.unwrap_or(file).trim_start_matches('/').to_owned());
-        error.line = Some(line);
-        // The generated code of a template keeps the template's lines, but not its columns.
-        error.column = match (is_template, line) {
-            (Some(_), _) => None,
-            (None, 1) => Some(column.saturating_sub(super::instance::WRAPPER_CHARS).max(1)),
-            (None, _) => Some(column),
-        };
-        return;
     }
 }

@@ -120,7 +120,7 @@ impl FunctionModule {
         let weight = arguments.iter().map(convert::weight).sum();
         self.ensure_loaded(sandbox)?;
         sandbox.set_scope(scope);
-        sandbox.enter(&self.realm, activity(display_name), weight, |entered| {
+        let outcome = sandbox.enter(&self.realm, activity(display_name), weight, |entered| {
             let exports = entered.instance.load(entered.ctx, &self.entry)?;
             let list = js_list(entered, arguments)?;
             let first: JsValue<'_> =
@@ -132,7 +132,8 @@ impl FunctionModule {
             let Some(wrapped) = answer.as_array() else { return Ok(Value::Absent) };
             let value: JsValue<'_> = wrapped.get(0)?;
             entered.to_value(&value)
-        })
+        });
+        outcome.map_err(|error| sandbox.placed(&self.realm, &self.entry, function, error))
     }
 
     /// Calls a function for rows, all started before any is waited for. One result per row in row
@@ -145,9 +146,10 @@ impl FunctionModule {
         self.ensure_loaded(sandbox)?;
         sandbox.set_scope(call.scope);
         let weight = call.weight();
-        sandbox.enter(&self.realm, activity(call.display_name), weight, |entered| {
+        let outcome = sandbox.enter(&self.realm, activity(call.display_name), weight, |entered| {
             self.run_rows(entered, call)
-        })
+        });
+        outcome.map_err(|error| sandbox.placed(&self.realm, &self.entry, call.function, error))
     }
 
     fn run_rows<'js>(

@@ -402,6 +402,14 @@ function findFunction(exports, name) {
     return typeof found === 'function' ? found : null;
 }
 
+// Where an exported function, or the module that is one, was written; nothing of one that is native.
+const placeParts = ['fileName', 'lineNumber', 'columnNumber'].map(
+    (name) => Object.getOwnPropertyDescriptor(Function.prototype, name).get);
+function placeOf(exports, name) {
+    const target = findFunction(exports, name) || findFunction(exports, '');
+    return target ? placeParts.map((part) => apply(part, target, [])) : [];
+}
+
 function callFunction(exports, name, args) {
     const target = findFunction(exports, name);
     if (!target) { return null; }
@@ -495,7 +503,7 @@ function describeExports(exports) {
 const inner = { get isLoading() { return loads > 0; } };
 return {
     load, tick, poll, openSession, hasSession, bufferOf, closeSession, overlayOf, sessionIds, callHook, validate, callAuth,
-    callTransformer, callFunction, startRows, wholeRow, callRows, settleColumns, loadTemplate,
+    callTransformer, placeOf, callFunction, startRows, wholeRow, callRows, settleColumns, loadTemplate,
     renderTemplate, describeExports,
 };
 })

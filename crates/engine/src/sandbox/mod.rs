@@ -25,6 +25,7 @@ mod instance;
 mod limits;
 mod log;
 mod machine;
+mod place;
 mod realm;
 mod services;
 mod session;

@@ -171,7 +171,7 @@ impl HookSession {
     pub fn call(&self, patch: &Patch, args: HookArgs<'_>) -> Result<HookResult, ScriptError> {
         let hook = args.hook();
         let activity = Activity { subject: "Hook", name: hook.name(), is_load: false };
-        self.enter(&patch.entry, activity, weight(&args), |entered| {
+        self.enter(&patch.entry, hook.name(), activity, weight(&args), |entered| {
             let exports = entered.instance.load(entered.ctx, &patch.entry)?;
             if let HookArgs::ValidateParam { params } = args {
                 return validate(entered, self.js_id(), exports, params);
@@ -195,7 +195,7 @@ impl HookSession {
         deadline_ms: u64,
     ) -> Result<(), ScriptError> {
         let activity = Activity { subject: "Auth module", name: "", is_load: false };
-        self.enter(&auth.entry, activity, convert::weight(config), |entered| {
+        self.enter(&auth.entry, "auth", activity, convert::weight(config), |entered| {
             let exports = entered.instance.load(entered.ctx, &auth.entry)?;
             let config = entered.to_js(config)?;
             let first: JsValue<'_> =
@@ -262,10 +262,12 @@ impl HookSession {
         self.id as f64
     }
 
-    /// Enters with the module loaded under its own time, and the session open.
+    /// Enters for a function of a module, with the module loaded under its own time, and the session
+    /// open.
     fn enter<R>(
         &self,
         entry: &Entry,
+        function: &str,
         activity: Activity<'_>,
         weight: usize,
         work: impl FnOnce(&Entered<'_, '_>) -> Result<R, Fault>,
@@ -273,7 +275,8 @@ impl HookSession {
         if !self.sandbox.is_loaded(&self.realm, entry) {
             self.sandbox.load(&self.realm, entry, activity.name, |_, _| Ok(()))?;
         }
-        self.enter_open(activity, weight, work)
+        let outcome = self.enter_open(activity, weight, work);
+        outcome.map_err(|error| self.sandbox.placed(&self.realm, entry, function, error))
     }
 
     fn enter_open<R>(

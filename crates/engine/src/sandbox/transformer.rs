@@ -52,7 +52,7 @@ impl Transformer {
             sandbox.load(&self.realm, &self.entry, &self.name, |_, _| Ok(()))?;
         }
         let activity = Activity { subject: "Transformer", name: &self.name, is_load: false };
-        sandbox.enter(&self.realm, activity, text.len() * 2, |entered| {
+        let outcome = sandbox.enter(&self.realm, activity, text.len() * 2, |entered| {
             let exports = entered.instance.load(entered.ctx, &self.entry)?;
             let text = convert::js_text(entered.ctx, text)?;
             let headers = entered.object_to_js(headers)?;
@@ -61,6 +61,7 @@ impl Transformer {
             let silence = format!("Transformer {} did not answer", self.name);
             let value = entered.drive(first, deadline_ms, &silence)?;
             entered.to_value(&value)
-        })
+        });
+        outcome.map_err(|error| sandbox.placed(&self.realm, &self.entry, "toJson", error))
     }
 }

@@ -77,6 +77,41 @@ fn a_thrown_error_has_its_message_and_place() {
 }
 
 #[test]
+fn an_error_without_a_stack_has_the_place_of_its_function() {
+    let bench = Bench::new(
+        "var silent = function () {};\nexports.text = function () {\n throw 'plain'; };\n\
+         exports.next =\n  function () { this.next('refused'); };\nexports.never = silent;\n\
+         exports.endless = function () { for (;;) {} };\n\
+         exports.cycle = () => { var a = []; a.push(a); return a; };\n\
+         exports.wait = async () => new Promise(function () {});\n\
+         exports.bound = silent.bind(null);\nexports.native = Array.prototype.indexOf;",
+    );
+    let place = |error: ScriptError| {
+        let file = error.file.unwrap_or_default();
+        format!("{:?} {file}:{}", error.kind, error.line.unwrap_or_default())
+    };
+    for (function, expected) in [
+        ("text", "Thrown m.js:2"),
+        ("endless", "Time m.js:7"),
+        ("cycle", "Result m.js:8"),
+        ("wait", "Unanswered m.js:9"),
+    ] {
+        assert_eq!(place(bench.call(function, "[]").unwrap_err()), expected);
+    }
+    for (function, expected) in [
+        ("text", "Thrown m.js:2"),
+        ("next", "Thrown m.js:5"),
+        ("never", "Unanswered m.js:1"),
+        ("bound", "Unanswered :0"),
+        ("native", "Unanswered :0"),
+        ("nope", "NotFound :0"),
+    ] {
+        let error = rows(&bench, function, each("[1, 2]"), vec![]).unwrap_err();
+        assert_eq!(place(error), expected, "{function}");
+    }
+}
+
+#[test]
 fn columns_of_errors_on_the_first_line_do_not_count_the_wrapper() {
     let bench = Bench::new("exports.f = function () { null.x; };");
     let error = bench.call("f", "[]").unwrap_err();
