@@ -157,3 +157,19 @@ fn a_raw_target_is_answered_like_any_other() {
     let text = "Server Error - malformed path";
     assert_eq!((answer.status, answer.json().unwrap()["error"].as_str()), (400, Some(text)));
 }
+
+#[test]
+fn misspelt_settings_are_told_at_the_start_and_do_not_prevent_it() {
+    let settings = "{\n  \"maxRequestLenght\": 5,\n  \"shop\": 1,\n  \"hooks\": {\"timMs\": 5}\n}";
+    let folder = folder(&[ROUTE, ("c.json", settings)]);
+    let server = start(&[&SERVE[..], &["--config", "c.json"]].concat(), folder.path());
+    assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
+    for warning in [
+        "warning[Q3021 unknown-setting]: c.json:2:3: no setting is called `maxRequestLenght`; did you mean `maxRequestLength`?",
+        "warning[Q3021 unknown-setting]: c.json:4:13: no setting is called `hooks.timMs`; did you mean `timeMs`?",
+    ] {
+        let told = |text: &str| text.contains(warning);
+        assert!(server.wait_for_stderr(PATIENCE, told), "{}", server.stderr());
+    }
+    assert!(!server.stderr().contains("called `shop"), "{}", server.stderr());
+}
