@@ -48,11 +48,11 @@ const FRESH_GRACE: Duration = Duration::from_millis(250);
 const OVERLOAD_RETRY_S: u64 = 1;
 /// hyper's smallest read buffer.
 const BUFFER_BYTES_MIN: usize = 8192;
-/// How long a client may go on sending after its head was refused. Were the connection closed while
-/// it sends, the answer would be lost with it.
+/// How long a client may go on sending a request that has been refused. Were the connection closed
+/// while it sends, the answer would be lost with it.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Bytes of such a client that are read and dropped.
-const LINGER_BYTES_MAX: u64 = 1 << 20;
+const LINGER_BYTES_MAX: u64 = 16 << 20;
 
 /// What the connections of one worker share.
 pub(super) struct Shared<A> {
@@ -134,21 +134,24 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
     };
     let activity = Arc::new(Activity::new());
     let takeover: RefCell<Option<Takeover>> = RefCell::default();
+    // An answer was given before its request was read in full.
+    let is_cut_short = Cell::new(false);
     let stream = TokioIo::new(WatchedStream::new(stream, Arc::clone(&activity), guard));
     let service = service_fn(|message: hyper::Request<Incoming>| {
         let in_flight = activity.begin(framing(&message));
         let shared = Rc::clone(&shared);
-        let (takeover, activity) = (&takeover, &activity);
+        let (takeover, activity, is_cut_short) = (&takeover, &activity, &is_cut_short);
         async move {
             let mut response = shared.answer(Request { message, peer, local }).await;
             let due = in_flight.answered();
+            let close = HeaderValue::from_static("close");
+            is_cut_short.set(response.headers().get(header::CONNECTION) == Some(&close));
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                 activity.leave_http();
                 takeover.replace(response.extensions_mut().remove());
             } else if *shared.phase.borrow() != Phase::Serving {
                 // The phase may have changed while the answer was made, before the loop of `watch`
                 // saw it.
-                let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
             Ok::<_, Infallible>(response.map(|body| DueBody::new(body, due)))
@@ -162,6 +165,10 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
             if let Some(takeover) = takeover {
                 // Boxed, so that every other connection does not carry the room for one.
                 Box::pin(hold(&shared, takeover, peer)).await;
+            } else if is_cut_short.get()
+                && let Some(parts) = connection.into_parts()
+            {
+                Box::pin(linger(parts.io.into_inner())).await;
             }
         }
         Some(Err(error)) => {
@@ -250,7 +257,7 @@ async fn refuse<A: App>(
     }
 }
 
-/// Reads and drops what the client still sends, so that it gets to read the answer.
+/// Reads and drops what the client still sends after its answer, so that it gets to read it.
 async fn linger(mut stream: WatchedStream) {
     let mut rest = stream.socket().take(LINGER_BYTES_MAX);
     // Whether it ends, breaks or takes too long: then the connection is closed.

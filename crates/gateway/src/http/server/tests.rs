@@ -279,6 +279,16 @@ fn a_body_over_the_limit_is_413_and_is_not_asked_for() {
 }
 
 #[test]
+fn a_client_that_goes_on_sending_gets_to_read_why_not() {
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    let body = "x".repeat(8 << 20);
+    client.send(&format!("POST /echo HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
+    assert!(client.receive().0.starts_with("http/1.1 413"));
+    client.expect_closed();
+}
+
+#[test]
 fn chunked_bodies_are_bounded_too() {
     let running = Running::start(ServerLimits::default());
     let mut client = running.connect();
