@@ -234,6 +234,34 @@ function equal(a, b, depth) {
     return names.length === _.keys(b).length && names.every((name) => _.has(b, name) && equal(a[name], b[name], depth + 1));
 }
 
+// Templates are code of the operator, as ejs is; `host.compile` makes a function of them.
+_.templateSettings = { escape: /<%-([\s\S]+?)%>/, interpolate: /<%=([\s\S]+?)%>/, evaluate: /<%([\s\S]+?)%>/ };
+functions.template = function (text, data, settings) {
+    text = String(text);
+    const marks = ['escape', 'interpolate', 'evaluate'].map((kind) => (settings && settings[kind]) || _.templateSettings[kind]);
+    const tag = new RegExp(marks.map((mark) => mark.source).join('|'), 'g');
+    let code = 'with (__data) {';
+    let at = 0;
+    const put = (end) => { if (end > at) { code += '__out.push(' + JSON.stringify(text.slice(at, end)) + ');'; } };
+    for (const found of text.matchAll(tag)) {
+        put(found.index);
+        at = found.index + found[0].length;
+        const [, escaped, raw, script] = found;
+        if (escaped !== undefined) { code += '__out.push(__escape((' + escaped + '\n)));'; }
+        else if (raw !== undefined) { code += '__out.push((' + raw + '\n));'; }
+        else { code += script + '\n'; }
+    }
+    put(text.length);
+    const body = host.compile(code + '}', 'template:underscore', '__data, __out, __escape, print, _');
+    const render = (values) => {
+        const out = [];
+        const plain = (value) => (value === null || value === undefined ? '' : _.escape(value));
+        body.call(values, values || {}, out, plain, (...all) => { out.push(...all); }, _);
+        return out.join('');
+    };
+    return data === undefined ? render : render(data);
+};
+
 const aliases = {
     forEach: 'each', collect: 'map', foldl: 'reduce', inject: 'reduce', foldr: 'reduceRight', detect: 'find', select: 'filter',
     all: 'every', any: 'some', include: 'contains', head: 'first', take: 'first', tail: 'rest', drop: 'rest', unique: 'uniq', methods: 'functions',

@@ -196,6 +196,10 @@ fn underscore_has_what_patches_use() {
         ),
         ("require('underscore').escape('<a href=\"x\">')", r#""&lt;a href=&quot;x&quot;&gt;""#),
         (
+            "(function (_) { return [_.template('a\\n<%= x // note\\n%>|<%- y %>|<% print(1, \"\\u2028\"); %>', {x: null, y: '<'}), _.template('<%= this.x %>')({x: 1}), _.template('{x}<%', {x: 2}, {interpolate: /\\{(\\w)\\}/})]; })(require('underscore'))",
+            "[\"a\\n|&lt;|1\u{2028}\",\"1\",\"2<%\"]",
+        ),
+        (
             "(function (_) { var late = _.before(2, function () { return 7; }); return [_.unescape('&lt;a&#x27;&amp;lt;'), _.sortedIndex([10, 20, 30], 25), _.sortedIndex([{n: 1}, {n: 3}], {n: 2}, 'n'), late(), late()]; })(require('underscore'))",
             r#"["<a'&lt;",2,1,7,7]"#,
         ),
