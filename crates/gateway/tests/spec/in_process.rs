@@ -4,7 +4,7 @@
 //! the server add beyond the library shows as a difference.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -50,7 +50,7 @@ impl CaseEngine for InProcessEngine {
                     };
                 }
             };
-            let engine = engine(config, root);
+            let engine = engine(config, root, vec![root.to_owned()]);
             let outcome =
                 engine.run(&plan, &loaded.catalog, &script_request(case), Caller::Operator).await;
             match outcome {
@@ -85,7 +85,8 @@ impl CaseEngine for InProcessEngine {
                 health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
                 sockets: SocketSettings::default(),
             };
-            let app = HttpApp::new(Arc::new(shared), engine(config, root));
+            let module_roots = vec![root.to_owned(), root.join(CaseFolder::ROUTES)];
+            let app = HttpApp::new(Arc::new(shared), engine(config, root, module_roots));
             let mut answers = Vec::with_capacity(case.http.len());
             for request in &case.http {
                 let Some((head, body)) = message(request) else {
@@ -126,7 +127,7 @@ fn on_runtime(work: impl Future<Output = Outcome>) -> Outcome {
     })
 }
 
-fn engine(config: Config, root: &Path) -> Engine {
+fn engine(config: Config, root: &Path, module_roots: Vec<PathBuf>) -> Engine {
     let cache = config.cache.map(|settings| {
         let cache = Cache::new(settings, Arc::new(|_| {})).expect("cases name valid caches");
         cache.start();
@@ -135,7 +136,7 @@ fn engine(config: Config, root: &Path) -> Engine {
     let options = EngineOptions {
         settings: config.settings,
         transport: config.transport,
-        module_roots: vec![root.to_owned()],
+        module_roots,
         tables_root: Some(root.join(CaseFolder::TABLES)),
         cache,
     };
