@@ -191,6 +191,13 @@ fn bracket_path(name: &str) -> (&str, Vec<&str>) {
     (&name[..open], keys)
 }
 
+/// The position that a key means: digits as they are printed, so neither `01` nor `+1`.
+fn position(key: &str) -> Option<usize> {
+    let is_printed =
+        key.bytes().all(|byte| byte.is_ascii_digit()) && (key.len() == 1 || !key.starts_with('0'));
+    key.parse().ok().filter(|_| is_printed)
+}
+
 /// What has been collected under one name.
 #[derive(Default)]
 enum Node {
@@ -251,8 +258,11 @@ impl Node {
         if key.is_empty() {
             return self.as_list().push_with(rest, value);
         }
-        let position: Option<usize> = key.parse().ok();
-        match (&mut *self, position) {
+        if let (Self::Leaf(_), "0" | "1") = (&*self, *key) {
+            // The text stands at 0, and 1 is the next free position.
+            self.as_list();
+        }
+        match (&mut *self, position(key)) {
             // The next free position or one that is there: an array.
             (Self::Empty, Some(0)) => self.as_list().push_with(rest, value),
             (Self::List(list), Some(at)) if at < list.len() => list[at].add(rest, value),
@@ -353,6 +363,11 @@ mod tests {
             ("a[7]=x", r#"{"a":{"7":"x"}}"#),
             ("a[0]=x&a[7]=y", r#"{"a":{"0":"x","7":"y"}}"#),
             ("a=1&a[b]=2", r#"{"a":{"0":"1","b":"2"}}"#),
+            ("a=x&a[1]=y&a[2]=z", r#"{"a":["x","y","z"]}"#),
+            ("a=x&a[0]=y", r#"{"a":[["x","y"]]}"#),
+            ("a=x&a[2]=y", r#"{"a":{"0":"x","2":"y"}}"#),
+            ("a[0]=x&a[01]=y", r#"{"a":{"0":"x","01":"y"}}"#),
+            ("a[0]=x&a[%2b1]=y", r#"{"a":{"0":"x","+1":"y"}}"#),
             ("a[b]=2&a=1", r#"{"a":[{"b":"2"},"1"]}"#),
             ("a%20b=c+d%26", r#"{"a b":"c d&"}"#),
             ("a=b=c", r#"{"a":"b=c"}"#),
