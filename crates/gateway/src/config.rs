@@ -8,7 +8,7 @@ pub(crate) mod front;
 mod place;
 mod unknown;
 
-use std::{fmt, path::Path, path::PathBuf};
+use std::{cmp::Reverse, fmt, path::Path, path::PathBuf};
 
 use qlio_data::{Object, Text, Value, codec::json};
 use qlio_engine::{
@@ -148,13 +148,18 @@ pub fn parse(text: &str, file: &Path) -> (Config, Vec<ConfigProblem>) {
 pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
     let mut filler = EnvironmentFiller::default();
     let values = filler.fill(value);
+    let (settings, mut messages) = Settings::from_config(&values);
     for path in texts(&values.member("secrets")) {
         let found = path.split('.').fold(values.clone(), |value, step| value.member(step));
-        if let Some(text) = found.scalar_text() {
-            filler.secrets.push(text.to_string());
+        match found.scalar_text() {
+            Some(text) if text.len() < SECRET_BYTES_MIN => messages.push(format!(
+                "setting `secrets` names `{path}`, which has fewer than {SECRET_BYTES_MIN} bytes \
+                 and stays visible"
+            )),
+            Some(text) => filler.secrets.push(text.to_string()),
+            None => messages.push(format!("setting `secrets` names `{path}`, which is no text")),
         }
     }
-    let (settings, mut messages) = Settings::from_config(&values);
     let transport = transport(&values, &mut messages);
     let cache = match CacheSettings::from_config(&values) {
         Ok(Some((mut cache, mut problems))) => {
@@ -178,6 +183,8 @@ pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
     let front = FrontSettings::from_config(&values, &mut messages);
     filler.secrets.retain(|secret| secret.len() >= SECRET_BYTES_MIN);
     add_encoded(&mut filler.secrets);
+    // A secret may stand in a longer one, of which the rest would stay.
+    filler.secrets.sort_by_key(|secret| Reverse(secret.len()));
     let missing = filler.missing.into_iter().map(|(setting, name)| {
         let message = format!("environment variable `{name}` is not set");
         ConfigProblem::error(file, codes::MISSING_SECRET, Some(setting), message)
@@ -388,7 +395,19 @@ mod tests {
         let (config, _) = config(r#"{"a": {"key": "s3cret"}, "secrets": ["a.key"]}"#);
         assert_eq!(config.secrets, ["s3cret"]);
         let (config, _) = self::config(r#"{"key": "a+b/c=", "secrets": ["key"]}"#);
-        assert_eq!(config.secrets, ["a+b/c=", "a%2Bb%2Fc%3D"]);
+        assert_eq!(config.secrets, ["a%2Bb%2Fc%3D", "a+b/c="]);
+        let (config, problems) = self::config(
+            r#"{"a": "key0", "b": "key01", "c": "abc", "secrets": ["a", "b", "c", "d"]}"#,
+        );
+        assert_eq!(config.secrets, ["key01", "key0"]);
+        assert!(
+            problems[0].message.contains("`secrets` names `c`, which has fewer than 4"),
+            "{problems:?}"
+        );
+        assert!(
+            problems[1].message.contains("`secrets` names `d`, which is no text"),
+            "{problems:?}"
+        );
     }
 
     #[test]
