@@ -8,6 +8,7 @@
 use crate::{
     Text,
     path::{Path, Segment},
+    value::is_same,
 };
 
 /// The most parts of a projection that a union in a path may multiply to; beyond it everything below
@@ -43,7 +44,7 @@ impl Projection {
             Self::All => Some(self),
             Self::Members(members) => members
                 .iter()
-                .find(|(member, _)| member.as_bytes() == name)
+                .find(|(member, _)| is_same(member.as_bytes(), name))
                 .map(|(_, projection)| projection),
             Self::Each(each) => Some(each),
         }

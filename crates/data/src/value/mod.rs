@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 pub use number::Number;
 pub use object::Object;
+pub(crate) use object::is_same;
 pub use text::Text;
 
 /// A JSON value, *absent* ("no value": an unresolved reference, a missing field), or a structure

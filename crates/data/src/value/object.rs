@@ -1,39 +1,39 @@
 //! Objects: members in source order, found in constant time however many there are.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
+
+use foldhash::fast::RandomState;
 
 use super::{Text, Value};
 
-/// Objects with more members than this keep an index; below it a scan is faster than hashing.
-const INDEXED_FROM: usize = 16;
+/// Objects with more members than this are searched by an index; below it comparing is faster than hashing.
+const INDEXED_FROM: usize = 64;
+
+type Index = HashMap<Text, usize, RandomState>;
 
 /// The members of a JSON object. A later member of the same name replaces the value of the earlier
 /// one and keeps its place (`decisions.md` 15).
 #[derive(Debug, Clone, Default)]
 pub struct Object {
     members: Vec<(Text, Value)>,
-    #[expect(clippy::box_collection, reason = "most objects have no index and should stay small")]
-    index: Option<Box<HashMap<Text, usize>>>,
+    /// Made when a name is searched for the first time; many objects are only passed on.
+    index: OnceLock<Box<Index>>,
 }
 
 impl Object {
     /// An object without members.
     pub const fn new() -> Self {
-        Self { members: Vec::new(), index: None }
+        Self { members: Vec::new(), index: OnceLock::new() }
     }
 
     /// An empty object with room for `capacity` members.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { members: Vec::with_capacity(capacity), index: None }
+        Self { members: Vec::with_capacity(capacity), index: OnceLock::new() }
     }
 
     /// An object of members whose names are known to differ.
     pub(crate) fn from_distinct(members: Vec<(Text, Value)>) -> Self {
-        let mut object = Self { members, index: None };
-        if object.members.len() > INDEXED_FROM {
-            object.build_index();
-        }
-        object
+        Self { members, index: OnceLock::new() }
     }
 
     /// The number of members, absent ones included.
@@ -57,32 +57,30 @@ impl Object {
         if let Some(at) = self.position(&name) {
             return Some(std::mem::replace(&mut self.members[at].1, value));
         }
-        if let Some(index) = &mut self.index {
+        if let Some(index) = self.index.get_mut() {
             index.insert(name.clone(), self.members.len());
         }
         self.members.push((name, value));
-        if self.index.is_none() && self.members.len() > INDEXED_FROM {
-            self.build_index();
-        }
         None
+    }
+
+    /// The value of a member, which is absent from now on.
+    pub fn take(&mut self, name: &str) -> Value {
+        self.position(name).map_or(Value::Absent, |at| std::mem::take(&mut self.members[at].1))
     }
 
     /// Removes a member and keeps the order of the others.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         let at = self.position(name)?;
         let (_, value) = self.members.remove(at);
-        if self.index.is_some() {
-            self.build_index();
-        }
+        self.index.take();
         Some(value)
     }
 
     /// Keeps the members for which `keep` answers true.
     pub fn retain(&mut self, mut keep: impl FnMut(&Text, &Value) -> bool) {
         self.members.retain(|(name, value)| keep(name, value));
-        if self.index.is_some() {
-            self.build_index();
-        }
+        self.index.take();
     }
 
     /// The members in order.
@@ -98,17 +96,23 @@ impl Object {
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        match &self.index {
-            Some(index) => index.get(name).copied(),
-            None => self.members.iter().position(|(member, _)| member == name),
+        if self.members.len() > INDEXED_FROM {
+            return self.index().get(name).copied();
         }
+        self.members.iter().position(|(member, _)| is_same(member.as_bytes(), name.as_bytes()))
     }
 
-    fn build_index(&mut self) {
-        let index =
-            self.members.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
-        self.index = Some(Box::new(index));
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let names = self.members.iter().enumerate();
+            Box::new(names.map(|(at, (name, _))| (name.clone(), at)).collect())
+        })
     }
+}
+
+/// Whether two names are the same. Most that are not differ in length or in their last byte.
+pub(crate) fn is_same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && left.last() == right.last() && left == right
 }
 
 impl<N: Into<Text>> FromIterator<(N, Value)> for Object {

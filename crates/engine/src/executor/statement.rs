@@ -121,10 +121,10 @@ pub(crate) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
             }
         }
     };
-    let value = shape::shape(run, &select.output, &shaped)?;
     if select.row_calls.is_empty() {
-        return Ok(value);
+        return shape::shape(run, &select.output, shaped);
     }
+    let value = shape::shape(run, &select.output, shaped.clone())?;
     function::apply_row_calls(run, &select.row_calls, &shaped, value)
 }
 

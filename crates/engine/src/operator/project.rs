@@ -1,6 +1,6 @@
 //! Projection: a value to rows of column values (`language.md` 5.9).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use qlio_data::{
     Value,
@@ -29,19 +29,61 @@ pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, 
         };
         paths.push((path, column.is_key));
     }
-    let elements = value.elements();
     let mut table =
-        Table::with_capacity(columns.len(), elements.as_ref().map_or(1, |elements| elements.len()));
-    match elements {
-        Some(elements) => {
-            for element in elements.iter() {
-                push_row(run, &paths, element, &mut table)?;
+        Table::with_capacity(columns.len(), if value.is_array() { value.len() } else { 1 });
+    match (value, own_members(&paths)) {
+        (Value::Array(elements), Some(names)) if Arc::strong_count(&elements) == 1 => {
+            for element in Arc::unwrap_or_clone(elements) {
+                push_own_row(run, &paths, &names, element, &mut table)?;
             }
         }
-        None => push_row(run, &paths, &value, &mut table)?,
+        (value, _) => match value.elements() {
+            Some(elements) => {
+                for element in elements.iter() {
+                    push_row(run, &paths, element, &mut table)?;
+                }
+            }
+            None => push_row(run, &paths, &value, &mut table)?,
+        },
     }
     warn_of_unmatched(run, scan, &paths, &table);
     Ok(Rows::Table(table))
+}
+
+/// The names of the columns if each is a member of the row that no other column looks at: then it can be
+/// moved.
+fn own_members<'p>(paths: &'p [(Cow<'_, Path>, bool)]) -> Option<Vec<&'p str>> {
+    let mut names: Vec<&str> = Vec::with_capacity(paths.len());
+    for (path, is_key) in paths {
+        match path.segments() {
+            [Segment::Member(name)] if !is_key && !names.contains(&&**name) => names.push(name),
+            _ => return None,
+        }
+    }
+    Some(names)
+}
+
+/// A row of the members of an element that nobody else has.
+fn push_own_row(
+    run: &Run<'_>,
+    paths: &[(Cow<'_, Path>, bool)],
+    names: &[&str],
+    element: Value,
+    table: &mut Table,
+) -> Result<(), RunError> {
+    let element = match element {
+        raw @ Value::Raw(_) => raw.open().into_owned(),
+        element => element,
+    };
+    match element {
+        Value::Object(object) => {
+            let mut object = Arc::unwrap_or_clone(object);
+            table.push(names.iter().map(|name| object.take(name)));
+            Ok(())
+        }
+        // Names mean something else on lists and text.
+        element => push_row(run, paths, &element, table),
+    }
 }
 
 /// A column that is absent in every row is told, because it is easily misspelt.

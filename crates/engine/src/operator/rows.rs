@@ -64,6 +64,10 @@ impl Table {
         &self.values[index * self.width..(index + 1) * self.width]
     }
 
+    pub(crate) fn value_mut(&mut self, row: usize, column: usize) -> &mut Value {
+        &mut self.values[row * self.width + column]
+    }
+
     pub(crate) fn rows(&self) -> impl Iterator<Item = &[Value]> {
         (0..self.count).map(|index| self.row(index))
     }

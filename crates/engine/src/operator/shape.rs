@@ -3,7 +3,7 @@
 use qlio_data::{Object, Value};
 use qlio_plan::operator::{Output, OutputColumn, OutputValue, Side};
 
-use super::rows::{Rows, Table};
+use super::rows::Rows;
 use crate::{error::RunError, run::Run};
 
 /// Columns of the joined half stand behind those of the main half in a joined row.
@@ -23,37 +23,59 @@ impl Layout {
 }
 
 /// Rows together with where their halves stand.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Shaped {
     pub(crate) rows: Rows,
     pub(crate) layout: Layout,
 }
 
 /// Turns rows into the value of the statement.
-pub(crate) fn shape(run: &Run<'_>, output: &Output, shaped: &Shaped) -> Result<Value, RunError> {
-    let table = match &shaped.rows {
-        Rows::Whole(value) => return Ok(value.clone()),
+pub(crate) fn shape(run: &Run<'_>, output: &Output, shaped: Shaped) -> Result<Value, RunError> {
+    let Shaped { rows, layout } = shaped;
+    let mut table = match rows {
+        Rows::Whole(value) => return Ok(value),
         Rows::Table(table) => table,
     };
-    let computed = crate::function::output_calls(run, output, table, shaped.layout)?;
-    Ok(shape_table(output, table, shaped.layout, &computed))
+    let computed = crate::function::output_calls(run, output, &table, layout)?;
+    let is_last = last_uses(output);
+    let rows = table.len();
+    Ok(shape_rows(output, rows, &computed, |row, index, side, column| {
+        let value = table.value_mut(row, layout.position(side, column));
+        if is_last[index] { std::mem::take(value) } else { value.clone() }
+    }))
 }
 
-/// `computed` holds, for each output column that is a call, the values by row.
-fn shape_table(output: &Output, table: &Table, layout: Layout, computed: &[Vec<Value>]) -> Value {
-    let mut rows = Vec::with_capacity(table.len());
-    for (index, row) in table.rows().enumerate() {
+/// For each output column, whether no later one shows the same value: then it can be moved.
+fn last_uses(output: &Output) -> Vec<bool> {
+    let source = |column: &OutputColumn| match column.value {
+        OutputValue::Column { side, column } => Some((side, column)),
+        OutputValue::Call(_) => None,
+    };
+    let sources: Vec<_> = output.columns.iter().map(source).collect();
+    (0..sources.len()).map(|index| !sources[index + 1..].contains(&sources[index])).collect()
+}
+
+/// `computed` holds, for each output column that is a call, the values by row; `cell` gives the value
+/// of a row for the output column at an index, which shows this column of that side.
+fn shape_rows(
+    output: &Output,
+    rows: usize,
+    computed: &[Vec<Value>],
+    mut cell: impl FnMut(usize, usize, Side, usize) -> Value,
+) -> Value {
+    let mut shaped = Vec::with_capacity(rows);
+    for row in 0..rows {
         let mut calls = computed.iter();
-        let mut value = |column: &OutputColumn| match &column.value {
-            OutputValue::Column { side, column } => row[layout.position(*side, *column)].clone(),
+        let mut value = |index: usize, column: &OutputColumn| match &column.value {
+            OutputValue::Column { side, column } => cell(row, index, *side, *column),
             OutputValue::Call(_) => {
-                calls.next().map_or(Value::Absent, |values| values[index].clone())
+                calls.next().map_or(Value::Absent, |values| values[row].clone())
             }
         };
-        rows.push(if output.has_aliases {
+        shaped.push(if output.has_aliases {
             let mut object = Object::with_capacity(output.columns.len());
-            for column in &output.columns {
-                let value = value(column);
+            for (index, column) in output.columns.iter().enumerate() {
+                let value = value(index, column);
                 if let Some(alias) = &column.alias
                     && !value.is_absent()
                 {
@@ -62,17 +84,19 @@ fn shape_table(output: &Output, table: &Table, layout: Layout, computed: &[Vec<V
             }
             Value::object(object)
         } else if output.is_flat {
-            let value = output.columns.first().map_or(Value::Absent, &mut value);
+            let value = output.columns.first().map_or(Value::Absent, |column| value(0, column));
             if value.is_absent() { Value::Null } else { value }
         } else {
-            let values = output.columns.iter().map(|column| match value(column) {
-                Value::Absent => Value::Null,
-                value => value,
+            let values = output.columns.iter().enumerate().map(|(index, column)| {
+                match value(index, column) {
+                    Value::Absent => Value::Null,
+                    value => value,
+                }
             });
             values.collect()
         });
     }
-    Value::array(rows)
+    Value::array(shaped)
 }
 
 impl From<Rows> for Shaped {
@@ -89,7 +113,12 @@ impl From<Rows> for Shaped {
 pub(crate) fn plain(output: &Output, rows: &Rows) -> Value {
     match rows {
         Rows::Whole(value) => value.clone(),
-        Rows::Table(table) => shape_table(output, table, Layout { main_width: table.width() }, &[]),
+        Rows::Table(table) => {
+            let layout = Layout { main_width: table.width() };
+            shape_rows(output, table.len(), &[], |row, _, side, column| {
+                table.row(row)[layout.position(side, column)].clone()
+            })
+        }
     }
 }
 

@@ -41,12 +41,12 @@ pub(super) use response::Framing;
 use response::{HEAD_BYTES_MAX, Parsed, parse};
 
 /// Room for what arrives, in bytes: for the first response of a connection, and at least and at most later.
-const READ_BYTES_FIRST: usize = 4 * 1024;
+const READ_BYTES_FIRST: usize = 2 * 1024;
 const READ_BYTES_MIN: usize = 1024;
 const READ_BYTES_MAX: usize = 64 * 1024;
 
 /// Room for a head of the usual size, in bytes.
-const HEAD_BYTES_USUAL: usize = 1024;
+const HEAD_BYTES_USUAL: usize = 512;
 
 /// How many responses that only announce another one (status 1xx) are passed over.
 const INTERIM_RESPONSES_MAX: u32 = 16;
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn room_follows_the_size_of_responses() {
-        assert_eq!(room_for(0, READ_BYTES_FIRST), READ_BYTES_FIRST / 2);
+        assert_eq!(room_for(0, 4 * READ_BYTES_MIN), 2 * READ_BYTES_MIN);
         assert_eq!(room_for(0, 0), READ_BYTES_MIN);
         assert_eq!(room_for(11_000, READ_BYTES_FIRST), 11_000 + HEAD_BYTES_USUAL);
         assert_eq!(room_for(8_000_000, READ_BYTES_FIRST), READ_BYTES_MAX);
