@@ -1,7 +1,8 @@
 //! The command line: the only place that prints and decides exit codes.
 //!
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 a script, route or
-//! catalog has errors, 2 wrong usage or settings that cannot be used.
+//! catalog has errors or the result could not be printed, 2 wrong usage or settings that cannot be
+//! used.
 
 mod bench;
 mod check;
@@ -64,7 +65,7 @@ struct CatalogArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
     Success,
-    /// A script, route or catalog has errors.
+    /// A script, route or catalog has errors, or the result could not be printed.
     Failed,
     /// Wrong usage, or settings that cannot be used.
     Usage,
@@ -101,5 +102,8 @@ pub fn main() -> ExitCode {
         Command::Test(args) => test::test(&args),
         Command::Bench(args) => bench::bench(&args),
     };
+    if exit == Exit::Success && report::is_data_lost() {
+        return Exit::Failed.into();
+    }
     exit.into()
 }

@@ -2,7 +2,10 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -12,19 +15,36 @@ use qlio_syntax::diagnostic::{Diagnostic, Severity};
 
 use crate::config::ConfigProblem;
 
-/// Prints one line of data. A closed pipe is the reader's choice and no error.
+/// Whether data could not be written; a script must not take half a result for a whole one.
+static IS_DATA_LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints one line of data.
 pub(super) fn data(text: &str) {
     let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
-    let _ = stdout.write_all(b"\n");
-    let _ = stdout.flush();
+    let line = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
+    told(line.and_then(|()| stdout.flush()));
 }
 
 /// Prints text as it is.
 pub(super) fn raw(text: &str) {
     let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
-    let _ = stdout.flush();
+    let text = stdout.write_all(text.as_bytes());
+    told(text.and_then(|()| stdout.flush()));
+}
+
+/// Remembers that data was lost, and says so once. A closed pipe is the reader's choice and no loss.
+fn told(written: io::Result<()>) {
+    if let Err(lost) = written
+        && lost.kind() != io::ErrorKind::BrokenPipe
+        && !IS_DATA_LOST.swap(true, Ordering::Relaxed)
+    {
+        error(&format!("cannot write to standard output: {lost}"));
+    }
+}
+
+/// Whether some of the data could not be written.
+pub(super) fn is_data_lost() -> bool {
+    IS_DATA_LOST.load(Ordering::Relaxed)
 }
 
 /// Prints a message for people.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use clap::Args;
 use qlio_data::{Object, Text, Value, codec::json};
-use qlio_engine::{Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, Settings};
+use qlio_engine::{Answer, Caller, ClientRequest, Engine, EngineOptions, RunError};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_syntax::diagnostic::Diagnostic;
 
@@ -65,11 +65,12 @@ pub(super) fn run(args: &RunArgs) -> Exit {
     if args.verbose {
         report::diagnostics(&compiled.warnings, &script.name, &script.text);
     }
+    let request_id_header = config.settings.request_id_header.clone();
     let outcome = on_runtime(config, folders.tables.clone(), |engine| async move {
         engine.run(&compiled.plan, &catalog, &request, Caller::Operator).await
     });
     match outcome {
-        Ok(Ok(answer)) => succeeded(args, &answer),
+        Ok(Ok(answer)) => succeeded(args, &answer, request_id_header),
         Ok(Err(error)) => failed(args, &error),
         Err(reason) => {
             report::error(&reason);
@@ -108,7 +109,7 @@ where
     })
 }
 
-fn succeeded(args: &RunArgs, answer: &Answer) -> Exit {
+fn succeeded(args: &RunArgs, answer: &Answer, request_id_header: String) -> Exit {
     for warning in &answer.warnings {
         if args.verbose || answer.partial.is_some() {
             report::note(&format!("warning: {warning}"));
@@ -121,7 +122,7 @@ fn succeeded(args: &RunArgs, answer: &Answer) -> Exit {
     let mut headers = Object::new();
     headers.insert("content-type", Value::from("application/json"));
     if let Some(id) = &answer.request_id {
-        headers.insert(Settings::default().request_id_header, Value::from(id.as_str()));
+        headers.insert(request_id_header, Value::from(id.as_str()));
     }
     for (name, value) in &answer.headers {
         headers.insert(name.as_str(), Value::from(value.as_str()));
@@ -166,9 +167,13 @@ fn client_request(args: &RunArgs) -> Result<ClientRequest, String> {
         let value = json::parse_str(&text).map_err(|error| {
             format!("`{}` is not JSON: {} at byte {}", file.display(), error.reason, error.offset)
         })?;
-        request.query = object(&value.member("query"));
-        request.route = object(&value.member("route"));
-        let headers = object(&value.member("headers"));
+        let member = |name: &str| {
+            object(&value, name)
+                .ok_or_else(|| format!("`{name}` in `{}` must be an object", file.display()))
+        };
+        request.query = member("query")?;
+        request.route = member("route")?;
+        let headers = member("headers")?;
         request.headers =
             headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
         request.body = value.member("body");
@@ -192,9 +197,11 @@ fn client_request(args: &RunArgs) -> Result<ClientRequest, String> {
     Ok(request)
 }
 
-fn object(value: &Value) -> Object {
-    match &*value.open() {
-        Value::Object(object) => Object::clone(object),
-        _ => Object::new(),
+/// A member that is an object, or missing.
+fn object(value: &Value, name: &str) -> Option<Object> {
+    match &*value.member(name).open() {
+        Value::Object(object) => Some(Object::clone(object)),
+        Value::Absent => Some(Object::new()),
+        _ => None,
     }
 }

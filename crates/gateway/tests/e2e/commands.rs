@@ -1,8 +1,11 @@
 //! Commands that run to their end: output on stdout, diagnostics on stderr, exit codes 0, 1, 2.
 
+use std::fs;
+
+use qlio_testkit::upstream::{Expectation, Respond, Upstream};
 use serde_json::{Value, json};
 
-use super::{folder, run};
+use super::{binary, folder, run};
 
 fn printed(stdout: &str) -> Value {
     serde_json::from_str(stdout).unwrap()
@@ -179,4 +182,37 @@ fn settings_that_cannot_be_used_are_errors_with_a_place() {
         "{}",
         finished.stderr
     );
+}
+
+#[test]
+fn a_result_that_can_not_be_printed_is_no_success() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = std::process::Command::new(binary());
+    let ended = command.args(["run", "-e", "return 1"]).stdout(full).output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    assert_eq!(told.matches("error: cannot write to standard output").count(), 1, "{told}");
+}
+
+#[test]
+fn a_request_file_has_objects_and_the_envelope_the_name_of_the_request_id() {
+    let folder = folder(&[("r.json", "{\"query\": [1]}")]);
+    let finished = run(&["run", "-e", "return 1", "--request", "r.json"], folder.path(), "");
+    assert_eq!(finished.code(), Some(2));
+    assert!(
+        finished.stderr.contains("`query` in `r.json` must be an object"),
+        "{}",
+        finished.stderr
+    );
+
+    let upstream =
+        Upstream::with([Expectation::get("/t").respond(Respond::json(json!(1)))]).unwrap();
+    let table = format!("create table t on select get from '{}/t'", upstream.base());
+    let settings = "{\"requestId\": \"x-trace\"}";
+    let folder = super::folder(&[("tables/t.ql", &table), ("c.json", settings)]);
+    let arguments =
+        ["run", "-e", "return select * from t", "--envelope", "-t", "tables", "-c", "c.json"];
+    let finished = run(&arguments, folder.path(), "");
+    let headers = &printed(&finished.stdout)["headers"];
+    assert!(headers["x-trace"].is_string(), "{headers}");
 }
