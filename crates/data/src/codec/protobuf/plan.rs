@@ -34,12 +34,13 @@ struct Plan {
     kept: Vec<(usize, Action)>,
     /// The slot of each field.
     slots: Vec<Option<usize>>,
-    /// By field number, for those whose tag is one byte.
+    /// By field number, for those with a short tag.
     short: [ShortField; SHORT_NUMBERS],
 }
 
-/// Field numbers below this have a tag of one byte.
-pub(super) const SHORT_NUMBERS: usize = 16;
+/// Field numbers below this can be told from the first byte of their tag: its upper five bits are the
+/// number, in tags of one byte and in those of two bytes whose second one is 1.
+pub(super) const SHORT_NUMBERS: usize = 32;
 
 /// What is needed to pass a field without looking it up.
 #[derive(Debug, Clone, Copy, Default)]

@@ -155,22 +155,29 @@ impl<'a> Reader<'a> {
     #[inline]
     pub(super) fn pass_short(&mut self, fields: &[ShortField; SHORT_NUMBERS]) -> u64 {
         let mut seen = 0;
-        while let Some([tag, next, ..]) = self.data.get(self.at..) {
-            let field = fields[usize::from(tag >> 3) % SHORT_NUMBERS];
-            if *tag >= 0x80 || !field.is_passed {
+        while let Some((tag, behind)) = self.data.get(self.at..).and_then(<[u8]>::split_first) {
+            let field = fields[usize::from(*tag >> 3)];
+            if !field.is_passed {
                 break;
             }
-            let length = match tag & 7 {
-                0 if *next < 0x80 => 2,
-                1 => 1 + 8,
-                2 if *next < 0x80 => 2 + usize::from(*next),
-                5 => 1 + 4,
+            // Of a tag of two bytes the first one tells the number, if the second one is 1.
+            let behind = match behind {
+                _ if *tag < 0x80 => behind,
+                [1, behind @ ..] => behind,
                 _ => break,
             };
-            if length > self.data.len() - self.at {
-                break;
-            }
-            self.at += length;
+            let length = match (tag & 7, behind) {
+                (0, [value, ..]) if *value < 0x80 => 1,
+                (1, _) => 8,
+                (2, [length, ..]) if *length < 0x80 => 1 + usize::from(*length),
+                (2, [low, high, ..]) if *high < 0x80 => {
+                    2 + (usize::from(low & 0x7f) | usize::from(*high) << 7)
+                }
+                (5, _) => 4,
+                _ => break,
+            };
+            let Some(rest) = behind.get(length..) else { break };
+            self.at = self.data.len() - rest.len();
             seen |= field.required_bit;
         }
         seen

@@ -5,7 +5,7 @@
 //! was repeated, so `Each` must be read both ways at once, as "every element" and as "every member";
 //! that is why projections are translated first.
 
-use crate::{Text, projection::Projection};
+use crate::{Text, projection::Projection, value::is_same};
 
 /// A projection of more states than this (they come from a script's paths, so hardly ever) is
 /// replaced by "keep all", which is always correct.
@@ -53,7 +53,8 @@ impl Keep {
             return Some(ALL);
         }
         let members = &self.states[state];
-        let named = members.named.iter().find(|(member, _)| member == name);
+        let is_wanted = |(member, _): &&(Text, State)| is_same(member.as_bytes(), name.as_bytes());
+        let named = members.named.iter().find(is_wanted);
         named.map(|(_, state)| *state).or(members.others)
     }
 

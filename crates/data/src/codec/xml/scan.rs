@@ -413,7 +413,7 @@ impl<'t> Scanner<'t> {
             end += 1;
         }
         let has_start = bytes.get(start).is_some_and(|byte| {
-            IS_NAME_BYTE[usize::from(*byte)] && !b"-.0123456789".contains(byte)
+            IS_NAME_BYTE[usize::from(*byte)] && !matches!(byte, b'-' | b'.' | b'0'..=b'9')
         });
         if !has_start {
             return Err(self.fault("name expected"));

@@ -46,7 +46,7 @@ impl<'t> Scanner<'t> {
         let rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"<")?;
         let is_name = |byte: &u8| byte.is_ascii() && IS_NAME_BYTE[usize::from(*byte)];
         let length = rest.iter().position(|byte| !is_name(byte)).unwrap_or(rest.len());
-        let has_start = rest.first().is_some_and(|byte| !b"-.0123456789".contains(byte));
+        let has_start = rest.first().is_some_and(|byte| !matches!(byte, b'-' | b'.' | b'0'..=b'9'));
         let is_simple = length > 0
             && has_start
             && rest.get(length) == Some(&b'>')
