@@ -5,7 +5,10 @@
 //! parser's message; the original bytes stay available for statements that forward them, whatever
 //! the type. It does not know which names the value contributes to a scope. Rules: `server.md` 1.8.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -35,11 +38,23 @@ pub struct BodyLimits {
     pub request_bytes_max: usize,
     /// How long the client may pause between two pieces of a body; default 30 s.
     pub pause_max: Duration,
+    /// Bytes per second that a body must bring on the whole, once it has taken as long as a pause
+    /// may; default 500. Whoever sends a byte now and then would keep its request for ever.
+    pub rate_min: u32,
+}
+
+impl BodyLimits {
+    /// How long the next piece may take, when so many bytes have come in this time.
+    fn patience(&self, bytes: usize, elapsed: Duration) -> Duration {
+        let rate = u64::from(self.rate_min.max(1));
+        let earned = Duration::from_millis((bytes as u64).saturating_mul(1000) / rate);
+        self.pause_max.saturating_add(earned).saturating_sub(elapsed).min(self.pause_max)
+    }
 }
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self { request_bytes_max: 10_000_000, pause_max: Duration::from_secs(30) }
+        Self { request_bytes_max: 10_000_000, pause_max: Duration::from_secs(30), rate_min: 500 }
     }
 }
 
@@ -95,8 +110,8 @@ impl From<MalformedBody> for Failure {
 /// Reads a whole body, and takes its content coding off.
 ///
 /// # Errors
-/// 413 over the limit (at once if the declared length is), 408 if the client pauses too long, 415
-/// for an unknown coding, 400 if the body breaks off or its coding is broken.
+/// 413 over the limit (at once if the declared length is), 408 if the client pauses too long or is
+/// too slow, 415 for an unknown coding, 400 if the body breaks off or its coding is broken.
 ///
 /// # Cancellation
 /// Dropping the future drops what was read.
@@ -116,10 +131,12 @@ where
     }
     let mut first = Bytes::new();
     let mut whole = BytesMut::new();
+    let began = Instant::now();
     loop {
-        let frame = tokio::time::timeout(limits.pause_max, body.frame())
-            .await
-            .map_err(|_| Failure::BodyTimeout)?;
+        // What has arrived already is taken in any case.
+        let patience = limits.patience(first.len() + whole.len(), began.elapsed());
+        let frame =
+            tokio::time::timeout(patience, body.frame()).await.map_err(|_| Failure::BodyTimeout)?;
         let Some(frame) = frame else { break };
         let broken_off = |error: B::Error| {
             let reason = error.to_string();

@@ -172,6 +172,57 @@ fn a_body_that_stops_coming_times_out() {
     assert_eq!(run(read(Never, None, &limits)).expect_err("never comes").status(), 408);
 }
 
+/// One byte per millisecond.
+struct Drip {
+    left: usize,
+    pause: std::pin::Pin<Box<tokio::time::Sleep>>,
+}
+
+impl Body for Drip {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+        std::task::ready!(self.pause.as_mut().poll(context));
+        if self.left == 0 {
+            return std::task::Poll::Ready(None);
+        }
+        self.left -= 1;
+        let next = tokio::time::Instant::now() + Duration::from_millis(1);
+        self.pause.as_mut().reset(next);
+        std::task::Poll::Ready(Some(Ok(hyper::body::Frame::data(Bytes::from_static(b"x")))))
+    }
+}
+
+#[test]
+fn a_body_that_only_drips_times_out_although_it_never_pauses() {
+    let drip = |left, rate_min| {
+        let limits =
+            BodyLimits { pause_max: Duration::from_secs(1), rate_min, ..BodyLimits::default() };
+        run(async move {
+            let pause = Box::pin(tokio::time::sleep(Duration::ZERO));
+            read(Drip { left, pause }, None, &limits).await
+        })
+    };
+    assert_eq!(drip(50, 1).expect("slow, but soon over").len(), 50);
+    assert_eq!(drip(1_000_000, 10_000).expect_err("would take a quarter of an hour").status(), 408);
+}
+
+#[test]
+fn what_has_come_earns_time() {
+    let limits =
+        BodyLimits { pause_max: Duration::from_secs(30), rate_min: 500, ..BodyLimits::default() };
+    for (bytes, elapsed, expected) in
+        [(0, 0, 30), (0, 29, 1), (0, 31, 0), (500, 30, 1), (500, 32, 0), (1_000_000, 1000, 30)]
+    {
+        let patience = limits.patience(bytes, Duration::from_secs(elapsed));
+        assert_eq!(patience, Duration::from_secs(expected), "{bytes} {elapsed}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_body_is_parsed_or_refused_without_panic(
