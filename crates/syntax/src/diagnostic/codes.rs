@@ -139,7 +139,7 @@ registry! {
     6011 UDF_MEMORY "udf-memory" "a function used too much memory";
     // 7xxx: limits and deadlines
     7001 MAX_NESTED_REQUESTS "max-nested-requests" "a statement asks for more requests than allowed";
-    7003 REQUEST_TOO_LARGE "request-too-large" "a request body is larger than allowed";
+    7003 REQUEST_TOO_LARGE "request-too-large" "a request is larger than allowed";
     7004 DEADLINE "deadline" "the deadline passed";
     7005 SCRIPT_TOO_LARGE "script-too-large" "a script is longer than allowed";
     7006 NESTING_TOO_DEEP "nesting-too-deep" "something nests deeper than allowed";
