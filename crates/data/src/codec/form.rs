@@ -15,7 +15,8 @@ use crate::{Object, Text, Value};
 pub struct FormLimits {
     /// `name=value` pairs.
     pub pairs_max: usize,
-    /// Brackets after one name; also the nesting that is encoded.
+    /// Brackets after one name; also the nesting that several fields of one name make together, and
+    /// that is encoded.
     pub depth_max: usize,
 }
 
@@ -64,11 +65,15 @@ pub fn parse_within(text: &str, limits: &FormLimits) -> Result<Object, FormError
             let value = decoded(value).map_err(fail)?.into_owned();
             if !name.is_empty() {
                 let (base, keys) = bracket_path(&name);
-                if keys.len() > limits.depth_max {
-                    let depth_max = limits.depth_max;
-                    return Err(fail(format!("form field nested deeper than {depth_max}")));
+                let depth_max = limits.depth_max;
+                let too_deep = || fail(format!("form field nested deeper than {depth_max}"));
+                if keys.len() > depth_max {
+                    return Err(too_deep());
                 }
-                root.member(base).add(&keys, value);
+                root.add(base, &keys, value);
+                if root.height > depth_max + 1 {
+                    return Err(too_deep());
+                }
             }
         }
         offset += pair.len() + 1;
@@ -132,7 +137,7 @@ pub fn percent_encode(text: &str, out: &mut String) {
 }
 
 fn write(prefix: &str, value: &Value, depth: usize, out: &mut String) -> Result<(), FormError> {
-    if depth == 0 {
+    if depth == 0 && value.is_structure() {
         return Err(FormError { offset: 0, reason: "value nested too deeply for a form".into() });
     }
     match value {
@@ -204,8 +209,16 @@ enum Node {
     #[default]
     Empty,
     Leaf(String),
-    List(Vec<Node>),
+    List(List),
     Branch(Branch),
+}
+
+#[derive(Default)]
+struct List {
+    nodes: Vec<Node>,
+    /// Structures below each other, this one included. Fields of one name that are a text and a
+    /// member by turns wrap what is there again and again.
+    height: usize,
 }
 
 /// Members in order. Few are looked through; many are found through an index, so that time stays
@@ -214,11 +227,21 @@ enum Node {
 struct Branch {
     members: Vec<(Text, Node)>,
     index: HashMap<Text, usize>,
+    /// As that of a list.
+    height: usize,
 }
 
 impl Branch {
     /// Up to so many members have no index.
     const LOOKED_THROUGH_MAX: usize = 8;
+
+    /// Adds a value under `keys` of the member `name`.
+    fn add(&mut self, name: &str, keys: &[&str], value: String) {
+        let node = self.member(name);
+        node.add(keys, value);
+        let height = node.height() + 1;
+        self.height = self.height.max(height);
+    }
 
     fn member(&mut self, name: &str) -> &mut Node {
         let at = self.position(name).unwrap_or_else(|| self.append(name.into()));
@@ -256,7 +279,7 @@ impl Node {
             return self.add_leaf(value);
         };
         if key.is_empty() {
-            return self.as_list().push_with(rest, value);
+            return self.as_list().push(Self::holding(rest, value));
         }
         if let (Self::Leaf(_), "0" | "1") = (&*self, *key) {
             // The text stands at 0, and 1 is the next free position.
@@ -264,10 +287,12 @@ impl Node {
         }
         match (&mut *self, position(key)) {
             // The next free position or one that is there: an array.
-            (Self::Empty, Some(0)) => self.as_list().push_with(rest, value),
-            (Self::List(list), Some(at)) if at < list.len() => list[at].add(rest, value),
-            (Self::List(list), Some(at)) if at == list.len() => list.push_with(rest, value),
-            _ => self.as_branch().member(key).add(rest, value),
+            (Self::Empty, Some(0)) => self.as_list().push(Self::holding(rest, value)),
+            (Self::List(list), Some(at)) if at < list.nodes.len() => list.add(at, rest, value),
+            (Self::List(list), Some(at)) if at == list.nodes.len() => {
+                list.push(Self::holding(rest, value));
+            }
+            _ => self.as_branch().add(key, rest, value),
         }
     }
 
@@ -278,13 +303,30 @@ impl Node {
         }
     }
 
+    /// A new node that holds `value` under `keys`.
+    fn holding(keys: &[&str], value: String) -> Self {
+        let mut node = Self::Empty;
+        node.add(keys, value);
+        node
+    }
+
+    fn height(&self) -> usize {
+        match self {
+            Self::Empty | Self::Leaf(_) => 0,
+            Self::List(list) => list.height,
+            Self::Branch(branch) => branch.height,
+        }
+    }
+
     /// This node as a list; what was there becomes its first element.
-    fn as_list(&mut self) -> &mut Vec<Self> {
+    fn as_list(&mut self) -> &mut List {
         if !matches!(self, Self::List(_)) {
-            *self = match std::mem::take(self) {
-                Self::Empty => Self::List(Vec::new()),
-                other => Self::List(vec![other]),
-            };
+            let mut list = List::default();
+            match std::mem::take(self) {
+                Self::Empty => {}
+                other => list.push(other),
+            }
+            *self = Self::List(list);
         }
         match self {
             Self::List(list) => list,
@@ -298,7 +340,8 @@ impl Node {
             let mut branch = Branch::default();
             match std::mem::take(self) {
                 Self::List(list) => {
-                    for (at, node) in list.into_iter().enumerate() {
+                    branch.height = list.height;
+                    for (at, node) in list.nodes.into_iter().enumerate() {
                         *branch.member(&at.to_string()) = node;
                     }
                 }
@@ -317,22 +360,23 @@ impl Node {
         match self {
             Self::Empty => Value::Null,
             Self::Leaf(text) => Value::string(text),
-            Self::List(list) => list.into_iter().map(Self::into_value).collect(),
+            Self::List(list) => list.nodes.into_iter().map(Self::into_value).collect(),
             Self::Branch(branch) => Value::object(branch.into_object()),
         }
     }
 }
 
-trait PushWith {
-    /// Appends a node that holds `value` under `keys`.
-    fn push_with(&mut self, keys: &[&str], value: String);
-}
+impl List {
+    fn push(&mut self, node: Node) {
+        self.height = self.height.max(node.height() + 1);
+        self.nodes.push(node);
+    }
 
-impl PushWith for Vec<Node> {
-    fn push_with(&mut self, keys: &[&str], value: String) {
-        let mut node = Node::Empty;
+    /// Adds a value under `keys` of the element at a position that is there.
+    fn add(&mut self, at: usize, keys: &[&str], value: String) {
+        let node = &mut self.nodes[at];
         node.add(keys, value);
-        self.push(node);
+        self.height = self.height.max(node.height() + 1);
     }
 }
 
@@ -393,6 +437,13 @@ mod tests {
         assert!(parse_within("a&b&c&d", &limits).is_err());
         assert!(parse_within("a[b][c]=1", &limits).is_ok());
         assert!(parse_within("a[b][c][d]=1", &limits).is_err());
+        // Each text wraps what is there once more, each member names what was wrapped.
+        assert!(parse_within("a[b]=1&a=2", &limits).is_ok());
+        let limits = FormLimits { pairs_max: 10_000, ..limits };
+        assert!(parse_within("a[b]=1&a=2&a[b]=3&a=4", &limits).is_err());
+        assert!(parse(&"a[b]=1&a=2&".repeat(5_000)).is_err());
+        let deep = format!("a{}=1", "[b]".repeat(FormLimits::default().depth_max));
+        assert_eq!(encode(&parse(&deep).unwrap()).unwrap(), deep);
     }
 
     #[test]
