@@ -68,7 +68,8 @@ fn render(sandbox: &Sandbox, realm: &Realm, text: &str) -> Result<String, bool> 
         if error.file.as_deref() == Some(FILE) {
             let line = error.line.expect("a file is named with a line") as usize;
             // A comment that ends with its tag puts the rest of its line one line too far.
-            let lines = text.split('\n').count() + text.matches("//").count();
+            let ends = text.matches(['\n', '\r', '\u{2028}', '\u{2029}']).count();
+            let lines = 1 + ends - text.matches("\r\n").count() + text.matches("//").count();
             assert!((1..=lines).contains(&line), "line {line}: {error}");
         }
         is_limit

@@ -4,6 +4,11 @@
 
 const MARK = { '=': true, '-': true };
 
+// How many lines end in a text, counted as the interpreter counts those of code.
+function breaksOf(text) {
+    return (text.match(/\r\n|[\n\r\u2028\u2029]/g) || []).length;
+}
+
 // Text as a statement. It ends with as many line breaks as are given.
 function textCode(text, breaks) {
     if (text === '') { return ''; }
@@ -60,7 +65,7 @@ exports.generate = function (template) {
         addText(template.slice(at, open));
         const close = template.indexOf('%>', open + 2);
         if (close < 0) {
-            const line = template.slice(0, open).split('\n').length;
+            const line = breaksOf(template.slice(0, open)) + 1;
             throw new SyntaxError('`<%` in line ' + line + ' has no `%>`');
         }
         let js = template.slice(open + 2, close);
@@ -86,7 +91,7 @@ exports.generate = function (template) {
     return code + ' })(); } return __out.join("");';
 
     function addText(text) {
-        const breaks = text.split('\n').length - 1;
+        const breaks = breaksOf(text);
         const added = Math.max(0, breaks - ahead);
         ahead -= breaks - added;
         code += textCode(text, added);

@@ -136,6 +136,11 @@ fn errors_are_told_when_rendering_with_their_line() {
         let error = render_with(&template, "{}").unwrap_err();
         assert_eq!(error.line, Some(comment.matches('\n').count() as u32 + 3), "{comment}");
     }
+    for end in ["\n", "\r\n", "\r", "\u{2028}"] {
+        let template = format!("a{end}b{end}<% var x = 1{end} %>{end}<%= params.ghost.deep %>");
+        let error = render_with(&template, "{}").unwrap_err();
+        assert_eq!(error.line, Some(5), "{end:?}");
+    }
     let error = render_with("a\n<% if ( %>", "{}").unwrap_err();
     assert_eq!((error.kind, error.line), (ScriptErrorKind::Thrown, Some(2)), "{error:?}");
     assert!(render_with("a\n<% x", "{}").unwrap_err().message.contains("line 2"));
