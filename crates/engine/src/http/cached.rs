@@ -32,7 +32,7 @@ impl Call<'_> {
     /// The rows of a request whose answer may be known already.
     pub(super) async fn send_cached(
         &self,
-        request: Prepared,
+        request: &mut Prepared,
         key: &CacheKey,
         cache: &CacheClient,
         project: &Project<'_>,

@@ -9,8 +9,8 @@ use crate::{error::RunError, settings::Settings, transport};
 /// Media types of the decoders that are always there.
 const ACCEPT: &str = "application/xml,application/json,text/csv";
 
-/// How many headers are added behind those of the table: request id, content type and host.
-const ADDED_MAX: usize = 3;
+/// How many headers are added to those of the table: request id and host.
+const ADDED: usize = 2;
 
 /// The headers that every request starts with, made once per engine.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Call<'_> {
         let defaults = self.run.engine.default_headers();
         // A copy would have no room for what is added.
         let mut headers =
-            HeaderMap::with_capacity(defaults.headers.len() + self.verb.headers.len() + ADDED_MAX);
+            HeaderMap::with_capacity(defaults.headers.len() + self.verb.headers.len() + ADDED);
         headers.extend(defaults.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some(accept) =
             self.verb.format.as_ref().and_then(|format| declared_accept(format.kind))

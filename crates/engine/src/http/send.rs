@@ -1,6 +1,6 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, mem, time::Duration};
 
 use futures_util::future::join_all;
 use http::header;
@@ -25,26 +25,28 @@ impl Call<'_> {
     /// once and the answer is used for each.
     pub(super) async fn send_all(
         &self,
-        requests: Vec<Prepared>,
+        mut requests: Vec<Prepared>,
         project: &Project<'_>,
     ) -> Vec<Result<Rows, RunError>> {
         if requests.len() == 1 {
             let mut results = Vec::with_capacity(1);
-            for request in requests {
+            for request in &mut requests {
                 results.push(self.send(request, project).await);
             }
             return results;
         }
-        let (unique, position) = without_repetition(requests);
-        let answers =
-            join_all(unique.into_iter().map(|request| Box::pin(self.send(request, project)))).await;
+        let (mut unique, position) = without_repetition(requests);
+        let sending = unique.iter_mut().map(|request| Box::pin(self.send(request, project)));
+        let answers = join_all(sending).await;
         if answers.len() == position.len() {
             return answers;
         }
         position.into_iter().map(|unique| answers[unique].clone()).collect()
     }
 
-    async fn send(&self, request: Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
+    /// The request is lent, here and below, because a future keeps each argument for as long as it lasts,
+    /// and a fan-out holds as many of these futures as it has requests.
+    async fn send(&self, request: &mut Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
         match (request.cache_key.clone(), self.run.engine.cache()) {
             (Some(key), Some(cache)) => {
                 Box::pin(self.send_cached(request, &key, cache, project)).await
@@ -56,12 +58,12 @@ impl Call<'_> {
     /// The value of a request that is made in any case, and what `keep` takes of its answer.
     pub(super) async fn send_uncached<T>(
         &self,
-        request: Prepared,
+        request: &mut Prepared,
         keep: impl FnOnce(&Answer<'_>) -> T,
     ) -> Result<(Value, T), RunError> {
         let hooks = request.hooks.clone();
         let asked_uri = hooks.is_some().then(|| request.uri.clone());
-        let Prepared { method, uri, headers, body, .. } = &request;
+        let Prepared { method, uri, headers, body, .. } = &*request;
         let mut announced = self.announce(method, uri, headers, body);
         let reply = self.exchange_with(request, announced.as_deref_mut()).await?;
         let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
@@ -72,20 +74,22 @@ impl Call<'_> {
 
     async fn exchange_with(
         &self,
-        request: Prepared,
+        request: &mut Prepared,
         announced: Option<&mut Announced>,
     ) -> Result<Reply, RunError> {
         let sent_id = request.headers.get(self.run.engine.default_headers().request_id()).cloned();
-        let exchange = self.exchange_of(request);
         let reply = match &self.verb.oauth2 {
             // What the table or its patch puts into the header stays.
-            Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {
-                Box::pin(self.exchange_with_token(exchange, clause, announced)).await?
+            Some(clause) if !request.headers.contains_key(header::AUTHORIZATION) => {
+                let tokened =
+                    self.exchange_with_token(self.exchange_of(request), clause, announced);
+                Box::pin(tokened).await?
             }
             _ => {
                 let mut announced = announced;
                 let on_retry = || self.announce_again(announced.as_deref_mut());
-                let sent = self.run.engine.transport().send_watched(exchange, on_retry).await;
+                let transport = self.run.engine.transport();
+                let sent = transport.send_watched(self.exchange_of(request), on_retry).await;
                 sent.map_err(|error| self.exchange_failed(&error))?
             }
         };
@@ -113,16 +117,17 @@ impl Call<'_> {
         })
     }
 
-    fn exchange_of(&self, request: Prepared) -> Exchange {
+    /// What is sent for a request, which is spent by it.
+    fn exchange_of(&self, request: &mut Prepared) -> Exchange {
         let settings = self.run.engine.settings();
         let milliseconds =
             |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
         let is_retried = self.kind == VerbKind::Select && !self.verb.is_retry_off;
         let mut exchange = Exchange {
-            method: request.method,
-            uri: request.uri,
-            headers: request.headers,
-            body: request.body,
+            method: mem::take(&mut request.method),
+            uri: mem::take(&mut request.uri),
+            headers: mem::take(&mut request.headers),
+            body: mem::take(&mut request.body),
             timeout: milliseconds(self.delays.timeout_ms, settings.timeout),
             deadline: self.delays.deadline_ms.map(|ms| Instant::now() + Duration::from_millis(ms)),
             retry: if is_retried { Retry::Once } else { Retry::Never },
