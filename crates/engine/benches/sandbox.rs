@@ -26,6 +26,14 @@ const PATCH: &str = "
         return args.uri;
     };
 ";
+const STATUS_PATCH: &str = "
+    exports['patch status'] = function (args) { return args.body.ok ? 200 : 400; };
+";
+const HEADERS: &str = r#"{
+    "content-type": "application/json; charset=utf-8", "content-length": "48", "server": "nginx",
+    "date": "Sat, 21 Nov 2026 20:00:00 GMT", "cache-control": "max-age=60", "etag": "\"x1\"",
+    "vary": ["accept", "accept-encoding"], "x-request-id": "r9"
+}"#;
 const TEMPLATE: &str = "
     <% function tag(name, value) { if (value != null) { %><<%= name %>><%= value %></<%= name %>><% } } %>
     <find><% for (var name in params.fields) { tag(name, params.fields[name]) } %>
@@ -58,7 +66,7 @@ struct Scripts {
 impl Scripts {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder for scripts");
-        for (name, text) in [("f.js", FUNCTIONS), ("p.js", PATCH)] {
+        for (name, text) in [("f.js", FUNCTIONS), ("p.js", PATCH), ("s.js", STATUS_PATCH)] {
             std::fs::write(folder.path().join(name), text).expect("a script");
         }
         Self { sandbox: Sandbox::new(SandboxLimits::default()), folder }
@@ -130,7 +138,7 @@ fn column_of_1000_rows(bencher: Bencher<'_, '_>) {
     Scripts::new().call_rows(bencher, "column", true);
 }
 
-/// A hook of a statement whose session is open: the crossing alone.
+/// A hook of a statement whose session is open, and what it has written: as the connector does it.
 #[divan::bench]
 fn patch_uri(bencher: Bencher<'_, '_>) {
     let scripts = Scripts::new();
@@ -139,7 +147,10 @@ fn patch_uri(bencher: Bencher<'_, '_>) {
         Patch::load(&scripts.sandbox, &realm, std::path::Path::new("p.js")).expect("the patch");
     let session = HookSession::new(&scripts.sandbox, &realm, object(PARAMS), object(STATEMENT));
     let args = || HookArgs::PatchUri { uri: "http://api.test/find?q=lamp&page=&sort=" };
-    bencher.bench_local(|| session.call(&patch, args()));
+    bencher.bench_local(|| {
+        let result = session.call(&patch, args());
+        (result, session.overlay().len())
+    });
 }
 
 /// The same, with the bag and the statement record of a new statement.
@@ -152,7 +163,27 @@ fn patch_uri_of_a_new_statement(bencher: Bencher<'_, '_>) {
     let (params, statement) = (object(PARAMS), object(STATEMENT));
     bencher.bench_local(|| {
         let session = HookSession::new(&scripts.sandbox, &realm, params.clone(), statement.clone());
-        session.call(&patch, HookArgs::PatchUri { uri: "http://api.test/find?q=lamp&page=&sort=" })
+        let uri = "http://api.test/find?q=lamp&page=&sort=";
+        let result = session.call(&patch, HookArgs::PatchUri { uri });
+        (result, session.overlay().len())
+    });
+}
+
+/// A hook after the answer that looks at the decoded body only, like most of them.
+#[divan::bench]
+fn patch_status(bencher: Bencher<'_, '_>) {
+    let scripts = Scripts::new();
+    let realm = Realm::new(scripts.folder.path()).expect("the folder");
+    let patch =
+        Patch::load(&scripts.sandbox, &realm, std::path::Path::new("s.js")).expect("the patch");
+    let session = HookSession::new(&scripts.sandbox, &realm, object(PARAMS), object(STATEMENT));
+    let headers = object(HEADERS);
+    let body = value(r#"{"ok": true, "items": [{"id": 1}, {"id": 2}]}"#);
+    bencher.bench_local(|| {
+        let uri = "http://api.test/find?q=lamp&page=2&sort=price";
+        let args = HookArgs::PatchStatus { uri, status: 200, headers: &headers, body: &body };
+        let result = session.call(&patch, args);
+        (result, session.overlay().len())
     });
 }
 

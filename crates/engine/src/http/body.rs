@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
-use qlio_data::{Text, Value, codec::json, projection::Projection};
-use qlio_plan::catalog::{Body, Format, FormatKind};
+use qlio_data::{Text, Value, codec::json, projection::Projection, uri_template::UriTemplate};
+use qlio_plan::catalog::{Body, FORM, Format, FormatKind};
 use qlio_syntax::diagnostic::codes;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::{Origin, RunError},
-    sandbox,
+    sandbox::{self, Hook},
 };
 
 /// What a write sends besides its parameters.
@@ -90,8 +90,8 @@ impl Call<'_> {
             None => None,
         };
         let mut content = match own_template {
-            Some(template) if template.content.is_some() => Some(Content::of_hook(template)),
-            _ => self.content(own, hooks, payload)?,
+            Some(template) => self.rendered_own(template, own, hooks)?,
+            None => self.content(own, hooks, payload)?,
         };
         if let Some(hooks) = hooks {
             content = patched(hooks, uri, headers, content)?;
@@ -102,7 +102,12 @@ impl Call<'_> {
             content = content.map(|content| self.encoded(content, format)).transpose()?;
         }
         // What the statement says, holds: an opaque text replaces whatever was rendered.
-        if matches!(payload, Payload::Opaque(_)) {
+        let is_opaque = match payload {
+            Payload::Opaque(_) => true,
+            Payload::Client => !self.run.request.raw_body.is_empty(),
+            Payload::Template | Payload::Object(_) => false,
+        };
+        if is_opaque {
             content = self.content(own, hooks, payload)?;
         }
         if !parts.is_empty() {
@@ -191,6 +196,43 @@ impl Call<'_> {
             })?,
         };
         Ok(Content::text(text, Some(body.media_type.clone())))
+    }
+
+    /// A template that "body template" gave: content and type of its own, else those of the verb
+    /// (`connectors.md` 2.6).
+    fn rendered_own(
+        &self,
+        template: sandbox::Payload,
+        own: &[(Text, Value)],
+        hooks: Option<&Hooks>,
+    ) -> Result<Option<Content>, RunError> {
+        let body = self.verb.body.as_ref();
+        let media_type = template.media_type.map(|text| text.to_string());
+        let media_type = media_type.or_else(|| body.map(|body| body.media_type.clone()));
+        let text = match template.content {
+            Some(sandbox::Content::Text(text)) => text,
+            Some(sandbox::Content::Bytes(bytes)) => {
+                return Ok(Some(Content { bytes, media_type, is_encoded: true }));
+            }
+            None => body.map(|body| Text::from(&*body.content)).unwrap_or_default(),
+        };
+        let params = self.params(own, hooks);
+        let text = match (media_type.as_deref(), hooks) {
+            _ if text.is_empty() => String::new(),
+            (Some(FORM), _) => {
+                let form = UriTemplate::parse_form(&text).map_err(|fault| {
+                    RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, fault.to_string())
+                        .with("hook", Hook::BodyTemplate.name())
+                })?;
+                form.expand_form(&params).map_err(|error| expand_failed(&error))?
+            }
+            (_, Some(hooks)) => {
+                let file = body.map_or("", |body| body.template.as_str());
+                hooks.render_own(file, &text, &params, &statement_record(self, own))?
+            }
+            (_, None) => text.to_string(),
+        };
+        Ok(Some(Content::text(text, media_type)))
     }
 
     /// The own parameters, or the inserted object.

@@ -1,7 +1,7 @@
 //! Hooks around one statement (`connectors.md` 3): what they see, when they run, what their results
 //! mean. A statement on a verb without scripts never comes here.
 
-use std::{cell::RefCell, rc::Rc};
+use std::rc::Rc;
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -14,6 +14,7 @@ use super::{
     view::{from_object, statement_record, to_object, visible_params},
 };
 use crate::{
+    body::mustache::MustacheError,
     error::{Origin, RunError},
     function::with_position,
     sandbox::{
@@ -37,8 +38,6 @@ pub(super) enum ComputedKey {
 pub(crate) struct Hooks {
     scripts: Rc<VerbScripts>,
     session: HookSession,
-    /// What hooks have written into `params` so far.
-    overlay: RefCell<Object>,
 }
 
 impl Hooks {
@@ -47,17 +46,17 @@ impl Hooks {
         let lower = visible_params(&call.params(own, None));
         let statement = statement_record(call, own);
         let session = HookSession::new(call.run.engine.sandbox(), &scripts.realm, lower, statement);
-        Self { scripts: Rc::clone(scripts), session, overlay: RefCell::default() }
+        Self { scripts: Rc::clone(scripts), session }
     }
 
     /// The value that hooks have written under a name.
     pub(crate) fn written(&self, name: &str) -> Value {
-        self.overlay.borrow().get(name).cloned().unwrap_or_default()
+        self.session.overlay().get(name).cloned().unwrap_or_default()
     }
 
     /// Everything that hooks have written, as own values of a request that goes on with it.
     pub(super) fn all_written(&self) -> Vec<(Text, Value)> {
-        self.overlay.borrow().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+        self.session.overlay().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     fn has(&self, hook: Hook) -> bool {
@@ -69,16 +68,7 @@ impl Hooks {
             return Err(RunError::internal("a hook without a patch"));
         };
         let hook = args.hook();
-        let result =
-            self.session.call(patch, args).map_err(|error| hook_failed(hook.name(), &error))?;
-        self.refresh()?;
-        Ok(result)
-    }
-
-    fn refresh(&self) -> Result<(), RunError> {
-        let overlay = self.session.overlay().map_err(|error| hook_failed("params", &error))?;
-        *self.overlay.borrow_mut() = overlay;
-        Ok(())
+        self.session.call(patch, args).map_err(|error| hook_failed(hook.name(), &error))
     }
 
     /// `validate param`, once per visible name.
@@ -125,8 +115,7 @@ impl Hooks {
             let failed =
                 RunError::new(codes::AUTH_DENIED, Origin::Gateway, 403, error.message.clone());
             with_position(failed, &error)
-        })?;
-        self.refresh()
+        })
     }
 
     /// `patch headers`.
@@ -191,20 +180,44 @@ impl Hooks {
     ) -> Result<String, RunError> {
         match &self.scripts.template {
             None => Ok(String::new()),
-            Some(Template::Ejs(template)) => {
+            Some(template) => self.rendered(template, params, statement),
+        }
+    }
+
+    /// The same of a template that `body template` gave. The name of the verb's own template file, if
+    /// it has one, says what kind it is.
+    pub(super) fn render_own(
+        &self,
+        file: &str,
+        text: &str,
+        params: &StatementParams<'_>,
+        statement: &Object,
+    ) -> Result<String, RunError> {
+        let template = self
+            .scripts
+            .own_template(file, text)
+            .map_err(|error| mustache_failed(&error).with("hook", Hook::BodyTemplate.name()))?;
+        self.rendered(&template, params, statement)
+    }
+
+    fn rendered(
+        &self,
+        template: &Template,
+        params: &StatementParams<'_>,
+        statement: &Object,
+    ) -> Result<String, RunError> {
+        match template {
+            Template::Ejs(template) => {
                 self.session.render(template).map_err(|error| template_failed(&error))
             }
-            Some(Template::Mustache(template)) => {
+            Template::Mustache(template) => {
                 let root: Object = [
                     ("statement", Value::object(statement.clone())),
                     ("params", Value::object(visible_params(params))),
                 ]
                 .into_iter()
                 .collect();
-                template.render(&Value::object(root)).map_err(|error| {
-                    let message = format!("body template line {}: {}", error.line, error.reason);
-                    RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, message)
-                })
+                template.render(&Value::object(root)).map_err(|error| mustache_failed(&error))
             }
         }
     }
@@ -349,6 +362,11 @@ fn hook_failed(hook: &str, error: &ScriptError) -> RunError {
     let failed =
         RunError::new(code, Origin::Gateway, 500, error.message.clone()).with("hook", hook);
     with_position(failed, error)
+}
+
+fn mustache_failed(error: &MustacheError) -> RunError {
+    let message = format!("body template line {}: {}", error.line, error.reason);
+    RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, message)
 }
 
 fn template_failed(error: &ScriptError) -> RunError {

@@ -1,7 +1,11 @@
 //! The JavaScript of a verb: its patch, auth module, transformer and body template, loaded once per
 //! thread.
 
-use std::path::{Path, PathBuf};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
 use qlio_data::{Text, Value, uri_template::TemplateError};
 use qlio_plan::catalog::{Body, Table, Verb};
@@ -11,7 +15,7 @@ use qlio_syntax::{
 };
 
 use crate::{
-    body::mustache::Mustache,
+    body::mustache::{Mustache, MustacheError},
     error::{Origin, RunError},
     sandbox::{
         AuthModule, EjsTemplate, Patch, Realm, Sandbox, ScriptError, ScriptErrorKind, Transformer,
@@ -27,6 +31,9 @@ pub(crate) struct VerbScripts {
     pub(super) template: Option<Template>,
     /// What is odd about the template, though it works.
     pub(super) notes: Vec<ScriptFault>,
+    /// The last template that the hook "body template" gave, with its text: most give one and the
+    /// same.
+    own: RefCell<Option<(String, Rc<Template>)>>,
 }
 
 /// A compiled body template.
@@ -152,10 +159,33 @@ impl VerbScripts {
         };
         if faults.is_empty() {
             let notes = template_notes(table, verb, template.as_ref());
-            Ok(Self { realm, patch, auth, transformer, template, notes })
+            let own = RefCell::default();
+            Ok(Self { realm, patch, auth, transformer, template, notes, own })
         } else {
             Err(faults)
         }
+    }
+
+    /// A template that the hook "body template" gave, for a verb whose own is in `file`.
+    pub(super) fn own_template(
+        &self,
+        file: &str,
+        text: &str,
+    ) -> Result<Rc<Template>, MustacheError> {
+        let mut own = self.own.borrow_mut();
+        if let Some((known, template)) = &*own
+            && known == text
+        {
+            return Ok(Rc::clone(template));
+        }
+        let template = match own.as_ref().map(|(_, template)| &**template) {
+            // In the place of the one before, so that the interpreter does not keep them all.
+            Some(Template::Ejs(before)) => Template::Ejs(before.replaced(text)),
+            _ => parsed(file, text)?,
+        };
+        let template = Rc::new(template);
+        *own = Some((text.to_owned(), Rc::clone(&template)));
+        Ok(template)
     }
 
     /// What is odd about the scripts, though they work.
@@ -196,15 +226,17 @@ fn has_template(verb: &Verb) -> bool {
 /// `.ejs` files are EJS, all others mustache (`connectors.md` 2.6, C-Q20).
 fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, Box<ScriptFault>> {
     let Some(body) = verb.body.as_ref().filter(|_| has_template(verb)) else { return Ok(None) };
-    if body.template.contains(".ejs") {
-        return Ok(Some(Template::Ejs(EjsTemplate::new(&body.template, &body.content))));
-    }
-    match Mustache::parse(&body.content) {
-        Ok(template) => Ok(Some(Template::Mustache(template))),
-        Err(error) => {
-            let line = u32::try_from(error.line).ok();
-            Err(Box::new(ScriptFault::of_template(table, body, error.reason, line)))
-        }
+    parsed(&body.template, &body.content).map(Some).map_err(|error| {
+        let line = u32::try_from(error.line).ok();
+        Box::new(ScriptFault::of_template(table, body, error.reason, line))
+    })
+}
+
+fn parsed(file: &str, text: &str) -> Result<Template, MustacheError> {
+    if file.contains(".ejs") {
+        Ok(Template::Ejs(EjsTemplate::new(file, text)))
+    } else {
+        Mustache::parse(text).map(Template::Mustache)
     }
 }
 

@@ -1,6 +1,14 @@
 //! A realm as one thread runs it: a context, the kernel script in it, and the host's services.
 
-use std::{cell::RefCell, collections::HashSet, rc::Rc, sync::Arc};
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use qlio_data::{Object, Value};
 use rquickjs::{
@@ -28,13 +36,18 @@ pub(super) struct HostState {
     pub(super) elements_max: usize,
 }
 
+static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
+
 /// One realm on one thread.
 pub(super) struct Instance {
+    /// Tells it from all others of the process.
+    serial: u64,
     context: Context,
     kernel: Persistent<JsObject<'static>>,
     /// Exports by entry; see [`Entry`].
-    entries: RefCell<std::collections::HashMap<Entry, Persistent<JsValue<'static>>>>,
-    templates: RefCell<HashSet<u64>>,
+    entries: RefCell<HashMap<Entry, Persistent<JsValue<'static>>>>,
+    /// Compiled templates by id, with the version that is.
+    templates: RefCell<HashMap<u64, u64>>,
 }
 
 /// What can be loaded into a realm: a file of its own, or a module that comes with the sandbox.
@@ -58,7 +71,18 @@ impl Instance {
             let kernel: JsObject<'_> = start.call((services,))?;
             Ok::<_, rquickjs::Error>(Persistent::save(&ctx, kernel))
         })?;
-        Ok(Self { context, kernel, entries: RefCell::default(), templates: RefCell::default() })
+        Ok(Self {
+            serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
+            context,
+            kernel,
+            entries: RefCell::default(),
+            templates: RefCell::default(),
+        })
+    }
+
+    /// A number that no other instance has, never 0.
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
     }
 
     pub(super) fn context(&self) -> &Context {
@@ -96,17 +120,17 @@ impl Instance {
     pub(super) fn load_template(
         &self,
         ctx: &Ctx<'_>,
-        id: u64,
+        (id, version): (u64, u64),
         text: &str,
         file: &str,
     ) -> rquickjs::Result<()> {
-        if self.templates.borrow().contains(&id) {
+        if self.templates.borrow().get(&id) == Some(&version) {
             return Ok(());
         }
         let file = format!("{TEMPLATE_FILE_PREFIX}{file}");
         #[expect(clippy::cast_precision_loss, reason = "ids count templates")]
         self.kernel(ctx)?.call::<_, ()>("loadTemplate", (id as f64, text, file))?;
-        self.templates.borrow_mut().insert(id);
+        self.templates.borrow_mut().insert(id, version);
         Ok(())
     }
 

@@ -236,9 +236,12 @@ function openSession(id, lower, statement, overlay) {
     if (overlay) { for (const name of keys(overlay)) { params[name] = overlay[name]; } }
     sessions.set(id, { params, statement });
 }
-function hasSession(id) { return sessions.has(id); }
 function closeSession(id) { sessions.delete(id); }
-function overlayOf(id) { const session = sessions.get(id); return session ? session.params : undefined; }
+// What scripts have written into `params`; undefined if nothing, as mostly.
+function overlayOf(id) {
+    const session = sessions.get(id);
+    return session && keys(session.params).length > 0 ? session.params : undefined;
+}
 function sessionIds() { return Array.from(sessions.keys()); }
 
 function mutableUri(text) {
@@ -390,13 +393,11 @@ const scopeProxy = new Proxy({}, {
 });
 
 function findFunction(exports, name) {
-    let owner = exports;
     let found = exports;
     if (name !== '') {
-        for (const part of name.split('.')) {
-            owner = found;
-            if (owner === null || owner === undefined) { return null; }
-            found = owner[part];
+        for (const part of name.includes('.') ? name.split('.') : [name]) {
+            if (found === null || found === undefined) { return null; }
+            found = found[part];
         }
     }
     return typeof found === 'function' ? found : null;
@@ -502,7 +503,7 @@ function describeExports(exports) {
 
 const inner = { get isLoading() { return loads > 0; } };
 return {
-    load, tick, poll, openSession, hasSession, bufferOf, closeSession, overlayOf, sessionIds, callHook, validate, callAuth,
+    load, tick, poll, openSession, bufferOf, closeSession, overlayOf, sessionIds, callHook, validate, callAuth,
     callTransformer, placeOf, callFunction, startRows, wholeRow, callRows, settleColumns, loadTemplate,
     renderTemplate, describeExports,
 };

@@ -2,7 +2,7 @@
 //! ejs template share (`connectors.md` 2.1, 2.8, 3).
 
 use std::{
-    cell::{Cell, OnceCell},
+    cell::{Cell, OnceCell, Ref, RefCell},
     path::Path,
     sync::{
         Arc, OnceLock,
@@ -46,6 +46,8 @@ pub struct AuthModule {
 #[derive(Debug, Clone)]
 pub struct EjsTemplate {
     id: u64,
+    /// Counts the templates that have had this id.
+    version: u64,
     file: String,
     text: String,
     /// Why it cannot be compiled, once that is known.
@@ -59,7 +61,19 @@ impl EjsTemplate {
     pub fn new(file: &str, text: &str) -> Self {
         Self {
             id: NEXT_TEMPLATE.fetch_add(1, Ordering::Relaxed),
+            version: 0,
             file: file.to_owned(),
+            text: text.to_owned(),
+            broken: Arc::default(),
+        }
+    }
+
+    /// A template that takes the place of this one in the interpreter.
+    pub(crate) fn replaced(&self, text: &str) -> Self {
+        Self {
+            id: self.id,
+            version: self.version + 1,
+            file: self.file.clone(),
             text: text.to_owned(),
             broken: Arc::default(),
         }
@@ -142,7 +156,11 @@ pub struct HookSession {
     lower: Value,
     statement: Value,
     held: Cell<usize>,
-    is_open: OnceCell<()>,
+    is_begun: OnceCell<()>,
+    /// The instance in which it is open; 0 before it is in any.
+    opened_in: Cell<u64>,
+    /// What scripts had written into `params` when the last call ended.
+    written: RefCell<Object>,
 }
 
 impl Drop for HookSession {
@@ -163,7 +181,9 @@ impl HookSession {
             lower: Value::object(lower),
             statement: Value::object(statement),
             held: Cell::new(0),
-            is_open: OnceCell::new(),
+            is_begun: OnceCell::new(),
+            opened_in: Cell::new(0),
+            written: RefCell::default(),
         }
     }
 
@@ -173,16 +193,19 @@ impl HookSession {
         let activity = Activity { subject: "Hook", name: hook.name(), is_load: false };
         self.enter(&patch.entry, hook.name(), activity, weight(&args), |entered| {
             let exports = entered.instance.load(entered.ctx, &patch.entry)?;
-            if let HookArgs::ValidateParam { params } = args {
-                return validate(entered, self.js_id(), exports, params);
-            }
-            let (given, bytes) = given(entered, &args)?;
-            let is_async = entered.limits.hooks_async;
-            let first: JsValue<'_> = entered
-                .kernel
-                .call("callHook", (self.js_id(), exports, hook.name(), given, bytes, is_async))?;
-            let result = entered.drive(first, entered.limits.time_ms, "the hook did not answer")?;
-            read_result(entered, hook, &result)
+            let result = if let HookArgs::ValidateParam { params } = args {
+                validate(entered, self.js_id(), exports, params)?
+            } else {
+                let (given, bytes) = given(entered, &args)?;
+                let is_async = entered.limits.hooks_async;
+                let arguments = (self.js_id(), exports, hook.name(), given, bytes, is_async);
+                let first: JsValue<'_> = entered.kernel.call("callHook", arguments)?;
+                let silence = "the hook did not answer";
+                let result = entered.drive(first, entered.limits.time_ms, silence)?;
+                read_result(entered, hook, &result)?
+            };
+            self.note_written(entered)?;
+            Ok(result)
         })
     }
 
@@ -201,7 +224,7 @@ impl HookSession {
             let first: JsValue<'_> =
                 entered.kernel.call("callAuth", (self.js_id(), exports, config))?;
             entered.drive(first, deadline_ms, "Auth module did not answer")?;
-            Ok(())
+            self.note_written(entered)
         })
     }
 
@@ -220,7 +243,8 @@ impl HookSession {
         let is_compiled = Cell::new(false);
         let rendered = self.enter_open(activity, 0, |entered| {
             let file = &template.file;
-            entered.instance.load_template(entered.ctx, template.id, &template.text, file)?;
+            let id = (template.id, template.version);
+            entered.instance.load_template(entered.ctx, id, &template.text, file)?;
             is_compiled.set(true);
             #[expect(clippy::cast_precision_loss, reason = "ids count templates")]
             let id = template.id as f64;
@@ -240,20 +264,22 @@ impl HookSession {
         rendered
     }
 
-    /// What hooks and the auth module have written into `params`.
-    pub fn overlay(&self) -> Result<Object, ScriptError> {
-        if self.is_open.get().is_none() {
-            return Ok(Object::new());
-        }
-        let activity = Activity { subject: "Params", name: "", is_load: false };
-        let overlay = self.enter_open(activity, 0, |entered| {
-            let overlay: JsValue<'_> = entered.kernel.call("overlayOf", (self.js_id(),))?;
-            entered.to_value(&overlay)
-        })?;
-        Ok(match overlay {
-            Value::Object(overlay) => std::sync::Arc::unwrap_or_clone(overlay),
+    /// What hooks and the auth module had written into `params` at the end of the last call that did
+    /// not fail.
+    pub fn overlay(&self) -> Ref<'_, Object> {
+        self.written.borrow()
+    }
+
+    /// Takes down what scripts have written, in the same visit to the interpreter. Jobs that are left
+    /// over may still write.
+    fn note_written(&self, entered: &Entered<'_, '_>) -> Result<(), Fault> {
+        entered.run_jobs()?;
+        let overlay: JsValue<'_> = entered.kernel.call("overlayOf", (self.js_id(),))?;
+        *self.written.borrow_mut() = match entered.to_value(&overlay)? {
+            Value::Object(overlay) => Arc::unwrap_or_clone(overlay),
             _ => Object::new(),
-        })
+        };
+        Ok(())
     }
 
     /// Ids count up from 1 and stay far below the precision of a float.
@@ -285,15 +311,14 @@ impl HookSession {
         weight: usize,
         work: impl FnOnce(&Entered<'_, '_>) -> Result<R, Fault>,
     ) -> Result<R, ScriptError> {
-        if self.is_open.set(()).is_ok() {
+        if self.is_begun.set(()).is_ok() {
             let held = convert::weight(&self.lower) + convert::weight(&self.statement);
             self.held.set(held);
             self.sandbox.hold(held);
         }
         let rescued = self.sandbox.take_rescued(self.id);
         self.sandbox.enter(&self.realm, activity, weight, |entered| {
-            let is_known: bool = entered.kernel.call("hasSession", (self.js_id(),))?;
-            if !is_known {
+            if self.opened_in.get() != entered.instance.serial() {
                 let lower = entered.to_js(&self.lower)?;
                 let statement = entered.to_js(&self.statement)?;
                 let overlay = match &rescued {
@@ -303,6 +328,7 @@ impl HookSession {
                 entered
                     .kernel
                     .call::<_, ()>("openSession", (self.js_id(), lower, statement, overlay))?;
+                self.opened_in.set(entered.instance.serial());
             }
             work(entered)
         })

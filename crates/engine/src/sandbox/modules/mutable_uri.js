@@ -37,41 +37,63 @@ function encodePath(path) {
     return path.toWellFormed().replace(/[\s"'<>{}|^`\\]|[^\x00-\x7f]+/gu, (part) => part === "'" ? '%27' : encodeURIComponent(part));
 }
 
+// The text that an object was made of, until somebody looks at its parts: most hooks never do.
+const TEXT = Symbol('text');
+
 function MutableURI(text) {
     if (!(this instanceof MutableURI)) { return new MutableURI(text); }
     if (text === undefined || text === null || text === '') { throw new Error('a URI must not be empty'); }
-    text = String(text).trim();
-    const parts = /^(?:([a-z][a-z0-9+.\-]*):)?(?:\/\/([^\/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is.exec(text);
-    const [, scheme, authority, path, query, fragment] = parts;
+    this[TEXT] = String(text);
+}
+
+// Reads the parts, and puts them where loops over the object do not meet them.
+function take(uri) {
+    const parts = /^(?:([a-z][a-z0-9+.\-]*):)?(?:\/\/([^\/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is.exec(uri[TEXT].trim());
+    const scheme = parts[1];
+    const authority = parts[2];
+    const path = parts[3];
     let place = authority;
     if (authority !== undefined) {
         const at = authority.lastIndexOf('@') + 1;
         place = authority.slice(0, at) + authority.slice(at).toLowerCase();
     }
-    // One property that loops over the object do not meet.
-    Object.defineProperty(this, '_uri', { writable: true, configurable: true, value: {
+    const value = {
         scheme: scheme === undefined ? undefined : scheme.toLowerCase(),
         authority: place,
         path: path === '' && authority !== undefined ? '/' : encodePath(path),
-        hash: fragment,
-        params: parseQuery(query || ''),
-    } });
+        hash: parts[5],
+        params: parseQuery(parts[4] || ''),
+    };
+    define(uri, '_uri', { writable: true, configurable: true, value });
+    return value;
 }
 
 function parseQuery(query) {
     const params = {};
-    for (const pair of query.split('&')) {
-        if (pair === '') { continue; }
-        const at = pair.indexOf('=');
-        add(params, decode(at < 0 ? pair : pair.slice(0, at)), at < 0 ? '' : decode(pair.slice(at + 1)));
+    let from = 0;
+    while (from < query.length) {
+        let to = query.indexOf('&', from);
+        if (to < 0) { to = query.length; }
+        if (to > from) {
+            const pair = query.slice(from, to);
+            const at = pair.indexOf('=');
+            add(params, decode(at < 0 ? pair : pair.slice(0, at)), at < 0 ? '' : decode(pair.slice(at + 1)));
+        }
+        from = to + 1;
     }
     return params;
 }
 
-function own(params, name) { return Object.prototype.hasOwnProperty.call(params, name); }
+const define = Object.defineProperty;
+const hasOwn = Object.prototype.hasOwnProperty;
+function own(params, name) { return hasOwn.call(params, name); }
 
 function set(params, name, value) {
-    Object.defineProperty(params, name, { value, enumerable: true, writable: true, configurable: true });
+    if (name === '__proto__') {
+        define(params, name, { value, enumerable: true, writable: true, configurable: true });
+    } else {
+        params[name] = value;
+    }
 }
 
 function add(params, name, value) {
@@ -98,6 +120,13 @@ function textOf(value) {
     default: return value instanceof String ? encode(String(value)) : '';
     }
 }
+
+// Own parts hide this from then on.
+define(MutableURI.prototype, '_uri', {
+    configurable: true,
+    get() { return take(this); },
+    set(value) { define(this, '_uri', { writable: true, configurable: true, value }); },
+});
 
 Object.assign(MutableURI.prototype, {
     addParam(name, value) {
@@ -129,26 +158,31 @@ Object.assign(MutableURI.prototype, {
     getParam(name) { return own(this._uri.params, name) ? this._uri.params[name] : undefined; },
     params() { return this._uri.params; },
     removeEmptyParams() {
-        for (const name of Object.keys(this._uri.params)) {
-            const held = this._uri.params[name];
-            if (Array.isArray(held)) {
+        const params = this._uri.params;
+        const names = Object.keys(params);
+        for (let i = 0; i < names.length; i += 1) {
+            const name = names[i];
+            const held = params[name];
+            if (held === '') {
+                delete params[name];
+            } else if (Array.isArray(held)) {
                 const rest = held.filter((item) => item !== '');
-                if (rest.length === 0) { delete this._uri.params[name]; } else if (rest.length < held.length) { this._uri.params[name] = rest; }
-            } else if (held === '') {
-                delete this._uri.params[name];
+                if (rest.length === 0) { delete params[name]; } else if (rest.length < held.length) { params[name] = rest; }
             }
         }
         return this;
     },
     format() {
-        const { scheme, authority, path, hash, params } = this._uri;
-        let text = scheme === undefined ? '' : scheme + ':';
-        if (authority !== undefined) { text += '//' + authority; }
-        text += path;
+        const uri = this._uri;
+        const params = uri.params;
+        let text = uri.scheme === undefined ? '' : uri.scheme + ':';
+        if (uri.authority !== undefined) { text += '//' + uri.authority; }
+        text += uri.path;
         let mark = '?';
-        for (const name of Object.keys(params)) {
-            const value = params[name];
-            const start = encode(name) + '=';
+        const names = Object.keys(params);
+        for (let i = 0; i < names.length; i += 1) {
+            const value = params[names[i]];
+            const start = encode(names[i]) + '=';
             if (Array.isArray(value)) {
                 for (const item of value) { text += mark + start + textOf(item); mark = '&'; }
             } else {
@@ -156,7 +190,7 @@ Object.assign(MutableURI.prototype, {
                 mark = '&';
             }
         }
-        return hash === undefined ? text : text + '#' + hash;
+        return uri.hash === undefined ? text : text + '#' + uri.hash;
     },
     toString() { return this.format(); },
     toJSON() { return this.format(); },
