@@ -5,7 +5,7 @@
 //! (credential headers and parameters are gone already), and no body is longer than asked for. What
 //! is too long is cut and marked.
 
-use std::time::Duration;
+use std::{cell::RefCell, time::Duration};
 
 use qlio_data::{Number, Object, Text, Value};
 use qlio_engine::{
@@ -22,6 +22,23 @@ pub(super) struct Packet {
     pub(super) name: Text,
     /// What happened.
     pub(super) data: Value,
+}
+
+/// Most warnings that the last packet of a script repeats; the engine keeps no more either.
+const WARNINGS_MAX: usize = 100;
+
+/// The warnings of a run so far.
+#[derive(Debug, Default)]
+pub(super) struct Warnings(RefCell<Vec<Text>>);
+
+impl Warnings {
+    /// Keeps a warning, unless there are too many.
+    pub(super) fn keep(&self, rules: PacketRules<'_>, message: &str) {
+        let mut kept = self.0.borrow_mut();
+        if kept.len() < WARNINGS_MAX {
+            kept.push(replaced(&Text::from(message), rules.secrets));
+        }
+    }
 }
 
 /// How packets are made.
@@ -74,7 +91,7 @@ impl PacketRules<'_> {
         script: &str,
         elapsed: Duration,
         line: Option<u32>,
-        warnings: &[Text],
+        warnings: &Warnings,
     ) -> Packet {
         let kind = EventKind::Done;
         let mut data = Object::with_capacity(6);
@@ -85,6 +102,7 @@ impl PacketRules<'_> {
         if let Some(line) = line {
             data.insert("line", Value::int(i64::from(line)));
         }
+        let warnings = warnings.0.borrow();
         if !warnings.is_empty() {
             data.insert("warnings", warnings.iter().cloned().map(Value::from).collect());
         }
@@ -242,12 +260,23 @@ mod tests {
     }
 
     #[test]
+    fn warnings_are_kept_up_to_the_limit() {
+        let warnings = Warnings::default();
+        for _ in 0..=WARNINGS_MAX {
+            warnings.keep(rules(&[]), "odd");
+        }
+        assert_eq!(warnings.0.borrow().len(), WARNINGS_MAX);
+    }
+
+    #[test]
     fn the_other_packets_have_the_specified_members() {
         let shown = |packet: Packet| format!("{} {}", packet.name, json::to_string(&packet.data));
         let elapsed = Duration::from_micros(7900);
         let ended = Event::Ended { line: None, is_success: false, elapsed };
         let warned = Event::Warned { line: Some(2), message: "odd" };
         let assigned = Event::Assigned { name: "w", value: &Value::Null };
+        let warnings = Warnings::default();
+        warnings.keep(rules(&["s3cret".to_owned()]), "odd s3cret");
         for (packet, expected) in [
             (PacketRules::ack(), r#"ack {"type":"ack","data":"Got it"}"#),
             (
@@ -261,8 +290,8 @@ mod tests {
             (rules(&[]).packet(&warned), r#"warning {"line":2,"type":"warning","data":"odd"}"#),
             (rules(&[]).packet(&assigned), "w null"),
             (
-                rules(&[]).done("s", elapsed, Some(4), &["odd".into()]),
-                r#"script-done {"script":"s","type":"script-done","elapsed":7,"data":"Done","line":4,"warnings":["odd"]}"#,
+                rules(&[]).done("s", elapsed, Some(4), &warnings),
+                r#"script-done {"script":"s","type":"script-done","elapsed":7,"data":"Done","line":4,"warnings":["odd [redacted]"]}"#,
             ),
         ] {
             assert_eq!(shown(packet), expected);

@@ -10,11 +10,11 @@
 
 use std::{cell::RefCell, collections::VecDeque, time::Instant};
 
-use qlio_data::{Object, Text, Value, codec::json};
+use qlio_data::{Object, Value, codec::json};
 use qlio_engine::event::{Event, EventKind, Subscription};
 
 use super::{
-    packet::{Packet, PacketRules},
+    packet::{Packet, PacketRules, Warnings},
     percent,
 };
 
@@ -93,12 +93,9 @@ pub(super) struct Trace<'s> {
     subscription: Subscription,
     rules: PacketRules<'s>,
     began: Instant,
-    warnings: RefCell<Vec<Text>>,
+    warnings: Warnings,
     kept: RefCell<Kept>,
 }
-
-/// Most warnings that the last packet repeats; the engine keeps no more either.
-const WARNINGS_MAX: usize = 100;
 
 impl<'s> Trace<'s> {
     /// A trace that begins now, if there is anything to trace.
@@ -112,7 +109,7 @@ impl<'s> Trace<'s> {
             subscription,
             rules,
             began: Instant::now(),
-            warnings: RefCell::default(),
+            warnings: Warnings::default(),
             kept: RefCell::default(),
         };
         trace.push(EventKind::Ack, PacketRules::ack);
@@ -127,12 +124,7 @@ impl<'s> Trace<'s> {
     /// Takes an event of the engine.
     pub(super) fn take(&self, event: &Event<'_>) {
         if let Event::Warned { message, .. } = event {
-            let mut warnings = self.warnings.borrow_mut();
-            if warnings.len() < WARNINGS_MAX
-                && let Some(text) = self.rules.text(message).scalar_text()
-            {
-                warnings.push(text);
-            }
+            self.warnings.keep(self.rules, message);
             if !self.subscription.has(EventKind::Warning) {
                 return;
             }
@@ -148,7 +140,7 @@ impl<'s> Trace<'s> {
     /// The script is over.
     pub(super) fn done(&self, script: &str, line: Option<u32>) {
         self.push(EventKind::Done, || {
-            self.rules.done(script, self.began.elapsed(), line, &self.warnings.borrow())
+            self.rules.done(script, self.began.elapsed(), line, &self.warnings)
         });
     }
 

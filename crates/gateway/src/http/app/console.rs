@@ -4,14 +4,14 @@
 //! The last one is the result, whatever happens. Rights and errors are those of `/q`.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::Cell,
     net::IpAddr,
     rc::Rc,
     time::{Duration, Instant},
 };
 
 use hyper::http::request::Parts;
-use qlio_data::{Object, Text, Value};
+use qlio_data::{Object, Value};
 use qlio_engine::{
     Answer, Caller, ClientRequest, RunError,
     event::{Event, EventKind, Stepper, Subscription, Watch},
@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 
 use super::{HttpApp, inputs};
 use crate::http::{
-    packet::{Packet, PacketRules},
+    packet::{Packet, PacketRules, Warnings},
     server::{self, EventSink},
     websocket::{message, outbox::Outbox},
 };
@@ -34,9 +34,6 @@ const EVENT_BYTES_MAX: usize = 1 << 20;
 
 /// How long a session lives.
 const SESSION_LIFETIME: Duration = Duration::from_mins(30);
-
-/// Most warnings that `script-done` repeats; the engine keeps no more either.
-const WARNINGS_MAX: usize = 100;
 
 /// Who is at the other end of a connection.
 pub(super) struct Client<'c> {
@@ -181,14 +178,14 @@ struct Report<'r> {
     rules: PacketRules<'r>,
     outbox: &'r Outbox,
     began: Instant,
-    warnings: RefCell<Vec<Text>>,
+    warnings: Warnings,
 }
 
 impl<'r> Report<'r> {
     fn begin(job: &'r Job, secrets: &'r [String], outbox: &'r Outbox) -> Self {
         let rules = PacketRules { secrets, body_bytes_max: BODY_BYTES_MAX };
         let report =
-            Self { job, rules, outbox, began: Instant::now(), warnings: RefCell::default() };
+            Self { job, rules, outbox, began: Instant::now(), warnings: Warnings::default() };
         report.push(EventKind::Ack, PacketRules::ack);
         report
     }
@@ -196,12 +193,7 @@ impl<'r> Report<'r> {
     /// Takes an event of the engine.
     fn take(&self, event: &Event<'_>) {
         if let Event::Warned { message, .. } = event {
-            let mut warnings = self.warnings.borrow_mut();
-            if warnings.len() < WARNINGS_MAX
-                && let Some(text) = self.rules.text(message).scalar_text()
-            {
-                warnings.push(text);
-            }
+            self.warnings.keep(self.rules, message);
             if !self.job.subscription.has(EventKind::Warning) {
                 return;
             }
@@ -235,8 +227,7 @@ impl<'r> Report<'r> {
 
     fn done(&self, line: Option<u32>) {
         self.push(EventKind::Done, || {
-            let warnings = self.warnings.borrow();
-            self.rules.done(&self.job.text, self.began.elapsed(), line, &warnings)
+            self.rules.done(&self.job.text, self.began.elapsed(), line, &self.warnings)
         });
     }
 
