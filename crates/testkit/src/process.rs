@@ -293,7 +293,7 @@ impl Output {
     /// All of it, once the process has ended. A grandchild may keep the stream open: not waited for
     /// longer than a moment.
     fn complete(&self) -> String {
-        let _ended = self.ended.recv_timeout(Duration::from_secs(1));
+        let _ended = self.ended.recv_timeout(Duration::from_secs(5));
         self.so_far()
     }
 }
