@@ -94,25 +94,29 @@ impl<A: App> Shared<A> {
     }
 
     /// Answers one request; never panics.
-    async fn answer(&self, request: Request) -> Response {
-        let Some(_slot) = Slot::take(&self.in_flight, self.limits.in_flight_max) else {
-            let busy = Failure::Overloaded { retry_after: OVERLOAD_RETRY_S };
-            return respond::failure(&busy, Rendition::default());
-        };
-        let (method, uri) = (request.message.method().clone(), request.message.uri().clone());
-        match unwound(self.app.answer(request)).await {
-            Ok(mut response) => {
-                if let Some(Note(message)) = response.extensions_mut().remove() {
-                    (self.events)(Event::Noted { message });
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold the request twice")]
+    fn answer(&self, request: Request) -> impl Future<Output = Response> {
+        async move {
+            let Some(_slot) = Slot::take(&self.in_flight, self.limits.in_flight_max) else {
+                let busy = Failure::Overloaded { retry_after: OVERLOAD_RETRY_S };
+                return respond::failure(&busy, Rendition::default());
+            };
+            let (method, uri) = (request.message.method().clone(), request.message.uri().clone());
+            let mut answering = pin!(self.app.answer(request));
+            match unwound(answering.as_mut()).await {
+                Ok(mut response) => {
+                    if let Some(Note(message)) = response.extensions_mut().remove() {
+                        (self.events)(Event::Noted { message });
+                    }
+                    response
                 }
-                response
-            }
-            Err(panic) => {
-                let incident = IncidentId::new();
-                let message = panic_message(&*panic).to_owned();
-                let request = format!("{method} {}", uri.path());
-                (self.events)(Event::Panicked { incident, message, request });
-                respond::failure(&Failure::Internal { incident }, Rendition::default())
+                Err(panic) => {
+                    let incident = IncidentId::new();
+                    let message = panic_message(&*panic).to_owned();
+                    let request = format!("{method} {}", uri.path());
+                    (self.events)(Event::Panicked { incident, message, request });
+                    respond::failure(&Failure::Internal { incident }, Rendition::default())
+                }
             }
         }
     }
@@ -271,7 +275,8 @@ async fn hold<A: App>(shared: &Shared<A>, takeover: Takeover, peer: SocketAddr) 
     let Ok(io) = upgrade.await else { return };
     let request = format!("{} {}", head.method, head.uri.path());
     let (phase, events) = (shared.phase(), Arc::clone(&shared.events));
-    if let Err(panic) = unwound(shared.app.hold(Held { io, head, peer, phase, events })).await {
+    let mut holding = pin!(shared.app.hold(Held { io, head, peer, phase, events }));
+    if let Err(panic) = unwound(holding.as_mut()).await {
         let incident = IncidentId::new();
         let message = panic_message(&*panic).to_owned();
         (shared.events)(Event::Panicked { incident, message, request });
@@ -315,8 +320,7 @@ impl Drop for Slot<'_> {
 
 /// The outcome of a future, or what it panicked with. A future that panicked is never polled again;
 /// what it shared with others on this thread is the app's, whose cells are free between polls.
-async fn unwound<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
-    let mut future = pin!(future);
+async fn unwound<F: Future>(mut future: Pin<&mut F>) -> Result<F::Output, Box<dyn Any + Send>> {
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
         Ok(Poll::Pending) => Poll::Pending,
         Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
