@@ -66,7 +66,10 @@ pub(super) fn complete_headers(exchange: &mut Exchange, target: &Target, user_ag
     while headers.remove(header::CONTENT_LENGTH).is_some() {}
     while headers.remove(header::TRANSFER_ENCODING).is_some() {}
     headers.insert(header::HOST, target.site.host_header.clone());
-    headers.entry(header::USER_AGENT).or_insert_with(|| user_agent.clone());
+    // Not by its entry, for which the map would make room even if it is there.
+    if !headers.contains_key(header::USER_AGENT) {
+        headers.insert(header::USER_AGENT, user_agent.clone());
+    }
     if body.is_empty() && matches!(*method, Method::POST | Method::PUT | Method::PATCH) {
         // These methods usually have a body; without a length some servers wait for one.
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
