@@ -15,6 +15,10 @@ const REDACTED: &str = "[redacted]";
 pub struct RequestEvent<'e> {
     /// 1-based line of the statement.
     pub line: Option<u32>,
+    /// The statement, as it started and will end.
+    pub statement: Option<u32>,
+    /// The table.
+    pub table: &'e str,
     /// Names the run; the same in all its events.
     pub run_id: &'e str,
     /// Names the request; its answer repeats it.

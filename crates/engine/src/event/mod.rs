@@ -37,11 +37,17 @@ pub enum Event<'e> {
     Started {
         /// Its 1-based line; `None` for a bare `return name`.
         line: Option<u32>,
+        /// Tells it from the other statements of the script.
+        statement: u32,
+        /// `select`, `insert`, `update` or `delete`; empty for what asks no API.
+        verb: &'static str,
     },
     /// A statement is over.
     Ended {
         /// Its 1-based line; `None` for a bare `return name`.
         line: Option<u32>,
+        /// Tells it from the other statements of the script.
+        statement: u32,
         /// Whether it did not fail.
         is_success: bool,
         /// How long it took.
@@ -71,6 +77,21 @@ pub enum Event<'e> {
         /// The variables that are set, by name.
         variables: Object,
     },
+}
+
+impl Event<'_> {
+    /// Whether it is among what was subscribed to.
+    pub fn is_wanted(&self, subscription: &Subscription) -> bool {
+        match self {
+            Self::Started { .. } => subscription.has(EventKind::InFlight),
+            Self::Ended { is_success: true, .. } => subscription.has(EventKind::Success),
+            Self::Ended { .. } => subscription.has(EventKind::Error),
+            Self::Request(_) => subscription.has(EventKind::Request),
+            Self::Answer(_) => subscription.has(EventKind::Response),
+            Self::Assigned { name, .. } => subscription.has_variable(name),
+            Self::Warned { .. } | Self::Paused { .. } => true,
+        }
+    }
 }
 
 /// Who watches a run, and what for.

@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
 };
 
-use qlio_plan::{Node, NodeId, NodeKind, Plan};
+use qlio_plan::{Node, NodeId, NodeKind, Plan, operator::WriteKind};
 use tokio::time::Instant;
 
 use super::{Event, EventKind, Stepper, Watch};
@@ -16,13 +16,21 @@ pub(crate) struct Observation<'a> {
     /// The line of the statement that is being polled. Statements run interleaved on one task, so
     /// this is set anew whenever one is polled.
     line: Cell<Option<u32>>,
+    /// That statement.
+    statement: Cell<Option<u32>>,
     begun: RefCell<HashMap<NodeId, Instant>>,
     id: OnceCell<String>,
 }
 
 impl<'a> Observation<'a> {
     pub(crate) fn new(watch: &'a Watch<'a>) -> Self {
-        Self { watch, line: Cell::new(None), begun: RefCell::default(), id: OnceCell::new() }
+        Self {
+            watch,
+            line: Cell::new(None),
+            statement: Cell::new(None),
+            begun: RefCell::default(),
+            id: OnceCell::new(),
+        }
     }
 
     pub(crate) fn stepper(&self) -> Option<&'a Stepper> {
@@ -51,9 +59,15 @@ impl<'a> Observation<'a> {
         self.line.get()
     }
 
+    /// The statement that is being polled.
+    pub(crate) fn statement(&self) -> Option<u32> {
+        self.statement.get()
+    }
+
     /// What happens from here on belongs to this statement.
     pub(crate) fn enter(&self, node: &Node) {
         self.line.set(line_of(node));
+        self.statement.set(Some(node.id.0));
     }
 
     /// A statement starts.
@@ -66,7 +80,8 @@ impl<'a> Observation<'a> {
             self.begun.borrow_mut().insert(node.id, Instant::now());
         }
         if self.wants(EventKind::InFlight) {
-            self.tell(Event::Started { line: line_of(node) });
+            let (statement, verb) = (node.id.0, verb_of(node));
+            self.tell(Event::Started { line: line_of(node), statement, verb });
         }
     }
 
@@ -77,7 +92,8 @@ impl<'a> Observation<'a> {
         let kind = if is_success { EventKind::Success } else { EventKind::Error };
         if self.wants(kind) {
             let elapsed = begun.elapsed();
-            self.tell(Event::Ended { line: line_of(node), is_success, elapsed });
+            let statement = node.id.0;
+            self.tell(Event::Ended { line: line_of(node), statement, is_success, elapsed });
         }
     }
 }
@@ -87,6 +103,19 @@ fn line_of(node: &Node) -> Option<u32> {
     match node.kind {
         NodeKind::Reference { is_return: true, .. } => None,
         _ => Some(node.line),
+    }
+}
+
+/// What the statement does to an API; empty if it asks none.
+fn verb_of(node: &Node) -> &'static str {
+    match &node.kind {
+        NodeKind::Select(_) => "select",
+        NodeKind::Write(write) => match write.kind {
+            WriteKind::Insert => "insert",
+            WriteKind::Update => "update",
+        },
+        NodeKind::Delete(_) => "delete",
+        _ => "",
     }
 }
 

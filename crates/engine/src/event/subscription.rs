@@ -116,6 +116,14 @@ impl Subscription {
         self
     }
 
+    /// What either of the two wants.
+    #[must_use]
+    pub fn joined(mut self, other: &Self) -> Self {
+        self.kinds |= other.kinds;
+        self.variables.extend(other.variables.iter().cloned());
+        self
+    }
+
     /// Whether events of this kind are told.
     pub fn has(&self, kind: EventKind) -> bool {
         self.kinds & kind.bit() != 0

@@ -39,7 +39,7 @@ impl Call<'_> {
             body: shown_request_body(headers, body),
             started: Instant::now(),
         };
-        tell_request(observation, &announced);
+        tell_request(observation, &self.table.name, &announced);
         Some(Box::new(announced))
     }
 
@@ -50,7 +50,7 @@ impl Call<'_> {
         };
         announced.id = new_id();
         announced.started = Instant::now();
-        tell_request(observation, announced);
+        tell_request(observation, &self.table.name, announced);
     }
 
     /// Tells an answer; one that was never asked for came out of the cache.
@@ -92,13 +92,15 @@ impl Call<'_> {
 }
 
 /// Tells a request that begins now.
-fn tell_request(observation: &Observation<'_>, announced: &Announced) {
+fn tell_request(observation: &Observation<'_>, table: &str, announced: &Announced) {
     if !observation.wants(EventKind::Request) {
         return;
     }
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     observation.tell(Event::Request(RequestEvent {
         line: observation.line(),
+        statement: observation.statement(),
+        table,
         run_id: observation.id(),
         id: &announced.id,
         method: &announced.method,

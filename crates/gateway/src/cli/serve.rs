@@ -3,7 +3,7 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, mpsc},
 };
 
@@ -21,6 +21,7 @@ use crate::{
     http::{
         app::{AppSettings, HttpApp, Shared},
         ecv::Health,
+        logs::Logs,
         server::{Event, EventSink, Server, ServerConfig, ServerLimits},
         trace::TraceLevel,
         websocket::SocketSettings,
@@ -64,6 +65,9 @@ pub(super) struct ServeArgs {
     /// same host.
     #[arg(long = "wsOrigins", visible_alias = "ws-origins", value_name = "ORIGIN")]
     ws_origins: Vec<String>,
+    /// Folder for log files; default none.
+    #[arg(long, value_name = "DIR")]
+    logs: Option<PathBuf>,
 }
 
 pub(super) fn serve(args: &ServeArgs) -> Exit {
@@ -80,6 +84,7 @@ pub(super) fn serve(args: &ServeArgs) -> Exit {
 struct Started {
     server: Server,
     cache: Option<Arc<Cache>>,
+    logs: Option<Arc<Logs>>,
     summary: String,
 }
 
@@ -102,7 +107,12 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
         return Err(format!("{errors}; not started because of `--strict`"));
     }
     let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
+    let logs = match args.logs.as_ref().or(config.front.logs.as_ref()) {
+        Some(folder) => Some(open_logs(folder, &config.secrets)?),
+        None => None,
+    };
     let shared = Arc::new(Shared {
+        logs: logs.clone(),
         loaded: ArcSwap::from_pointee(loaded),
         settings: AppSettings {
             allows_adhoc: !args.disable_q && (is_loopback || args.enable_q),
@@ -142,7 +152,13 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
     let server_config = ServerConfig { addresses, workers, limits: ServerLimits::default() };
-    let events: EventSink = Arc::new(|event: Event| report::note(&event.to_string()));
+    let noted = logs.clone();
+    let events: EventSink = Arc::new(move |event: Event| {
+        report::note(&event.to_string());
+        if let Some(logs) = &noted {
+            logs.event(&event);
+        }
+    });
     let server = Server::start(&server_config, events, move |_| {
         let engine = Engine::new(engine.clone())?;
         Ok(HttpApp::new(Arc::clone(&shared), engine))
@@ -151,7 +167,17 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
     let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
         .map(|(count, noun)| report::counted(count, noun));
     let summary = format!("serving {routes} over {tables} with {workers}");
-    Ok(Started { server, cache, summary })
+    if let Some(logs) = &logs {
+        logs.info(&summary);
+    }
+    Ok(Started { server, cache, logs, summary })
+}
+
+/// The log files; secrets of the settings do not get into them.
+fn open_logs(folder: &Path, secrets: &[String]) -> Result<Arc<Logs>, String> {
+    Logs::open(folder, secrets.to_vec(), Box::new(report::error))
+        .map(Arc::new)
+        .map_err(|error| format!("cannot write log files to `{}`: {error}", folder.display()))
 }
 
 /// The health check; the command line beats the settings file.
@@ -174,7 +200,7 @@ fn sockets(args: &ServeArgs, front: &FrontSettings) -> SocketSettings {
 
 /// Serves until a signal asks to stop, then lets requests in flight finish and the cache end. The
 /// addresses are told once signals are listened to, so whoever reads them can stop the server.
-fn wait(Started { server, cache, summary }: Started) -> Exit {
+fn wait(Started { server, cache, logs, summary }: Started) -> Exit {
     let stopper = server.stopper();
     let (ready, is_ready) = mpsc::channel();
     let beating = cache.clone();
@@ -206,6 +232,9 @@ fn wait(Started { server, cache, summary }: Started) -> Exit {
     let joined = server.join();
     if let Some(cache) = cache {
         cache.end();
+    }
+    if let Some(logs) = logs {
+        logs.finish();
     }
     match joined {
         Ok(0) => Exit::Success,

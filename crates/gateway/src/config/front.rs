@@ -3,7 +3,7 @@
 //! In: the settings object. Out: [`FrontSettings`]; a value of the wrong kind is reported and leaves
 //! the default in place.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use qlio_data::Value;
 
@@ -22,6 +22,8 @@ pub struct FrontSettings {
     /// WebSocket connections (`wsOrigins`; `wsMaxFrame`, `wsMaxMessage` in bytes; `wsPingInterval`,
     /// `wsPongTimeout` in milliseconds).
     pub sockets: SocketSettings,
+    /// The folder for log files (`logs`); default none.
+    pub logs: Option<PathBuf>,
 }
 
 impl Default for FrontSettings {
@@ -31,6 +33,7 @@ impl Default for FrontSettings {
             ecv_path: "/ecv".to_owned(),
             ecv_control: false,
             sockets: SocketSettings::default(),
+            logs: None,
         }
     }
 }
@@ -64,6 +67,13 @@ impl FrontSettings {
                 settings.ecv_control = *text == *"true";
             }
             _ => wrong("ecvControl", "`true` or `false`"),
+        }
+        match config.member("logs") {
+            Value::Absent | Value::Null => {}
+            value => match value.as_str().filter(|folder| !folder.is_empty()) {
+                Some(folder) => settings.logs = Some(PathBuf::from(folder)),
+                None => wrong("logs", "a folder"),
+            },
         }
         match config.member("wsOrigins") {
             Value::Absent | Value::Null => {}
@@ -129,7 +139,7 @@ mod tests {
     fn every_setting_is_read() {
         let (settings, messages) = read(
             r#"{"trace": "progress", "ecvPath": "/up", "ecvControl": "true", "wsOrigins": ["https://a.test"],
-                "wsMaxFrame": 10, "wsMaxMessage": "20", "wsPingInterval": 30, "wsPongTimeout": 40}"#,
+                "wsMaxFrame": 10, "wsMaxMessage": "20", "wsPingInterval": 30, "wsPongTimeout": 40, "logs": "var/logs"}"#,
         );
         assert_eq!(messages, Vec::<String>::new());
         let limits = SocketLimits {
@@ -143,6 +153,7 @@ mod tests {
             ecv_path: "/up".to_owned(),
             ecv_control: true,
             sockets: SocketSettings { origins: vec!["https://a.test".to_owned()], limits },
+            logs: Some(PathBuf::from("var/logs")),
         };
         assert_eq!(settings, expected);
         assert_eq!(read("{}"), (FrontSettings::default(), Vec::new()));
@@ -151,10 +162,10 @@ mod tests {
     #[test]
     fn wrong_values_are_reported_and_leave_the_defaults() {
         let (settings, messages) = read(
-            r#"{"trace": "all", "ecvPath": "ecv", "ecvControl": 1, "wsOrigins": 5, "wsMaxFrame": 0, "wsPingInterval": "soon"}"#,
+            r#"{"trace": "all", "ecvPath": "ecv", "ecvControl": 1, "wsOrigins": 5, "wsMaxFrame": 0, "wsPingInterval": "soon", "logs": ""}"#,
         );
         assert_eq!(settings, FrontSettings::default());
-        assert_eq!(messages.len(), 6, "{messages:?}");
+        assert_eq!(messages.len(), 7, "{messages:?}");
         for path in ["/", "/a/", "", "/a b", "/a?b"] {
             assert!(!is_health_path(path), "{path}");
         }

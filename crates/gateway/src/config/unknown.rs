@@ -19,6 +19,7 @@ const TOP: &[&str] = &[
     "ecvPath",
     "egress",
     "hooks",
+    "logs",
     "maxDecodedLength",
     "maxJoinRows",
     "maxNestedRequests",

@@ -16,6 +16,7 @@ pub mod ecv;
 pub mod failure;
 pub mod incident;
 pub mod jsonp;
+pub mod logs;
 pub mod multipart;
 pub mod negotiate;
 mod packet;

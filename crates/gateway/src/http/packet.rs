@@ -54,8 +54,8 @@ impl PacketRules<'_> {
     /// The packet of an event.
     pub(super) fn packet(self, event: &Event<'_>) -> Packet {
         match event {
-            Event::Started { line } => packet(EventKind::InFlight, *line, None),
-            Event::Ended { line, is_success, elapsed } => {
+            Event::Started { line, .. } => packet(EventKind::InFlight, *line, None),
+            Event::Ended { line, is_success, elapsed, .. } => {
                 let kind = if *is_success { EventKind::Success } else { EventKind::Error };
                 packet(kind, *line, Some(("elapsed", milliseconds(*elapsed))))
             }
@@ -231,6 +231,8 @@ mod tests {
     fn request<'e>(headers: &'e [(String, String)], body: &'e str) -> Event<'e> {
         Event::Request(RequestEvent {
             line: Some(3),
+            statement: Some(0),
+            table: "t",
             run_id: "r",
             id: "i",
             method: "POST",
@@ -272,7 +274,7 @@ mod tests {
     fn the_other_packets_have_the_specified_members() {
         let shown = |packet: Packet| format!("{} {}", packet.name, json::to_string(&packet.data));
         let elapsed = Duration::from_micros(7900);
-        let ended = Event::Ended { line: None, is_success: false, elapsed };
+        let ended = Event::Ended { line: None, statement: 0, is_success: false, elapsed };
         let warned = Event::Warned { line: Some(2), message: "odd" };
         let assigned = Event::Assigned { name: "w", value: &Value::Null };
         let warnings = Warnings::default();
@@ -280,7 +282,7 @@ mod tests {
         for (packet, expected) in [
             (PacketRules::ack(), r#"ack {"type":"ack","data":"Got it"}"#),
             (
-                rules(&[]).packet(&Event::Started { line: Some(1) }),
+                rules(&[]).packet(&Event::Started { line: Some(1), statement: 0, verb: "select" }),
                 r#"statement-in-flight {"line":1,"type":"statement-in-flight"}"#,
             ),
             (

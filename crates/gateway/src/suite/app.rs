@@ -188,6 +188,7 @@ impl Snapshot {
             },
             secrets: self.config.secrets.clone(),
             health: Health::new("/ecv", false),
+            logs: None,
             sockets: SocketSettings::default(),
         };
         Ok(HttpApp::new(Arc::new(shared), engine))

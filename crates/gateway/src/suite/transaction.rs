@@ -24,7 +24,7 @@ impl Transactions {
     pub(super) fn note(&self, event: &Event<'_>) {
         let mut open = self.open.borrow_mut();
         match event {
-            Event::Started { line } => *open.entry(*line).or_default() += 1,
+            Event::Started { line, .. } => *open.entry(*line).or_default() += 1,
             Event::Ended { line, .. } => {
                 if let Some(count) = open.get_mut(line) {
                     *count = count.saturating_sub(1);
@@ -50,10 +50,12 @@ mod tests {
     #[test]
     fn what_began_and_did_not_end_is_named() {
         let transactions = Transactions::default();
-        let started = |line| transactions.note(&Event::Started { line });
+        let started = |line| {
+            transactions.note(&Event::Started { line, statement: 0, verb: "select" });
+        };
         let ended = |line| {
             let elapsed = Duration::ZERO;
-            transactions.note(&Event::Ended { line, is_success: true, elapsed });
+            transactions.note(&Event::Ended { line, statement: 0, is_success: true, elapsed });
         };
         for line in [Some(1), Some(2), Some(2), None] {
             started(line);

@@ -9,6 +9,7 @@ mod commands;
 mod examples;
 mod grpc;
 mod load;
+mod logs;
 mod mock;
 mod outages;
 mod scripts;

@@ -83,6 +83,7 @@ impl CaseEngine for InProcessEngine {
                 },
                 secrets: config.secrets.clone(),
                 health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
+                logs: None,
                 sockets: SocketSettings::default(),
             };
             let module_roots = vec![root.to_owned(), root.join(CaseFolder::ROUTES)];

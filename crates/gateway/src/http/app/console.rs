@@ -19,8 +19,9 @@ use qlio_engine::{
 use qlio_plan::{Plan, explain};
 use tokio::sync::Notify;
 
-use super::{HttpApp, inputs};
+use super::{HttpApp, inputs, script};
 use crate::http::{
+    logs::{RequestLog, RunLog},
     packet::{Packet, PacketRules, Warnings},
     server::{self, EventSink},
     websocket::{message, outbox::Outbox},
@@ -107,11 +108,16 @@ impl HttpApp {
         outbox: &Outbox,
     ) -> Option<u64> {
         let report = Report::begin(&job, &self.shared.secrets, outbox);
+        let log = self.shared.logs.as_ref();
+        let log = log.map(|logs| RequestLog::begin(logs, client.head, client.peer));
         let loaded = self.shared.loaded.load_full();
         let plan = match self.plans.get(&job.text, &loaded) {
             Ok(plan) => plan,
             Err(problems) => {
                 let error = self.compile_error(&problems, &job.text);
+                if let Some(log) = &log {
+                    log.failed(error.clone());
+                }
                 report.push(EventKind::CompileError, || PacketRules::compile_error(error.clone()));
                 report.done(None);
                 report.result(Some(result(&[], error)));
@@ -125,9 +131,24 @@ impl HttpApp {
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };
-        let tell = |event: Event<'_>| report.take(&event);
+        let run_log = log.as_ref().map(|log| RunLog::begin(log, script::log_name(&plan)));
+        let logged;
+        let subscription = if run_log.is_some() {
+            logged = RunLog::subscription().joined(&job.subscription);
+            &logged
+        } else {
+            &*job.subscription
+        };
+        let tell = |event: Event<'_>| {
+            if let Some(log) = &run_log {
+                log.take(&event);
+            }
+            if event.is_wanted(&job.subscription) {
+                report.take(&event);
+            }
+        };
         let stepper = job.session.as_deref().map(|session| &session.stepper);
-        let watch = Watch { subscription: &job.subscription, tell: &tell, stepper };
+        let watch = Watch { subscription, tell: &tell, stepper };
         let run = self.engine.run_watched(&plan, &loaded.catalog, &request, caller, Some(&watch));
         let outcome = match &job.session {
             None => Some(run.await),
@@ -136,6 +157,12 @@ impl HttpApp {
                 () = session.given_up() => None,
             },
         };
+        if let (Some(log), Some(outcome)) = (run_log, &outcome) {
+            log.end(outcome.as_ref().map(|_| ()));
+        }
+        if let Some(log) = log {
+            log.end(if matches!(outcome, Some(Ok(_))) { 200 } else { 500 });
+        }
         report.done(Some(plan.node(plan.value).line));
         report.result(outcome.map(|outcome| self.script_result(client, outcome)));
         job.session.map(|session| session.number)

@@ -48,7 +48,9 @@ impl HttpApp {
         let request = Request::get(MONITORED).header(header::ACCEPT, "application/json").body(());
         let Ok(request) = request else { return false };
         let (head, ()) = request.into_parts();
-        let inner = Exchange { head: &head, loaded: exchange.loaded.clone(), ..*exchange };
+        let &Exchange { peer, local, .. } = exchange;
+        let loaded = exchange.loaded.clone();
+        let inner = Exchange { head: &head, peer, local, loaded, log: None };
         let answer = self.dispatch(&inner, Ok(Object::new()), Empty::new(), Rendition::default());
         let Ok(response) = answer.await else { return false };
         if response.status().as_u16() >= 300 {

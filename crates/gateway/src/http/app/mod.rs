@@ -33,6 +33,7 @@ use super::{
     ecv::Health,
     failure::Failure,
     jsonp::Callback,
+    logs::{Logs, RequestLog},
     negotiate, query,
     respond::Note,
     respond::{self, Rendition, Response},
@@ -59,6 +60,8 @@ pub struct Shared {
     pub health: Health,
     /// WebSocket connections.
     pub sockets: SocketSettings,
+    /// Log files, if there are any.
+    pub logs: Option<Arc<Logs>>,
 }
 
 /// The two ends of a connection.
@@ -111,6 +114,7 @@ struct Exchange<'r> {
     peer: IpAddr,
     local: SocketAddr,
     loaded: Arc<Loaded>,
+    log: Option<Box<RequestLog>>,
 }
 
 impl Exchange<'_> {
@@ -177,13 +181,29 @@ impl HttpApp {
     {
         let Ends { peer, local } = ends.into();
         let peer = peer.ip().to_canonical();
-        let exchange = Exchange { head, peer, local, loaded: self.shared.loaded.load_full() };
+        let log = self.shared.logs.as_ref();
+        let log = log.map(|logs| Box::new(RequestLog::begin(logs, head, peer)));
+        let loaded = self.shared.loaded.load_full();
+        let exchange = Exchange { head, peer, local, loaded, log };
+        let response = self.answer_to(&exchange, body).await;
+        if let Some(log) = exchange.log {
+            log.end(response.status().as_u16());
+        }
+        response
+    }
+
+    async fn answer_to<B>(&self, exchange: &Exchange<'_>, body: B) -> Response
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::fmt::Display,
+    {
+        let head = exchange.head;
         if let Some(asked) = self.shared.health.asked(head.uri.path()) {
-            let answer = Box::pin(self.health(&exchange, asked)).await;
+            let answer = Box::pin(self.health(exchange, asked)).await;
             return answer
                 .unwrap_or_else(|failure| respond::failure(&failure, Rendition::default()));
         }
-        let (coding, note) = self.coding(&exchange);
+        let (coding, note) = self.coding(exchange);
         let mut rendition = Rendition { callback: None, coding };
         let query = query::parse(head.uri.query());
         let name = query.as_ref().ok().and_then(|query| query::text(query, "callback"));
@@ -193,7 +213,7 @@ impl HttpApp {
                 rendition.callback = callback;
                 let query =
                     query.map_err(|error| Failure::MalformedQuery { reason: error.to_string() });
-                self.dispatch(&exchange, query, body, rendition).await
+                self.dispatch(exchange, query, body, rendition).await
             }
             Err(_) => Err(Failure::InvalidCallback),
         };

@@ -7,7 +7,7 @@ use hyper::body::Body;
 use qlio_data::{Object, Value};
 use qlio_engine::{
     Answer, Caller, ClientRequest, RunError,
-    event::{Event, Watch},
+    event::{Event, Subscription, Watch},
 };
 use qlio_plan::Plan;
 use qlio_syntax::diagnostic::Diagnostic;
@@ -17,6 +17,7 @@ use crate::http::{
     compile_error,
     failure::Failure,
     incident::IncidentId,
+    logs::RunLog,
     query,
     redact::redact,
     respond::{self, Note, Rendition, Response},
@@ -59,6 +60,9 @@ impl HttpApp {
             Ok(plan) => Ok(self.run(exchange, &plan, &request, caller, trace, rendition).await),
             Err(problems) => {
                 let body = self.compile_error(&problems, &text);
+                if let Some(log) = &exchange.log {
+                    log.failed(body.clone());
+                }
                 if let Some(trace) = &trace {
                     trace.compile_failed(&body);
                     trace.done(&text, None);
@@ -99,24 +103,55 @@ impl HttpApp {
         rendition: Rendition<'_>,
     ) -> Response {
         let catalog = &exchange.loaded.catalog;
-        let answer = match &trace {
-            None => self.engine.run(plan, catalog, request, caller).await,
-            Some(trace) => {
-                let tell = |event: Event<'_>| trace.take(&event);
-                let subscription = trace.subscription();
-                let watch = Watch { subscription, tell: &tell, stepper: None };
-                let run = self.engine.run_watched(plan, catalog, request, caller, Some(&watch));
-                // Boxed, so that a request without a trace does not carry the room for one.
-                let answer = Box::pin(run).await;
-                trace.done(script_name(plan), Some(plan.node(plan.value).line));
-                answer
-            }
+        let answer = if trace.is_none() && exchange.log.is_none() {
+            self.engine.run(plan, catalog, request, caller).await
+        } else {
+            // Boxed, so that a request which nobody watches does not carry the room for it.
+            Box::pin(self.run_watched(exchange, plan, request, caller, trace.as_ref())).await
         };
         let response = match answer {
             Ok(answer) => self.run_success(answer, rendition),
             Err(error) => self.run_failure(exchange, &error, rendition),
         };
         with_trace(response, trace)
+    }
+
+    /// Runs a plan for a trace, for the log files, or for both.
+    async fn run_watched(
+        &self,
+        exchange: &Exchange<'_>,
+        plan: &Arc<Plan>,
+        request: &ClientRequest,
+        caller: Caller,
+        trace: Option<&Trace<'_>>,
+    ) -> Result<Answer, RunError> {
+        let log = exchange.log.as_ref().map(|log| RunLog::begin(log, log_name(plan)));
+        let mut subscription = Subscription::default();
+        if log.is_some() {
+            subscription = RunLog::subscription();
+        }
+        if let Some(trace) = trace {
+            subscription = subscription.joined(trace.subscription());
+        }
+        let tell = |event: Event<'_>| {
+            if let Some(log) = &log {
+                log.take(&event);
+            }
+            if let Some(trace) = trace.filter(|trace| event.is_wanted(trace.subscription())) {
+                trace.take(&event);
+            }
+        };
+        let watch = Watch { subscription: &subscription, tell: &tell, stepper: None };
+        let catalog = &exchange.loaded.catalog;
+        let run = self.engine.run_watched(plan, catalog, request, caller, Some(&watch));
+        let answer = run.await;
+        if let Some(trace) = trace {
+            trace.done(script_name(plan), Some(plan.node(plan.value).line));
+        }
+        if let Some(log) = log {
+            log.end(answer.as_ref().map(|_| ()));
+        }
+        answer
     }
 
     /// The answer for a run that gave a value.
@@ -180,6 +215,14 @@ pub(super) fn script_name(plan: &Plan) -> &str {
     match &plan.route {
         Some(route) => route.path.split('?').next().unwrap_or_default(),
         None => &plan.text,
+    }
+}
+
+/// What the log calls a script: its route, or its text.
+pub(super) fn log_name(plan: &Plan) -> (&'static str, &str) {
+    match &plan.route {
+        Some(_) => ("route", script_name(plan)),
+        None => ("script", script_name(plan)),
     }
 }
 

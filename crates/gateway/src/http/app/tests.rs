@@ -87,6 +87,7 @@ impl Fixture {
             settings,
             secrets: Vec::new(),
             health: Health::new("/ecv", false),
+            logs: None,
             sockets: SocketSettings::default(),
         };
         let runtime =
