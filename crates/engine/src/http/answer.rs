@@ -26,7 +26,7 @@ use super::{
 use crate::{
     error::RunError,
     event::Announced,
-    sandbox::{Content, Parsed},
+    sandbox::{Content, Hook, Parsed},
     transport::{Reply, Timings, shown_uri},
 };
 
@@ -127,7 +127,13 @@ impl Call<'_> {
         let parsed = match hooks {
             Some(hooks) => {
                 let status = reply.status.as_u16();
-                hooks.parse(asked_uri, status, &reply.headers, &reply.body)
+                let sandbox = self.run.engine.sandbox();
+                if self.verb.format.is_some() && hooks.has(Hook::ParseResponse) {
+                    sandbox.set_decoded(Some(self.declared(&answer)));
+                }
+                let parsed = hooks.parse(asked_uri, status, &reply.headers, &reply.body);
+                sandbox.set_decoded(None);
+                parsed
             }
             None => Ok(Parsed::Unchanged),
         };
@@ -143,6 +149,13 @@ impl Call<'_> {
             Ok(()) => Ok(answer),
             Err(error) => Err(answer.with_body(error)),
         }
+    }
+
+    /// The body by the declared format, or why it cannot be decoded (`connectors.md` 9.3).
+    fn declared(&self, answer: &Answer<'_>) -> Result<Value, String> {
+        let is_success = answer.status.is_success();
+        self.decode(answer.body.clone(), &answer.media_type(), &Projection::All, is_success)
+            .map_err(|fault| fault.message)
     }
 
     /// The decoded answer after hooks and resultset.
@@ -240,6 +253,10 @@ impl Call<'_> {
         {
             return Ok(Ok(value?));
         }
+        // Content with a type of its own has been decoded before; the declared format is not its.
+        if let Parsed::Content { media_type: Some(_), .. } = &answer.parsed {
+            return Ok(self.decode_by_type(body, &media_type, &Projection::All));
+        }
         Ok(self.decode(body, &media_type, &Projection::All, answer.status.is_success()))
     }
 
@@ -283,6 +300,15 @@ impl Call<'_> {
             return protobuf::decode(body, projection, message, options, &self.limits())
                 .map_err(|error| undecodable(codes::BAD_PROTOBUF, &error, None));
         }
+        self.decode_by_type(body, media_type, projection)
+    }
+
+    fn decode_by_type(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
         if is_blank(&body) {
             return Ok(Value::object(Object::new()));
         }

@@ -59,7 +59,7 @@ impl Hooks {
         self.session.overlay().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    fn has(&self, hook: Hook) -> bool {
+    pub(super) fn has(&self, hook: Hook) -> bool {
         self.scripts.patch.as_ref().is_some_and(|patch| patch.has(hook))
     }
 

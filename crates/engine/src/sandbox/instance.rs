@@ -16,7 +16,7 @@ use rquickjs::{
     String as JsString, TypedArray, Value as JsValue, context::EvalOptions, function::IntoArgs,
 };
 
-use super::{bundled, coding, convert, log::LogBuffer, realm::Realm, services};
+use super::{bundled, coding, convert, error::Fault, log::LogBuffer, realm::Realm, services};
 
 /// Number of characters before the author's first character in a compiled module.
 pub(super) const WRAPPER_CHARS: u32 =
@@ -32,6 +32,8 @@ pub(super) struct HostState {
     pub(super) log: RefCell<LogBuffer>,
     /// The script variables that the running function may read through `this`.
     pub(super) scope: RefCell<Option<Arc<Object>>>,
+    /// What `args.decode()` gives the running hook, or why it gives nothing.
+    pub(super) decoded: RefCell<Option<Result<Value, String>>>,
     pub(super) depth_max: usize,
     pub(super) elements_max: usize,
 }
@@ -226,6 +228,22 @@ fn host_services<'js>(
             let value = value.unwrap_or(Value::Absent);
             convert::to_js(&ctx, &value, state.depth_max)
                 .map_err(|fault| services::thrown(&ctx, fault))
+        }),
+    )?;
+    let state = Rc::clone(host);
+    add(
+        "decoded",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
+            let decoded = state.decoded.borrow().clone();
+            match decoded {
+                Some(Ok(value)) => convert::to_js(&ctx, &value, state.depth_max)
+                    .map_err(|fault| services::thrown(&ctx, fault)),
+                Some(Err(message)) => Err(services::thrown(&ctx, Fault::result(message))),
+                None => {
+                    let message = "the table declares no format, so there is nothing to decode by";
+                    Err(services::thrown(&ctx, Fault::result(message)))
+                }
+            }
         }),
     )?;
     coding::add(ctx, &services)?;

@@ -318,6 +318,7 @@ function withBytes(args, a, bytes) {
     args.bytes = buffer;
     args.length = buffer.length;
     args.body = [buffer];
+    args.decode = () => host.decoded();
 }
 
 function callHook(id, exports, name, given, bytes, isAsync) {

@@ -130,6 +130,7 @@ impl Sandbox {
         let host = Rc::new(HostState {
             log: RefCell::new(LogBuffer::new(&limits)),
             scope: RefCell::new(None),
+            decoded: RefCell::new(None),
             depth_max: limits.depth,
             elements_max: limits.result_elements,
         });
@@ -337,6 +338,11 @@ impl Sandbox {
         self.state.held.set(self.state.held.get().saturating_sub(bytes));
         self.state.rescued.borrow_mut().remove(&session);
         self.state.closed.borrow_mut().push((realm, session));
+    }
+
+    /// What `args.decode()` gives until this is called again.
+    pub(crate) fn set_decoded(&self, decoded: Option<Result<Value, String>>) {
+        *self.state.host.decoded.borrow_mut() = decoded;
     }
 
     pub(super) fn set_scope(&self, scope: Option<&Arc<Object>>) {
