@@ -203,7 +203,7 @@ fn sockets(args: &ServeArgs, front: &FrontSettings) -> SocketSettings {
 fn wait(Started { server, cache, logs, summary }: Started) -> Exit {
     let stopper = server.stopper();
     let (ready, is_ready) = mpsc::channel();
-    let beating = cache.clone();
+    let (beating, logged) = (cache.clone(), logs.clone());
     let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
             return;
@@ -213,7 +213,7 @@ fn wait(Started { server, cache, logs, summary }: Started) -> Exit {
             let _ = ready.send(());
             tokio::select! {
                 () = signals.next() => {}
-                () = beat(beating) => {}
+                () = beat(beating, logged) => {}
             }
             stopper.drain();
             // A second signal does not wait for anybody.
@@ -249,12 +249,22 @@ fn wait(Started { server, cache, logs, summary }: Started) -> Exit {
     }
 }
 
-/// Tells the statistics of the cache's servers from time to time; never ends.
-async fn beat(cache: Option<Arc<Cache>>) {
-    if let Some(cache) = cache {
-        cache.client().keep_beating().await;
-    }
-    std::future::pending::<()>().await;
+/// Tells the statistics of the cache's servers, and the log that the process lives, from time to time;
+/// never ends.
+async fn beat(cache: Option<Arc<Cache>>, logs: Option<Arc<Logs>>) {
+    let cache = async {
+        if let Some(cache) = cache {
+            cache.client().keep_beating().await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let logs = async {
+        if let Some(logs) = logs {
+            logs.keep_beating().await;
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::join!(cache, logs);
 }
 
 /// SIGINT and SIGTERM.

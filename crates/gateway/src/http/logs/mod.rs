@@ -21,7 +21,7 @@ use std::{
     io,
     path::Path,
     sync::atomic::{AtomicU16, AtomicU64, Ordering},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use qlio_data::{Object, Value, codec::json};
@@ -82,6 +82,7 @@ pub struct Logs {
     secrets: Vec<String>,
     events: AtomicU16,
     requests: AtomicU64,
+    began: Instant,
 }
 
 impl std::fmt::Debug for Logs {
@@ -102,6 +103,7 @@ impl Logs {
             secrets,
             events: AtomicU16::new(0),
             requests: AtomicU64::new(0),
+            began: Instant::now(),
         })
     }
 
@@ -117,6 +119,38 @@ impl Logs {
     /// Something about the server that is no fault.
     pub fn info(&self, text: &str) {
         self.say(LogFile::Main, "info", text);
+    }
+
+    /// Tells every [`BEAT_EVERY`] that the process lives; never ends.
+    pub async fn keep_beating(&self) {
+        let mut beats = tokio::time::interval(BEAT_EVERY);
+        beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            beats.tick().await;
+            self.beat();
+        }
+    }
+
+    /// The process lives: its id, how many seconds it has done so, and free memory in bytes.
+    fn beat(&self) {
+        let system = rustix::system::sysinfo();
+        let free = (system.freeram as u64).saturating_mul(u64::from(system.mem_unit));
+        self.write(Line {
+            file: LogFile::Main,
+            class: "info",
+            kind: TYPE,
+            name: "heart-beat",
+            event_id: self.next_event_id(),
+            parent_id: ROOT,
+            request: None,
+            started_ms: now_ms(),
+            duration_ms: None,
+            message: object([
+                ("pid", Value::int(std::process::id().into())),
+                ("uptime", whole(self.began.elapsed().as_secs())),
+                ("freemem", whole(free)),
+            ]),
+        });
     }
 
     /// Writes what is queued and closes the files. Later lines are dropped.
@@ -176,6 +210,9 @@ impl Logs {
 /// Takes what there is to say about the log files themselves.
 pub type Complaints = Box<dyn Fn(&str) + Send>;
 
+/// How often the log says that the process lives (`connectors.md` 8.2).
+const BEAT_EVERY: Duration = Duration::from_mins(1);
+
 /// The type of most events.
 const TYPE: &str = "ql.io";
 
@@ -215,6 +252,26 @@ mod tests {
         assert_eq!([logs.next_event_id(), logs.next_event_id()], [1, 2]);
         logs.events.store(u16::MAX - 1, Ordering::Relaxed);
         assert_eq!([logs.next_event_id(), logs.next_event_id()], [u16::MAX, 1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_lives_says_so_every_minute() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let logs = Logs::open(folder.path(), Vec::new(), quiet()).expect("opened");
+        let two_minutes = Duration::from_secs(125);
+        assert!(tokio::time::timeout(two_minutes, logs.keep_beating()).await.is_err());
+        logs.finish();
+        let text = std::fs::read_to_string(folder.path().join("ql.io.log")).expect("written");
+        let beats: Vec<Value> =
+            text.lines().map(|line| json::parse_str(line).expect("JSON")).collect();
+        assert_eq!(beats.len(), 3, "at once and then every minute: {text}");
+        for beat in beats {
+            assert_eq!(beat.member("name").as_str(), Some("heart-beat"));
+            let message = beat.member("message");
+            for name in ["pid", "uptime", "freemem"] {
+                assert!(!message.member(name).is_absent(), "{text}");
+            }
+        }
     }
 
     #[test]
