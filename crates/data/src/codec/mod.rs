@@ -19,6 +19,7 @@ pub mod protobuf;
 pub mod xml;
 
 mod key;
+mod lanes;
 #[cfg(test)]
 mod prune;
 mod single;

@@ -5,7 +5,7 @@
 //! followed with an explicit stack under a named bound. Strings are read sixteen bytes at a time.
 //! Nothing is built here; [`decode`](super::decode) does that.
 
-use wide::u8x16;
+use crate::codec::lanes::{Lanes, find};
 
 /// What is wrong at a place. Boxed, because a result of one word and an address travels in
 /// registers: measured, this is a seventh of the time of a decode.
@@ -283,10 +283,6 @@ pub(super) fn is_number(text: &[u8]) -> bool {
         && behind_number_or_word(text, 0) == Ok(text.len())
 }
 
-/// Sixteen bytes of the text, compared at once.
-type Lanes = u8x16;
-const LANES: usize = 16;
-
 /// The next byte that a string cannot simply contain: a quote, a backslash or a control character.
 /// The end of the text if there is none.
 #[inline]
@@ -319,31 +315,6 @@ fn bracket_or_quote(bytes: &[u8], at: usize) -> usize {
         },
         |byte| matches!(byte, b'"' | b'{' | b'[' | b'}' | b']'),
     )
-}
-
-/// The first byte that `is_hit`; `hits` tells the same of sixteen bytes at once.
-#[inline]
-fn find(
-    bytes: &[u8],
-    mut at: usize,
-    hits: impl Fn(Lanes) -> Lanes,
-    is_hit: impl Fn(u8) -> bool,
-) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
-        let found = hits(Lanes::new(*chunk)).to_bitmask();
-        if found != 0 {
-            return at + found.trailing_zeros() as usize;
-        }
-        at += LANES;
-    }
-    find_in_rest(bytes, at, is_hit)
-}
-
-/// As [`find`], for the last bytes of a text.
-#[cold]
-fn find_in_rest(bytes: &[u8], at: usize, is_hit: impl Fn(u8) -> bool) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| is_hit(*byte)).unwrap_or(rest.len())
 }
 
 #[inline]

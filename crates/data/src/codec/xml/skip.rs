@@ -6,6 +6,7 @@
 //! open.
 
 use super::scan::{Event, Fault, IS_NAME_BYTE, Scanner};
+use crate::codec::lanes::{Lanes, find};
 
 impl<'t> Scanner<'t> {
     /// Passes the rest of the innermost open element, its end tag included.
@@ -80,31 +81,19 @@ impl<'t> Scanner<'t> {
 }
 
 /// The place of the next `<`, `&` or `]`, the bytes that end plain text; the end if there is none.
-///
-/// Texts are short: eight bytes at a time are found faster than by a search made for long ones.
+#[inline]
 fn special_at(bytes: &[u8], from: usize) -> usize {
-    /// The lowest bit of each byte.
-    const LOW: u64 = u64::from_ne_bytes([1; 8]);
-    /// The highest bit of each byte.
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-
-    /// The highest bit of each byte that is `wanted`; bytes above such a one may be marked too.
-    fn matches(word: u64, wanted: u8) -> u64 {
-        let difference = word ^ (LOW * u64::from(wanted));
-        difference.wrapping_sub(LOW) & !difference & HIGH
-    }
-
-    let rest = bytes.get(from..).unwrap_or_default();
-    let (words, tail) = rest.as_chunks::<8>();
-    for (position, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = matches(word, b'<') | matches(word, b'&') | matches(word, b']');
-        if found != 0 {
-            return from + position * 8 + (found.trailing_zeros() / 8) as usize;
-        }
-    }
-    let is_special = |byte: &u8| matches!(byte, b'<' | b'&' | b']');
-    bytes.len() - tail.len() + tail.iter().position(is_special).unwrap_or(tail.len())
+    find(
+        bytes,
+        from,
+        |lanes| {
+            lanes.simd_eq(Lanes::splat(b'<'))
+                | lanes.simd_eq(Lanes::splat(b'&'))
+                | lanes.simd_eq(Lanes::splat(b']'))
+        },
+        |byte| matches!(byte, b'<' | b'&' | b']'),
+    )
+    .min(bytes.len())
 }
 
 #[cfg(test)]
