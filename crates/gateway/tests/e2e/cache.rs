@@ -13,22 +13,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{PATIENCE, folder, run, start};
+use super::{PATIENCE, SERVE, folder, run, serve_folder};
 
-const SERVE: [&str; 12] = [
-    "serve",
-    "--dev",
-    "--workers",
-    "2",
-    "--port",
-    "0",
-    "--config",
-    "config.json",
-    "--tables",
-    "tables",
-    "--routes",
-    "routes",
-];
+const OPTIONS: [&str; 5] = ["--dev", "--workers", "2", "--config", "config.json"];
 
 /// A folder with these settings and one cached route, `/t`.
 fn cached(cache: &Value, upstream: &Upstream) -> TempDir {
@@ -64,7 +51,7 @@ fn the_servers_statistics_are_told_again_and_again_and_the_end_once() {
         let settings =
             json!({"impl": name, "timeoutMs": 2000, "heartbeatMs": 20, "options": options});
         let folder = cached(&settings, &upstream());
-        let server = start(&SERVE, folder.path());
+        let server = serve_folder(folder.path(), &OPTIONS);
         let beats = |stderr: &str| {
             let beats =
                 stderr.lines().filter(|line| line.starts_with(r#"{"name":"cacheHeartBeat""#));
@@ -107,12 +94,12 @@ fn what_one_process_has_parsed_another_has_from_the_shared_cache() {
             ("routes/t.ql", "return select * from t via route '/t' using method get"),
         ]);
         let seen = |runs: u8| json!({"text": "sid=7", "runs": runs, "status": 200, "page": "3"});
-        let first = start(&SERVE, folder.path());
+        let first = serve_folder(folder.path(), &OPTIONS);
         assert_eq!(ask(&first), seen(1));
         // Shutting down waits for the store.
         let finished = first.stop(PATIENCE);
         assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
-        let second = start(&SERVE, folder.path());
+        let second = serve_folder(folder.path(), &OPTIONS);
         assert_eq!(ask(&second), seen(0), "{}", second.stderr());
         assert_eq!(upstream.look(|ledger| ledger.requests().len()), 1, "{name}");
     }
@@ -175,7 +162,7 @@ fn what_is_being_stored_is_stored_before_the_end() {
     let settings = json!({"impl": "memcached", "timeoutMs": 4000, "options": address});
     let upstream = upstream();
     let folder = cached(&settings, &upstream);
-    let mut server = start(&SERVE, folder.path());
+    let mut server = serve_folder(folder.path(), &OPTIONS);
     // The client has its answer; the store goes on behind it.
     assert_eq!(ask(&server), json!([{"n": 1}]));
     has_begun.recv_timeout(PATIENCE).unwrap();
@@ -197,14 +184,14 @@ fn without_a_usable_cache_the_server_runs_uncached_unless_it_is_to_be_strict() {
         json!({"config": ["rediss://me:s3cret@localhost:1"], "options": {"cluster": true}});
     let upstream = upstream();
     let folder = cached(&json!({"impl": "redis", "options": options}), &upstream);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &OPTIONS);
     let problem = r#"Unable to attach to Cache: {"impl":"redis","message":"a cluster cannot"#;
     assert!(server.wait_for_stderr(PATIENCE, |told| told.contains(problem)), "{}", server.stderr());
     for _ in 0..2 {
         assert_eq!(ask(&server), json!([{"n": 1}]));
     }
     assert_eq!(upstream.look(|ledger| ledger.requests().len()), 2);
-    let strict: Vec<&str> = SERVE.into_iter().chain(["--strict"]).collect();
+    let strict = [&SERVE[..], &OPTIONS, &["--strict"]].concat();
     let finished = run(&strict, folder.path(), "");
     assert_eq!(finished.code(), Some(2), "{}", finished.stderr);
     assert!(finished.stderr.contains(problem), "{}", finished.stderr);

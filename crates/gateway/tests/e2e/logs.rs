@@ -9,21 +9,9 @@ use qlio_testkit::{
 };
 use serde_json::{Value, json};
 
-use super::{PATIENCE, folder, run, start};
+use super::{PATIENCE, SERVE, folder, run, serve_folder};
 
-const SERVE: [&str; 11] = [
-    "serve",
-    "--tables",
-    "tables",
-    "--routes",
-    "routes",
-    "--config",
-    "config.json",
-    "--port",
-    "0",
-    "--logs",
-    "logs",
-];
+const OPTIONS: [&str; 4] = ["--config", "config.json", "--logs", "logs"];
 
 /// The lines of a file.
 fn lines(folder: &Path, file: &str) -> Vec<Value> {
@@ -62,7 +50,7 @@ fn q68_q70_a_request_is_a_tree_of_events_in_four_files() {
     let config = r#"{"pass": "hush-hush", "secrets": ["pass"]}"#;
     let folder =
         folder(&[("tables/t.ql", &table), ("routes/r.ql", route), ("config.json", config)]);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &OPTIONS);
     let request = Request::get("/r?token=t0ken&x=1").header("cookie", "sid=c00kie");
     assert_eq!(fetch(server.address(), &request, PATIENCE).unwrap().status, 200);
     assert_eq!(server.stop(PATIENCE).code(), Some(0));
@@ -141,7 +129,7 @@ fn what_fails_or_is_given_up_ends_too() {
         ("routes/never.ql", &routes[1]),
         ("config.json", "{}"),
     ]);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &OPTIONS);
     let status =
         |target: &str| fetch(server.address(), &Request::get(target), PATIENCE).unwrap().status;
     assert_eq!((status("/broken"), status("/none"), status("/q?s=selec")), (502, 404, 400));
@@ -175,7 +163,7 @@ fn what_fails_or_is_given_up_ends_too() {
 #[test]
 fn a_folder_that_cannot_be_written_is_refused_at_the_start() {
     let folder = folder(&[("config.json", "{}"), ("logs", "a file")]);
-    let finished = run(&SERVE, folder.path(), "");
+    let finished = run(&[&SERVE[..], &OPTIONS].concat(), folder.path(), "");
     assert_eq!(finished.code(), Some(2));
     assert!(finished.stderr.contains("cannot write log files to `logs`"), "{}", finished.stderr);
 }

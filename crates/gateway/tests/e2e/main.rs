@@ -27,7 +27,7 @@ use qlio_testkit::process::{Finished, ServerProcess, run_to_end};
 use tempfile::TempDir;
 
 /// How long anything may take; far more than it does.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn binary() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_qlio"))
@@ -49,6 +49,13 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 
 fn run(arguments: &[&str], folder: &Path, stdin: &str) -> Finished {
     run_to_end(binary(), arguments, folder, stdin, PATIENCE).unwrap()
+}
+
+/// Serves the `tables/` and `routes/` of a folder on a free port.
+const SERVE: [&str; 7] = ["serve", "--port", "0", "--tables", "tables", "--routes", "routes"];
+
+fn serve_folder(folder: &Path, more: &[&str]) -> ServerProcess {
+    start(&[&SERVE, more].concat(), folder)
 }
 
 fn start(arguments: &[&str], folder: &Path) -> ServerProcess {

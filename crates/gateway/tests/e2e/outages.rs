@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::load::{Answered, Load};
-use super::{PATIENCE, folder, start};
+use super::{PATIENCE, folder, serve_folder};
 
 /// Clients per path.
 const CLIENTS: usize = 4;
@@ -42,22 +42,8 @@ fn serve(
     }));
     let files: Vec<_> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
     let folder = folder(&files);
-    let arguments = [
-        "serve",
-        "--dev",
-        "--strict",
-        "--workers",
-        "2",
-        "--port",
-        "0",
-        "--config",
-        "config.json",
-        "--tables",
-        "tables",
-        "--routes",
-        "routes",
-    ];
-    (start(&arguments, folder.path()), folder)
+    let options = ["--dev", "--strict", "--workers", "2", "--config", "config.json"];
+    (serve_folder(folder.path(), &options), folder)
 }
 
 /// nginx with a certificate for `localhost`.

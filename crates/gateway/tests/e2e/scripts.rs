@@ -6,7 +6,7 @@ use qlio_testkit::client::{Request, fetch};
 use qlio_testkit::upstream::{Expectation, Upstream};
 use serde_json::json;
 
-use super::{PATIENCE, folder, start};
+use super::{PATIENCE, folder, serve_folder};
 
 #[test]
 fn what_could_not_be_loaded_at_the_start_is_not_tried_again() {
@@ -41,19 +41,7 @@ fn what_could_not_be_loaded_at_the_start_is_not_tried_again() {
         ("routes/formed.ql", &route("formed")),
         ("routes/plain.ql", "return select * from formed via route '/plain' using method get"),
     ]);
-    let arguments = [
-        "serve",
-        "--dev",
-        "--workers",
-        "1",
-        "--port",
-        "0",
-        "--tables",
-        "tables",
-        "--routes",
-        "routes",
-    ];
-    let server = start(&arguments, folder.path());
+    let server = serve_folder(folder.path(), &["--dev", "--workers", "1"]);
     let failure = |name: &str| {
         let answer = fetch(server.address(), &Request::get(&format!("/{name}")), PATIENCE).unwrap();
         assert_eq!(answer.status, 500, "{answer}");

@@ -7,26 +7,14 @@ use qlio_testkit::upstream::{Expectation, Fault, Respond, Upstream};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{PATIENCE, folder, run, start};
+use super::{PATIENCE, folder, run, serve_folder};
 
-const SERVE: [&str; 10] = [
-    "serve",
-    "--tables",
-    "tables",
-    "--routes",
-    "routes",
-    "--host",
-    "127.0.0.1",
-    "--port",
-    "0",
-    "--dev",
-];
 const ROUTE: (&str, &str) = ("routes/r.ql", "return {\"ok\": 1} via route '/r' using method get");
 
 #[test]
 fn it_names_its_address_and_answers() {
     let folder = folder(&[ROUTE]);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &["--dev"]);
     let answer = fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap();
     assert_eq!((answer.status, answer.json().unwrap()), (200, json!({"ok": 1})));
     let finished = server.stop(PATIENCE);
@@ -37,7 +25,7 @@ fn it_names_its_address_and_answers() {
 fn it_stops_on_interrupt_and_on_terminate() {
     for signal in [Signal::INT, Signal::TERM] {
         let folder = folder(&[]);
-        let mut server = start(&SERVE, folder.path());
+        let mut server = serve_folder(folder.path(), &["--dev"]);
         server.signal(signal).unwrap();
         let finished = server.finish(PATIENCE);
         assert_eq!(finished.code(), Some(0), "{signal:?}: {}", finished.stderr);
@@ -52,7 +40,7 @@ fn a_request_under_way_is_answered_before_the_stop() {
     let table = format!("create table t on select get from '{}/t'", upstream.base());
     let route = "return select * from t via route '/t' using method get";
     let folder = folder(&[("tables/t.ql", &table), ("routes/t.ql", route)]);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &["--dev"]);
     let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
     connection.send(&Request::get("/t").to_bytes(server.address())).unwrap();
     assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
@@ -69,7 +57,7 @@ fn a_client_that_goes_takes_its_upstream_calls_with_it() {
     let table = format!("create table t on select get from '{}/t'", upstream.base());
     let route = "return select * from t via route '/t' using method get";
     let folder = folder(&[("tables/t.ql", &table), ("routes/t.ql", route)]);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &["--dev"]);
     let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
     connection.send(&Request::get("/t").to_bytes(server.address())).unwrap();
     assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
@@ -81,7 +69,7 @@ fn a_client_that_goes_takes_its_upstream_calls_with_it() {
 #[test]
 fn a_bad_file_does_not_stop_the_start() {
     let folder = folder(&[ROUTE, ("routes/bad.ql", "retrn 1"), ("tables/bad.ql", "create tabel")]);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &["--dev"]);
     assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
     let told = |text: &str| text.contains("routes/bad.ql") && text.contains("tables/bad.ql");
     assert!(server.wait_for_stderr(PATIENCE, told), "{}", server.stderr());
@@ -100,7 +88,7 @@ fn a_port_that_is_taken_is_an_error_of_usage() {
 #[test]
 fn what_is_no_http_is_refused_with_a_reason_and_hurts_nobody() {
     let folder = folder(&[ROUTE]);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &["--dev"]);
     for (nonsense, status, reason) in [
         (b"\0\xff\r\n\r\n".to_vec(), 400, "HTTP method"),
         (b"GET / HTTP/9.9\r\n\r\n".to_vec(), 400, "HTTP version"),
@@ -135,7 +123,7 @@ fn a_raw_target_is_answered_like_any_other() {
     let route =
         "return {\"a\": \"{a}\", \"b\": \"{b}\"} via route '/x<{a}>?b={b}' using method get";
     let folder = folder(&[("routes/raw.ql", route)]);
-    let server = start(&SERVE, folder.path());
+    let server = serve_folder(folder.path(), &["--dev"]);
     let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
     let head = "HTTP/1.1\r\nhost: h\r\naccept: application/json\r\n\r\n";
     // `server.md` 8.23, to the letter, on a connection that goes on.
@@ -162,7 +150,7 @@ fn a_raw_target_is_answered_like_any_other() {
 fn misspelt_settings_are_told_at_the_start_and_do_not_prevent_it() {
     let settings = "{\n  \"maxRequestLenght\": 5,\n  \"shop\": 1,\n  \"hooks\": {\"timMs\": 5}\n}";
     let folder = folder(&[ROUTE, ("c.json", settings)]);
-    let server = start(&[&SERVE[..], &["--config", "c.json"]].concat(), folder.path());
+    let server = serve_folder(folder.path(), &["--dev", "--config", "c.json"]);
     assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
     for warning in [
         "warning[Q3021 unknown-setting]: c.json:2:3: no setting is called `maxRequestLenght`; did you mean `maxRequestLength`?",

@@ -6,7 +6,7 @@ use qlio_testkit::client::{Answer, Request, fetch};
 use qlio_testkit::upstream::{Expectation, Respond, Upstream};
 use serde_json::json;
 
-use super::{PATIENCE, folder, start};
+use super::{PATIENCE, folder, serve_folder};
 
 /// How long the token endpoint takes.
 const TOKEN_DELAY_MS: u64 = 1500;
@@ -36,20 +36,7 @@ fn a_hasty_statement_fails_alone_while_the_token_it_waits_for_is_fetched() {
         ("routes/hasty.ql", &hasty),
     ]);
     // One worker: tokens are kept per thread.
-    let arguments = [
-        "serve",
-        "--dev",
-        "--strict",
-        "--workers",
-        "1",
-        "--port",
-        "0",
-        "--tables",
-        "tables",
-        "--routes",
-        "routes",
-    ];
-    let server = start(&arguments, folder.path());
+    let server = serve_folder(folder.path(), &["--dev", "--strict", "--workers", "1"]);
     let address = server.address();
     let ask = move |path: &str| fetch(address, &Request::get(path), PATIENCE).unwrap();
     let patient = thread::spawn(move || ask("/patient"));
@@ -85,7 +72,7 @@ fn a_trace_tells_requests_for_tokens_but_no_token() {
          using oauth2 client 'a' secret 's3-cr3t' token '{base}/token'"
     );
     let folder = folder(&[("tables/tides.ql", &table)]);
-    let server = start(&["serve", "--dev", "--port", "0", "--tables", "tables"], folder.path());
+    let server = serve_folder(folder.path(), &["--dev"]);
     let query = Request::get("/q?s=select%20*%20from%20tides&events=true");
     let answer = fetch(server.address(), &query, PATIENCE).unwrap();
     assert_eq!(answer.status, 200, "{answer}");

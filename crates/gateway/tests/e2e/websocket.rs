@@ -11,10 +11,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{PATIENCE, folder, start};
+use super::{PATIENCE, folder, serve_folder};
 
-const SERVE: [&str; 9] =
-    ["serve", "--tables", "tables", "--config", "config.json", "--port", "0", "--dev", "--strict"];
+const OPTIONS: [&str; 4] = ["--config", "config.json", "--dev", "--strict"];
 
 /// A server with one table `t`, its upstream and its settings.
 struct Bench {
@@ -29,7 +28,7 @@ impl Bench {
             Upstream::with([Expectation::get("/t").respond(respond).any_calls()]).unwrap();
         let table = format!("create table t on select get from '{}/t'", upstream.base());
         let folder = folder(&[("tables/t.ql", &table), ("config.json", &config.to_string())]);
-        let server = start(&[&SERVE, more].concat(), folder.path());
+        let server = serve_folder(folder.path(), &[&OPTIONS, more].concat());
         Self { upstream, server: Some(server), _folder: folder }
     }
 
