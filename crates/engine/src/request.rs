@@ -1,5 +1,7 @@
 //! What a run is given and what it answers.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
 use qlio_data::{Object, Value};
 
@@ -35,7 +37,7 @@ pub struct ClientRequest {
     /// Route parameters.
     pub route: Object,
     /// The client's address.
-    pub remote_address: String,
+    pub remote_address: Option<IpAddr>,
     /// Attachments after the first part of a multipart request.
     pub parts: Vec<Part>,
 }

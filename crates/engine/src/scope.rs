@@ -57,9 +57,9 @@ impl Run<'_> {
         let found = request.query.get(name).or_else(|| request.headers.get(name));
         match found {
             Some(value) => value.clone(),
-            None if name == "remoteAddress" && !request.remote_address.is_empty() => {
-                Value::from(request.remote_address.as_str())
-            }
+            None if name == "remoteAddress" => request
+                .remote_address
+                .map_or(Value::Absent, |address| Value::from(address.to_string())),
             None => Value::Absent,
         }
     }

@@ -27,7 +27,7 @@ use qlio_testkit::process::{Finished, ServerProcess, run_to_end};
 use tempfile::TempDir;
 
 /// How long anything may take; far more than it does.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn binary() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_qlio"))

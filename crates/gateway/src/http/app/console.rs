@@ -127,7 +127,7 @@ impl HttpApp {
         report.picture(&plan);
         let request = ClientRequest {
             headers: inputs::visible_headers(&client.head.headers),
-            remote_address: client.peer.to_string(),
+            remote_address: Some(client.peer),
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };

@@ -324,7 +324,7 @@ impl HttpApp {
             raw_body: parsed.raw,
             content_type: parsed.content_type,
             route: chosen.scope,
-            remote_address: exchange.peer.to_string(),
+            remote_address: Some(exchange.peer),
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()
         };

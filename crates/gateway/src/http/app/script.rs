@@ -51,7 +51,7 @@ impl HttpApp {
         let request = ClientRequest {
             query,
             headers: inputs::visible_headers(&exchange.head.headers),
-            remote_address: exchange.peer.to_string(),
+            remote_address: Some(exchange.peer),
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };
