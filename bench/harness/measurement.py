@@ -64,9 +64,9 @@ def take_part(chosen):
         else:
             programs[name] = None
     if "qlio" in programs:
-        programs["qlio"] = chosen.qlio.resolve() if chosen.qlio else tools.build_qlio(ROOT)
+        programs["qlio"] = chosen.qlio.resolve() if chosen.qlio else tools.build_qlio(ROOT, chosen.quick)
     bare = [name for name in ("bare", "bare-own") if name in programs]
-    built = (chosen.bare.resolve() if chosen.bare else tools.build_bare(ROOT)) if bare else None
+    built = (chosen.bare.resolve() if chosen.bare else tools.build_bare(ROOT, chosen.quick)) if bare else None
     for name in bare:
         programs[name] = built
         if built is None:

@@ -130,24 +130,30 @@ def cargo(root, *arguments):
     return done.stdout if done.returncode == 0 else None
 
 
-def build_folder(root):
-    return root / os.environ.get("CARGO_TARGET_DIR", "target") / "release"
+def build(root, is_quick, *arguments):
+    """Build an executable as it is shipped, or, quicker, without a profile; return its folder, or None."""
+    if is_quick:
+        built = cargo(root, "build", "--release", *arguments) is not None
+        return root / os.environ.get("CARGO_TARGET_DIR", "target") / "release" if built else None
+    command = ["scripts/with-toolchain", "--needs", "llvm-tools", "scripts/build-profiled", *arguments]
+    done = subprocess.run(command, cwd=root, check=False, stdout=subprocess.PIPE, text=True)
+    return Path(done.stdout.strip()) if done.returncode == 0 else None
 
 
-def build_qlio(root):
-    """Build the release binary and return its path."""
-    print("building qlio (release)", file=sys.stderr)
-    if cargo(root, "build", "--release", "-p", "qlio-gateway", "--bin", "qlio") is None:
+def build_qlio(root, is_quick):
+    """Build qlio and return its path."""
+    print("building qlio", file=sys.stderr)
+    folder = build(root, is_quick, *(["-p", "qlio-gateway", "--bin", "qlio"] if is_quick else []))
+    if folder is None:
         raise MissingTool("qlio does not build")
-    return build_folder(root) / "qlio"
+    return folder / "qlio"
 
 
-def build_bare(root):
+def build_bare(root, is_quick):
     """Build the program that makes the exchanges of scenario D and nothing else; None if it fails."""
-    print("building the example bare_exchanges (release)", file=sys.stderr)
-    if cargo(root, "build", "--release", "-p", "qlio-gateway", "--example", "bare_exchanges") is None:
-        return None
-    return build_folder(root) / "examples" / "bare_exchanges"
+    print("building the example bare_exchanges", file=sys.stderr)
+    folder = build(root, is_quick, "-p", "qlio-gateway", "--example", "bare_exchanges")
+    return folder and folder / "examples" / "bare_exchanges"
 
 
 def build_compile_bench(root):
