@@ -10,13 +10,19 @@ use std::{
     process::{Command, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{BenchError, usage};
 
 /// How long a process may take until it names its address.
 const START_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a process may take to end in good order, before it is killed.
+const END_PATIENCE: Duration = Duration::from_secs(5);
+/// How often is looked whether it has ended.
+const END_INTERVAL: Duration = Duration::from_millis(5);
 /// Bytes of an address line.
 const LINE_BYTES_MAX: u64 = 4096;
 /// Bytes that are quoted of what a process printed before it failed.
@@ -101,7 +107,18 @@ fn reason(log: &Path) -> String {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // In good order, so that it can write what belongs at its end, such as a profile of itself. It may
+        // have ended by itself, and is not reaped yet, so the id is its own.
+        if let Some(id) = i32::try_from(self.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(id, Signal::TERM);
+        }
+        let asked = Instant::now();
+        while asked.elapsed() < END_PATIENCE {
+            if !matches!(self.process.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(END_INTERVAL);
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
