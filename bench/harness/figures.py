@@ -9,7 +9,7 @@ JSON, are taken the same way.
 import math
 import statistics
 
-REQUESTS, CPU, P50 = "requests_per_second", "cpu_us_per_request", "p50_ms"
+REQUESTS, CPU, USER, P50 = "requests_per_second", "cpu_us_per_request", "user_us_per_request", "p50_ms"
 # Foreign work above this share of the machine, or a spread above this, makes figures indicative only.
 QUIET_FOREIGN_CPU = 0.05
 QUIET_SPREAD = 0.15
@@ -71,6 +71,21 @@ class Results:
             return None
         pairs = zip(self.values(point, contender, measure), self.values(*other, measure), strict=False)
         ratios = [mine / theirs for mine, theirs in pairs if theirs]
+        return statistics.median(ratios) if ratios else None
+
+    def ceiling(self, point, contender, against):
+        """What the ratio of requests/s would be if the contender's own code took no time: the cores would then
+        be left to the kernel, the upstream and the load generator. None when that was not measured."""
+        if not (self.has(point, contender) and self.has(point, against)):
+            return None
+        cores = self.document["environment"]["cores"]
+        ratios = []
+        for mine, theirs in zip(self.windows(point, contender), self.windows(point, against), strict=False):
+            if USER not in mine or not mine[REQUESTS] or not theirs[REQUESTS]:
+                continue
+            left_us = cores * 1e6 / mine[REQUESTS] - mine[USER]
+            if left_us > 0:
+                ratios.append(cores * 1e6 / left_us / theirs[REQUESTS])
         return statistics.median(ratios) if ratios else None
 
     def failures(self):

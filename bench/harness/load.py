@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from . import tools
-from .processes import cpu_seconds, machine_busy_seconds, peak_memory, reset_peak_memory
+from .processes import cpu_seconds, machine_busy_seconds, peak_memory, reset_peak_memory, user_seconds
 
 SCRIPT = Path(__file__).resolve().parent / "load.lua"
 GRACE_SECONDS = 20
@@ -41,6 +41,8 @@ class Window:
     max_ms: float
     received_bytes: int
     cpu_us_per_request: float
+    # What of it was spent in the contender's own code and libraries, not in the kernel.
+    user_us_per_request: float
     upstream_cpu_us_per_request: float
     # Requests that reached the upstream, for each one that was answered; those that were under way
     # when the window ended count too.
@@ -108,11 +110,11 @@ def measure(contender, scenario, upstream, connections, seconds, warm_up):
 def measure_window(contender, request, upstream, connections, seconds):
     reset_peak_memory(contender.pid)
     connections_before, calls_before = upstream.counters()
-    own = cpu_seconds(contender.pid)
+    own, user = cpu_seconds(contender.pid), user_seconds(contender.pid)
     upstream_cpu = cpu_seconds(upstream.pid)
     busy = machine_busy_seconds()
     result, load_cpu = run_wrk(contender.url, request, connections, seconds)
-    own = cpu_seconds(contender.pid) - own
+    own, user = cpu_seconds(contender.pid) - own, user_seconds(contender.pid) - user
     upstream_cpu = cpu_seconds(upstream.pid) - upstream_cpu
     busy = machine_busy_seconds() - busy
     connections_after, calls_after = upstream.counters()
@@ -131,6 +133,7 @@ def measure_window(contender, request, upstream, connections, seconds):
         max_ms=result["max_us"] / 1e3,
         received_bytes=result["bytes"],
         cpu_us_per_request=own * 1e6 / served,
+        user_us_per_request=user * 1e6 / served,
         upstream_cpu_us_per_request=upstream_cpu * 1e6 / served,
         # The second look itself is a request on a connection of its own.
         upstream_calls=(calls_after - calls_before - 1) / served,

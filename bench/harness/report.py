@@ -129,13 +129,15 @@ def budgets_section(results):
         # Those that have something in common stand together, in the order of the first of each.
         for topic in dict.fromkeys(budget.topic for budget, _ in missed):
             text += ["", f"**{topic}.** {TOPICS[topic]}", ""] if topic else [""]
-            text += [missed_line(budget, value) for budget, value in missed if budget.topic == topic]
+            text += [missed_line(budget, value, budget.ceiling(results)) for budget, value in missed if budget.topic == topic]
     return text
 
 
-def missed_line(budget, value):
+def missed_line(budget, value, ceiling):
     shown, bound, _ = verdict(budget, value)
-    return f"- {budget.what}: {shown} instead of {bound}, {budget.missing(value):.0%} short. {budget.tried}".rstrip()
+    limit = f"If qlio's own code took no time at all and everything else stayed, it would be {significant(ceiling)}." if ceiling else ""
+    parts = [f"- {budget.what}: {shown} instead of {bound}, {budget.missing(value):.0%} short.", limit, budget.tried]
+    return " ".join(part for part in parts if part)
 
 
 def machine_section(results):

@@ -11,6 +11,7 @@ WINDOW = {
     "max_ms": 8.0,
     "received_bytes": 1_000_000,
     "cpu_us_per_request": 100.0,
+    "user_us_per_request": 40.0,
     "upstream_cpu_us_per_request": 10.0,
     "upstream_calls": 1.0,
     "upstream_connections": 0,

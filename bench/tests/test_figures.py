@@ -31,6 +31,19 @@ class Ratios(unittest.TestCase):
     def test_a_ratio_may_be_between_scenarios(self):
         self.assertAlmostEqual(Results(document()).ratio("E", "qlio", "qlio", REQUESTS, "J"), 0.45)
 
+    def test_a_ceiling_leaves_out_only_the_contenders_own_code(self):
+        results = Results(document())
+        # 2 cores: 2,000,000 / 855 - 40 µs for a request leaves 869.9 requests/s, against 900.
+        self.assertAlmostEqual(results.ceiling("A", "qlio", "nginx"), 0.9665, places=4)
+        self.assertIsNone(results.ceiling("A", "qlio", "lua"))
+
+    def test_a_ceiling_needs_the_time_in_own_code(self):
+        made = document()
+        for one in made["series"]:
+            for window in one["windows"]:
+                del window["user_us_per_request"]
+        self.assertIsNone(Results(made).ceiling("A", "qlio", "nginx"))
+
     def test_who_did_not_take_part_has_no_ratio(self):
         self.assertIsNone(Results(document()).ratio("A", "qlio", "hive", CPU))
 

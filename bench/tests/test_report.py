@@ -19,6 +19,14 @@ class Markdown(unittest.TestCase):
         self.assertIn("| D: CPU relative to its bare exchanges | 1.3 | ≤ 1.2 × | **missed by 8%** |", self.text)
         self.assertIn("| A: requests/s relative to nginx | 0.95 | ≥ 0.9 × | met |", self.text)
 
+    def test_a_missed_ratio_says_what_can_be_reached_at_all(self):
+        made = document()
+        for one in made["series"]:
+            if (one["point"], one["contender"]) == ("A", "nginx"):
+                one["windows"] = [window | {"requests_per_second": 2000.0} for window in one["windows"]]
+        text = report.markdown(Results(made))
+        self.assertIn("0.45 instead of ≥ 0.9 ×, 50% short. If qlio's own code took no time at all and everything else stayed, it would be 0.458.", text)
+
     def test_noise_and_who_was_left_out_are_stated(self):
         self.assertIn("Other programs took 1% of the machine", self.text)
         self.assertIn("hive was left out: npm ci failed.", self.text)
