@@ -8,7 +8,8 @@ use wide::u8x16;
 /// Sixteen bytes of a text, compared at once.
 pub(super) type Lanes = u8x16;
 
-const LANES: usize = 16;
+/// How many those are.
+pub(super) const LANES: usize = 16;
 
 /// The first byte that `is_hit`; `hits` tells the same of sixteen bytes at once.
 #[inline]

@@ -4,7 +4,7 @@ use crate::{Value, projection::Projection};
 
 /// What a projection keeps of a value that was built whole.
 pub(super) fn prune(value: &Value, projection: &Projection) -> Value {
-    match value {
+    match &*value.open() {
         Value::Object(object) => {
             let kept = object.iter().filter_map(|(name, member)| {
                 let inner = projection.member(name.as_bytes())?;

@@ -6,7 +6,7 @@
 //! can be written. It does not sort members and does not format.
 
 use super::{scan::is_number, text::write_string};
-use crate::{Number, Object, Value};
+use crate::{Number, Object, Text, Value};
 
 /// A value takes more bytes than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +104,7 @@ impl<'v> Frame<'v> {
                     if !std::mem::take(is_first) {
                         out.push(b',');
                     }
-                    write_string(name, out);
-                    out.push(b':');
+                    write_key(name, out);
                     return Some(value);
                 }
                 out.push(b'}');
@@ -113,6 +112,19 @@ impl<'v> Frame<'v> {
             }
         }
     }
+}
+
+fn write_key(name: &str, out: &mut Vec<u8>) {
+    write_string(name, out);
+    out.push(b':');
+}
+
+/// A name as it begins a member: quoted, with its colon.
+#[cfg(feature = "protobuf")]
+pub(in crate::codec) fn key(name: &Text) -> Vec<u8> {
+    let mut key = Vec::with_capacity(name.len() + 3);
+    write_key(name, &mut key);
+    key
 }
 
 fn write_leaf(value: &Value, out: &mut Vec<u8>) {
@@ -128,34 +140,124 @@ fn write_leaf(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn write_number(number: &Number, out: &mut Vec<u8>) {
+/// Appends a number; one that no JSON number can tell is `null`.
+pub(in crate::codec) fn write_number(number: &Number, out: &mut Vec<u8>) {
     match number {
         Number::Int(whole) => write_whole(*whole, out),
         Number::Source(text) if is_number(text.as_bytes()) => {
             out.extend_from_slice(text.as_bytes());
         }
+        Number::Source(_) => out.extend_from_slice(number.to_shortest().as_bytes()),
         Number::Float(value) if !value.is_finite() => out.extend_from_slice(b"null"),
-        Number::Float(_) | Number::Source(_) => {
-            out.extend_from_slice(number.to_shortest().as_bytes());
-        }
+        Number::Float(value) => match short_decimal(*value) {
+            Some((digits, decimals)) => write_decimal(digits, decimals, out),
+            None => out.extend_from_slice(number.to_shortest().as_bytes()),
+        },
     }
 }
 
-fn write_whole(value: i64, out: &mut Vec<u8>) {
-    const DIGITS_MAX: usize = 20;
-    let mut digits = [0; DIGITS_MAX];
-    let mut start = DIGITS_MAX;
-    let mut rest = value.unsigned_abs();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
+/// Whether the text of a float, read again, is equal to the float. Large whole ones print fewer digits
+/// than they have, and whole numbers compare by all their digits; zero loses its sign.
+pub(in crate::codec) fn is_read_back(value: f64) -> bool {
+    /// The largest whole number up to which floats have no gaps.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    if value.abs() <= EXACT_MAX {
+        return value != 0.0 || value.is_sign_positive();
     }
+    let number = Number::Float(value);
+    !value.is_finite() || Number::Source(number.to_shortest().into()) == number
+}
+
+/// The powers of ten that [`short_decimal`] tries.
+const SCALES: [u64; 5] = [1, 10, 100, 1000, 10_000];
+
+/// The digits of a float that has few of them, and how many stand behind the point: amounts of money
+/// need no search for their shortest text.
+fn short_decimal(value: f64) -> Option<(i64, usize)> {
+    /// Floats tell any two decimals of fifteen digits apart, so what divides back is the text.
+    const DIGITS_MAX: f64 = 1e15;
+    SCALES.iter().enumerate().find_map(|(decimals, scale)| {
+        #[expect(clippy::cast_precision_loss, reason = "small powers of ten are exact")]
+        let scale = *scale as f64;
+        let scaled = value * scale;
+        let digits = (scaled + 0.5_f64.copysign(scaled)) as i64;
+        #[expect(clippy::cast_precision_loss, reason = "fifteen digits are exact")]
+        let back = digits as f64 / scale;
+        #[expect(clippy::float_cmp, reason = "only the very same float has this text")]
+        let is_same = scaled.abs() < DIGITS_MAX && back == value;
+        is_same.then_some((digits, decimals))
+    })
+}
+
+fn write_decimal(digits: i64, decimals: usize, out: &mut Vec<u8>) {
+    let (scale, magnitude) = (SCALES[decimals], digits.unsigned_abs());
+    if digits < 0 {
+        out.push(b'-');
+    }
+    write_digits(magnitude / scale, 1, out);
+    if decimals > 0 {
+        out.push(b'.');
+        write_digits(magnitude % scale, decimals, out);
+    }
+}
+
+/// Appends a whole number.
+pub(in crate::codec) fn write_whole(value: i64, out: &mut Vec<u8>) {
     if value < 0 {
         out.push(b'-');
     }
-    out.extend_from_slice(&digits[start..]);
+    write_digits(value.unsigned_abs(), 1, out);
+}
+
+/// Appends a number without a sign, with zeros in front up to `digits_min` digits.
+pub(in crate::codec) fn write_digits(value: u64, digits_min: usize, out: &mut Vec<u8>) {
+    const DIGITS_MAX: usize = 20;
+    let mut digits = [b'0'; DIGITS_MAX];
+    let mut start = DIGITS_MAX;
+    let mut rest = value;
+    while rest > 0 {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.extend_from_slice(&digits[start.min(DIGITS_MAX - digits_min)..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(value: f64) -> String {
+        to_string(&Value::Number(Number::Float(value)))
+    }
+
+    proptest! {
+        #[test]
+        fn floats_are_written_in_their_shortest_form(
+            any in any::<f64>().prop_filter("finite", |value| value.is_finite()),
+            digits in any::<i32>(), scale in 0..9_i32,
+        ) {
+            let decimal = f64::from(digits) / 10_f64.powi(scale);
+            for value in [any, decimal, any.trunc(), (any % 1e16).trunc()] {
+                prop_assert_eq!(told(value), Number::Float(value).to_shortest());
+            }
+        }
+
+        #[test]
+        fn whole_numbers_are_written_with_all_digits(value in any::<i64>()) {
+            prop_assert_eq!(to_string(&Value::int(value)), value.to_string());
+        }
+    }
+
+    #[test]
+    fn floats_that_their_text_does_not_tell_are_known() {
+        for value in [0.0, -0.5, 1e15, 9_007_199_254_740_992.0, 1e300, f64::NAN] {
+            assert!(is_read_back(value), "{value}");
+        }
+        for value in [-0.0, 1_152_921_504_606_846_976.0, -1_152_921_504_606_846_976.0] {
+            assert!(!is_read_back(value), "{value}");
+        }
+    }
 }

@@ -3,7 +3,10 @@
 //! Reading expects content that the scanner has accepted. A `\u` escape that is half of a surrogate
 //! pair without its other half has no UTF-8 form and becomes U+FFFD.
 
+use std::ops::Range;
+
 use super::scan::special_byte;
+use crate::codec::lanes::{LANES, Lanes};
 
 /// The text that the content of a JSON string stands for.
 pub(super) fn unescape(content: &str) -> String {
@@ -56,29 +59,86 @@ fn hex_unit(text: &str) -> (u32, &str) {
 
 /// Writes `text` as a JSON string with its quotes.
 pub(super) fn write_string(text: &str, out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let bytes = text.as_bytes();
+    write_part(text.as_bytes(), 0..text.len(), out);
+}
+
+/// Writes a part of `source`, which is text, as a JSON string with its quotes. What stands behind the
+/// part is looked at and not written, so that short parts of a long source, too, are taken sixteen
+/// bytes at a time.
+pub(in crate::codec) fn write_part(source: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
+    let Range { start: mut at, end } = part;
     out.push(b'"');
-    let mut start = 0;
-    loop {
-        let at = special_byte(bytes, start);
-        out.extend_from_slice(&bytes[start..at]);
-        let Some(byte) = bytes.get(at) else { break };
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            control => {
-                out.extend_from_slice(b"\\u00");
-                out.push(HEX[usize::from(control >> 4)]);
-                out.push(HEX[usize::from(control & 0xf)]);
+    while at < end {
+        if let Some(chunk) = source.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+            // Copying all sixteen and cutting off what is too much is cheaper than a call that copies
+            // just as many as there are.
+            out.extend_from_slice(chunk);
+            let plain = plain_bytes(*chunk).min(end - at);
+            at += plain;
+            if plain == LANES {
+                continue;
             }
+            out.truncate(out.len() - LANES + plain);
+        } else {
+            let stop = special_byte(&source[..end], at);
+            out.extend_from_slice(&source[at..stop]);
+            at = stop;
         }
-        start = at + 1;
+        if at < end {
+            write_escape(source[at], out);
+            at += 1;
+        }
     }
     out.push(b'"');
+}
+
+/// How many bytes at the start of the chunk need no escape.
+#[inline]
+fn plain_bytes(chunk: [u8; LANES]) -> usize {
+    const CONTROL_MAX: Lanes = Lanes::splat(0x1f);
+    let lanes = Lanes::new(chunk);
+    let special = lanes.simd_eq(Lanes::splat(b'"'))
+        | lanes.simd_eq(Lanes::splat(b'\\'))
+        | lanes.min(CONTROL_MAX).simd_eq(lanes);
+    (special.to_bitmask() | 1 << LANES).trailing_zeros() as usize
+}
+
+#[cold]
+fn write_escape(byte: u8, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    match byte {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        control => {
+            out.extend_from_slice(b"\\u00");
+            out.push(HEX[usize::from(control >> 4)]);
+            out.push(HEX[usize::from(control & 0xf)]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_part_is_written_as_if_it_stood_alone(
+            before in ".{0,20}", text in "([ -~]|\\PC|[\"\\\\\n\r\t\u{1}\u{8}\u{c}\u{1f}é]){0,40}", after in ".{0,20}",
+        ) {
+            let source = format!("{before}{text}{after}");
+            let (mut part, mut alone) = (Vec::new(), Vec::new());
+            write_part(source.as_bytes(), before.len()..before.len() + text.len(), &mut part);
+            write_string(&text, &mut alone);
+            prop_assert_eq!(&part, &alone);
+            prop_assert_eq!(serde_json::from_slice::<String>(&part).unwrap(), text);
+        }
+    }
 }

@@ -2,17 +2,20 @@
 //!
 //! Fields may come in any order and more than once, so a message is collected in slots, one per
 //! field, and becomes an object at its end: lists grow, of scalars the last counts, parts of a
-//! sub-message are put together (which is what merging means on the wire) and read then.
+//! sub-message are put together (which is what merging means on the wire) and read then. A message
+//! that is kept whole becomes JSON text instead ([`super::text`]); a body in which that cannot be
+//! done, or that is malformed, is read once more without it, so this walk alone knows all errors.
 
 use bytes::{Bytes, BytesMut};
 
 use super::{
-    DEPTH_MAX, FORMAT, Mapping, Message, ProtobufOptions,
+    DEPTH_MAX, Mapping, Message, ProtobufOptions,
     plan::{ALL, Action, PlanId, Plans},
-    scalar,
-    tables::{Field, Kind, MessageTable, Shape, Tables},
+    scalar::{self, Scalar},
+    tables::{Field, Kind, MessageTable, Shape, Tables, WellKnown},
+    text::Writer,
     well_known,
-    wire::{Reader, Source, WireType},
+    wire::{Fault, Reader, Source, WireType},
 };
 use crate::{
     Object, Value,
@@ -28,25 +31,55 @@ pub fn decode(
     options: &ProtobufOptions,
     limits: &DecodeLimits,
 ) -> Result<Value, DecodeError> {
-    let (tables, options) = (&*message.tables, *options);
+    walk(bytes.clone(), projection, message, *options, limits, Whole::Text)
+        .or_else(|_| walk(bytes, projection, message, *options, limits, Whole::Tree))
+        .map_err(Fault::into_error)
+}
+
+/// Decodes a body in one of two ways. As text it fails also for bodies that are only unusual.
+pub(super) fn walk(
+    bytes: Bytes,
+    projection: &Projection,
+    message: &Message,
+    options: ProtobufOptions,
+    limits: &DecodeLimits,
+    whole: Whole,
+) -> Result<Value, Fault> {
+    let tables = &*message.tables;
     let written = bytes.len();
     let source = Source { bytes, base: 0 };
     if written > limits.decoded_bytes_max {
-        return Err(DecodeError {
-            format: FORMAT,
-            offset: limits.decoded_bytes_max,
-            reason: too_large(limits),
-        });
+        return Err(Fault::new(limits.decoded_bytes_max, too_large(limits)));
     }
     let (plans, plan) = Plans::new(tables, options, message.index, projection);
-    let mut walker =
-        Walker { tables, options, limits, plans, slots: Vec::new(), built: 0, written };
+    let mut walker = Walker {
+        tables,
+        options,
+        limits,
+        plans,
+        whole,
+        slots: Vec::new(),
+        built: 0,
+        written,
+        writer: Writer::default(),
+    };
     let depth = DEPTH_MAX.min(limits.depth_max);
-    walker.message(Part::all(&source), message.index, plan, depth)
+    let part = Part::all(&source);
+    let value = walker.message(part, message.index, plan, depth)?;
+    if walker.writer.is_exact() { Ok(value) } else { Err(part.reader().fault("inexact text")) }
 }
 
 fn too_large(limits: &DecodeLimits) -> String {
-    format!("Malformed protobuf message: larger than {} bytes", limits.decoded_bytes_max)
+    format!("larger than {} bytes", limits.decoded_bytes_max)
+}
+
+/// What becomes of a message that is kept whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// A raw value.
+    Text,
+    /// An object.
+    Tree,
 }
 
 /// A part of a source that is one message.
@@ -84,12 +117,14 @@ enum Slot {
 pub(super) struct Walker<'a> {
     pub(super) tables: &'a Tables,
     pub(super) options: ProtobufOptions,
-    limits: &'a DecodeLimits,
+    pub(super) limits: &'a DecodeLimits,
     plans: Plans,
+    whole: Whole,
     /// A stack: the slots of every message that is being read, the innermost last.
     slots: Vec<Slot>,
     built: usize,
     written: usize,
+    pub(super) writer: Writer,
 }
 
 impl Walker<'_> {
@@ -100,17 +135,43 @@ impl Walker<'_> {
         message: usize,
         plan: PlanId,
         depth: usize,
-    ) -> Result<Value, DecodeError> {
-        if depth == 0 {
-            let depth_max = DEPTH_MAX.min(self.limits.depth_max);
-            return Err(part.reader().fault(&format!("nested deeper than {depth_max}")));
-        }
-        match self.tables.messages[message].well_known {
-            Some(kind) if self.options.mapping == Mapping::Proto3 => {
-                well_known::decode(self, part, kind, message, depth)
+    ) -> Result<Value, Fault> {
+        self.check_depth(part, depth)?;
+        match self.own_form(message) {
+            Some(kind) => self.in_own_form(part, kind, message, depth),
+            None if plan == ALL && self.whole == Whole::Text => {
+                self.raw_message(part, message, depth)
             }
-            _ => self.plain_message(part, message, plan, depth).map(Value::object),
+            None => self.plain_message(part, message, plan, depth).map(Value::object),
         }
+    }
+
+    pub(super) fn check_depth(&self, part: Part<'_>, depth: usize) -> Result<(), Fault> {
+        if depth > 0 {
+            return Ok(());
+        }
+        let depth_max = DEPTH_MAX.min(self.limits.depth_max);
+        Err(part.reader().fault(&format!("nested deeper than {depth_max}")))
+    }
+
+    /// Whether a message type has a JSON form of its own under this mapping.
+    pub(super) fn own_form(&self, message: usize) -> Option<WellKnown> {
+        let kind = self.tables.messages[message].well_known;
+        kind.filter(|_| self.options.mapping == Mapping::Proto3)
+    }
+
+    /// Reads a message in a JSON form of its own, as a tree all the way down.
+    pub(super) fn in_own_form(
+        &mut self,
+        part: Part<'_>,
+        kind: WellKnown,
+        message: usize,
+        depth: usize,
+    ) -> Result<Value, Fault> {
+        let whole = std::mem::replace(&mut self.whole, Whole::Tree);
+        let value = well_known::decode(self, part, kind, message, depth);
+        self.whole = whole;
+        value
     }
 
     /// Reads a message as its fields.
@@ -120,7 +181,7 @@ impl Walker<'_> {
         message: usize,
         plan: PlanId,
         depth: usize,
-    ) -> Result<Object, DecodeError> {
+    ) -> Result<Object, Fault> {
         let tables = self.tables;
         let table = &tables.messages[message];
         let base = self.slots.len();
@@ -150,11 +211,11 @@ impl Walker<'_> {
                 continue;
             };
             let field = &table.fields[lookup.at];
-            if field.is_extension && self.options.mapping == Mapping::LowLevel {
-                reader.skip(number, wire_type)?;
-            } else {
+            if field.is_mapped(self.options) {
                 let plan = (plan, lookup.at);
                 self.field(&mut reader, field, wire_type, plan, base + slot, depth)?;
+            } else {
+                reader.skip(number, wire_type)?;
             }
         }
         if let Some(field) = required.missing(table) {
@@ -183,7 +244,7 @@ impl Walker<'_> {
         (plan, at): (PlanId, usize),
         slot: usize,
         depth: usize,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), Fault> {
         let shape = field.shape(self.options);
         let is_packed =
             shape == Shape::Repeated && wire_type == WireType::Length && field.kind.is_packable();
@@ -231,28 +292,26 @@ impl Walker<'_> {
         field: &Field,
         shape: Shape,
         slot: usize,
-    ) -> Result<(), DecodeError> {
-        let scalar = scalar::read(reader, field.kind, self.tables, self.options)?;
+    ) -> Result<(), Fault> {
+        let tables = self.tables;
+        let Scalar { form, is_zero } = scalar::read(reader, field.kind, tables, self.options)?;
+        self.writer.note(&form);
+        let (value, written) = form.into_value(reader.source)?;
         self.count(reader)?;
-        self.write(reader, scalar.written)?;
+        self.write(reader, written)?;
         if shape == Shape::Repeated {
-            if !scalar.value.is_absent() {
-                self.slots[slot].push(scalar.value);
+            if !value.is_absent() {
+                self.slots[slot].push(value);
             }
-        } else if scalar.is_zero && field.is_implicit {
+        } else if is_zero && field.is_implicit {
             self.slots[slot] = Slot::Empty;
-        } else if !scalar.value.is_absent() {
-            self.slots[slot] = Slot::Value(scalar.value);
+        } else if !value.is_absent() {
+            self.slots[slot] = Slot::Value(value);
         }
         Ok(())
     }
 
-    fn packed(
-        &mut self,
-        reader: &mut Reader<'_>,
-        field: &Field,
-        slot: usize,
-    ) -> Result<(), DecodeError> {
+    fn packed(&mut self, reader: &mut Reader<'_>, field: &Field, slot: usize) -> Result<(), Fault> {
         let (start, end) = reader.delimited()?;
         let mut inner = Reader::new(reader.source, start, end);
         while !inner.is_done() {
@@ -269,7 +328,7 @@ impl Walker<'_> {
         (plan, at): (PlanId, usize),
         slot: usize,
         depth: usize,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), Fault> {
         let tables = self.tables;
         let [key_field, value_field] = tables.messages[entry].fields.as_slice() else {
             return Err(part.reader().fault("map entry without key and value"));
@@ -295,12 +354,14 @@ impl Walker<'_> {
                 value.add_piece(start, end);
                 continue;
             }
-            let scalar = scalar::read(&mut reader, field.kind, tables, self.options)?;
-            self.write(&reader, scalar.written)?;
+            let form = scalar::read(&mut reader, field.kind, tables, self.options)?.form;
+            self.writer.note(&form);
+            let (scalar, written) = form.into_value(reader.source)?;
+            self.write(&reader, written)?;
             if number == 1 {
-                key = Some(scalar.value);
+                key = Some(scalar);
             } else {
-                value = Slot::Value(scalar.value);
+                value = Slot::Value(scalar);
             }
         }
         let key = key.or_else(|| tables.zero(key_field.kind, self.options)).unwrap_or_default();
@@ -335,7 +396,7 @@ impl Walker<'_> {
         message: usize,
         plan: PlanId,
         depth: usize,
-    ) -> Result<Value, DecodeError> {
+    ) -> Result<Value, Fault> {
         let pieces = match pieces {
             Slot::Piece(start, end) => {
                 return self.message(Part { source, start, end }, message, plan, depth - 1);
@@ -362,7 +423,7 @@ impl Walker<'_> {
         plan: PlanId,
         base: usize,
         depth: usize,
-    ) -> Result<Object, DecodeError> {
+    ) -> Result<Object, Fault> {
         let set = self.slots[base..].iter().filter(|slot| !matches!(slot, Slot::Empty)).count();
         let mut members = Vec::with_capacity(set);
         for slot in 0..self.slots.len() - base {
@@ -395,7 +456,7 @@ impl Walker<'_> {
     }
 
     /// What an unset field prints with `defaults on`.
-    fn default_of(&self, field: &Field) -> Option<Value> {
+    pub(super) fn default_of(&self, field: &Field) -> Option<Value> {
         if self.options.mapping == Mapping::LowLevel || field.is_extension {
             return None;
         }
@@ -407,7 +468,8 @@ impl Walker<'_> {
         }
     }
 
-    pub(super) fn count(&mut self, reader: &Reader<'_>) -> Result<(), DecodeError> {
+    #[inline]
+    pub(super) fn count(&mut self, reader: &Reader<'_>) -> Result<(), Fault> {
         self.built += 1;
         if self.built > self.limits.elements_max {
             return Err(reader.fault(&format!("more than {} elements", self.limits.elements_max)));
@@ -415,14 +477,11 @@ impl Walker<'_> {
         Ok(())
     }
 
-    pub(super) fn write(&mut self, reader: &Reader<'_>, length: usize) -> Result<(), DecodeError> {
+    #[inline]
+    pub(super) fn write(&mut self, reader: &Reader<'_>, length: usize) -> Result<(), Fault> {
         self.written = self.written.saturating_add(length);
         if self.written > self.limits.decoded_bytes_max {
-            return Err(DecodeError {
-                format: FORMAT,
-                offset: reader.source.base + reader.at,
-                reason: too_large(self.limits),
-            });
+            return Err(Fault::new(reader.source.base + reader.at, too_large(self.limits)));
         }
         Ok(())
     }
@@ -449,13 +508,13 @@ impl Slot {
 
 /// Which required fields have been seen: the first 64 in a word, as there are hardly ever more.
 #[derive(Default)]
-struct Required {
+pub(super) struct Required {
     first: u64,
     more: Vec<u16>,
 }
 
 impl Required {
-    fn mark(&mut self, position: u16) {
+    pub(super) fn mark(&mut self, position: u16) {
         if position < 64 {
             self.first |= 1 << position;
         } else if !self.more.contains(&position) {
@@ -464,7 +523,7 @@ impl Required {
     }
 
     /// A required field that has not been seen.
-    fn missing<'t>(&self, table: &'t MessageTable) -> Option<&'t Field> {
+    pub(super) fn missing<'t>(&self, table: &'t MessageTable) -> Option<&'t Field> {
         let is_complete = self.first == table.required_bits
             && self.more.len() == table.required.len().saturating_sub(64);
         if is_complete {

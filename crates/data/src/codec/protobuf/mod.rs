@@ -10,8 +10,10 @@
 //! are length-delimited fields that are not kept; their length is checked, their content is not.
 //! It knows the methods of services, but does not speak gRPC.
 //!
+//! Messages that are kept whole are not taken apart: they become JSON text at once, and a raw value.
+//!
 //! Read on in `schema` (loading), `tables` (what the walk needs), `plan` (projection), `decode`,
-//! `well_known`, `encode`.
+//! `text` (kept whole), `well_known`, `encode`.
 
 mod decode;
 mod encode;
@@ -20,6 +22,7 @@ mod plan;
 mod scalar;
 mod schema;
 mod tables;
+mod text;
 mod well_known;
 mod wire;
 

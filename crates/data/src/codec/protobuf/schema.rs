@@ -296,6 +296,7 @@ fn declared_field(
             && !message.is_map_entry(),
         oneof,
         required: None,
+        keys: Default::default(),
     }
 }
 
@@ -313,6 +314,7 @@ fn extension_field(extension: &ExtensionDescriptor, indexes: &Indexes) -> Field 
         is_implicit: false,
         oneof: None,
         required: None,
+        keys: Default::default(),
     }
 }
 

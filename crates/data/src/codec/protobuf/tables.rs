@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Mapping, Names, ProtobufOptions};
-use crate::{Number, Text, Value};
+use crate::{Number, Text, Value, codec::json};
 
 /// Field numbers below this are found by position, others by search.
 const DENSE_MAX: usize = 512;
@@ -39,6 +39,8 @@ pub(super) struct MessageTable {
     dense: Vec<Lookup>,
     by_name: HashMap<Text, usize>,
     pub(super) oneofs: Vec<Vec<usize>>,
+    /// Whether there is one of more than one member; `optional` makes others.
+    pub(super) has_oneofs: bool,
     pub(super) required: Vec<usize>,
     /// The bits of the required fields among the first 64 of them.
     pub(super) required_bits: u64,
@@ -78,6 +80,16 @@ pub(super) struct Field {
     pub(super) oneof: Option<usize>,
     /// Position among the required fields.
     pub(super) required: Option<u16>,
+    /// What stands before the value in JSON text, by [`Spelling`].
+    pub(super) keys: [Vec<u8>; 3],
+}
+
+/// Which of its names a field has in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    Json,
+    Proto,
+    Camel,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +137,7 @@ pub(super) struct EnumTable {
 }
 
 impl MessageTable {
-    /// Arranges fields; their `required` positions are set here.
+    /// Arranges fields; their `required` positions and their keys are set here.
     pub(super) fn new(
         full_name: Text,
         mut fields: Vec<Field>,
@@ -148,6 +160,7 @@ impl MessageTable {
                 field.required = u16::try_from(required.len()).ok();
                 required.push(at);
             }
+            field.keys = [&field.json_name, &field.proto_name, &field.camel_name].map(json::key);
             if let Some(slot) = dense.get_mut(field.number as usize) {
                 *slot = field.lookup(at);
             }
@@ -164,7 +177,18 @@ impl MessageTable {
         // The lowest bits, as many as there are required fields.
         let count = u32::try_from(required.len()).unwrap_or(u32::MAX);
         let required_bits = !u64::MAX.checked_shl(count).unwrap_or_default();
-        Self { full_name, fields, dense, by_name, oneofs, required, required_bits, well_known }
+        let has_oneofs = oneofs.iter().any(|members| members.len() > 1);
+        Self {
+            full_name,
+            fields,
+            dense,
+            by_name,
+            oneofs,
+            has_oneofs,
+            required,
+            required_bits,
+            well_known,
+        }
     }
 
     /// The field with a number.
@@ -193,13 +217,31 @@ impl Field {
         Lookup { at, required, is_in_oneof, is_known: true }
     }
 
-    pub(super) fn name(&self, options: ProtobufOptions) -> &Text {
+    fn spelling(&self, options: ProtobufOptions) -> Spelling {
         match (options.names, options.mapping) {
-            _ if self.is_extension => &self.json_name,
-            (Names::Proto, _) => &self.proto_name,
-            (Names::Json, Mapping::Proto3) => &self.json_name,
-            (Names::Json, Mapping::LowLevel) => &self.camel_name,
+            _ if self.is_extension => Spelling::Json,
+            (Names::Proto, _) => Spelling::Proto,
+            (Names::Json, Mapping::Proto3) => Spelling::Json,
+            (Names::Json, Mapping::LowLevel) => Spelling::Camel,
         }
+    }
+
+    pub(super) fn name(&self, options: ProtobufOptions) -> &Text {
+        match self.spelling(options) {
+            Spelling::Json => &self.json_name,
+            Spelling::Proto => &self.proto_name,
+            Spelling::Camel => &self.camel_name,
+        }
+    }
+
+    /// The name as it begins a member in JSON text: quoted, with its colon.
+    pub(super) fn key(&self, options: ProtobufOptions) -> &[u8] {
+        &self.keys[self.spelling(options) as usize]
+    }
+
+    /// Whether a mapping has the field; the low-level one knows no extensions.
+    pub(super) fn is_mapped(&self, options: ProtobufOptions) -> bool {
+        !(self.is_extension && options.mapping == Mapping::LowLevel)
     }
 
     /// The shape under a mapping; the low-level one knows no maps, only lists of entries.

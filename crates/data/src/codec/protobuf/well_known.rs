@@ -5,12 +5,9 @@ use super::{
     plan::ALL,
     scalar,
     tables::{Kind, Tables, WellKnown, camel_case},
-    wire::WireType,
+    wire::{Fault, WireType},
 };
-use crate::{
-    Object, Text, Value,
-    codec::{DecodeError, timestamp},
-};
+use crate::{Object, Text, Value, codec::timestamp};
 
 /// Seconds that a duration has at most: 10,000 years.
 pub(super) const DURATION_SECONDS_MAX: i64 = 315_576_000_000;
@@ -22,7 +19,7 @@ pub(super) fn decode(
     kind: WellKnown,
     message: usize,
     depth: usize,
-) -> Result<Value, DecodeError> {
+) -> Result<Value, Fault> {
     match kind {
         WellKnown::Timestamp | WellKnown::Duration => {
             let (seconds, nanos) = moment(part)?;
@@ -78,7 +75,7 @@ fn only_member(object: &Object) -> Option<Value> {
 }
 
 /// Fields 1 and 2 of a timestamp or duration.
-fn moment(part: Part<'_>) -> Result<(i64, i32), DecodeError> {
+fn moment(part: Part<'_>) -> Result<(i64, i32), Fault> {
     let mut reader = part.reader();
     let (mut seconds, mut nanos) = (0, 0);
     while !reader.is_done() {
@@ -102,7 +99,7 @@ fn print_duration(seconds: i64, nanos: i32) -> Option<String> {
 
 /// A message that names its own type. One of a type that the schema does not have keeps its bytes,
 /// as base64 in `value`.
-fn any(walker: &mut Walker<'_>, part: Part<'_>, depth: usize) -> Result<Value, DecodeError> {
+fn any(walker: &mut Walker<'_>, part: Part<'_>, depth: usize) -> Result<Value, Fault> {
     let mut reader = part.reader();
     let mut url = Text::default();
     let mut content = (part.start, part.start);

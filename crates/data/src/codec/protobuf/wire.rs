@@ -1,12 +1,14 @@
 //! The wire format: tags, variable-length integers, lengths.
 
+use std::{fmt, ops::Range};
+
 use bytes::Bytes;
 
 use super::{
     DEPTH_MAX, FORMAT,
     plan::{SHORT_NUMBERS, ShortField},
 };
-use crate::codec::DecodeError;
+use crate::{Text, codec::DecodeError};
 
 /// Bytes that a variable-length integer has at most.
 const VARINT_BYTES_MAX: usize = 10;
@@ -22,11 +24,41 @@ pub(super) enum WireType {
     Fixed32,
 }
 
+/// What is wrong on the wire. Boxed, so that results travel in registers.
+#[derive(Debug)]
+pub(super) struct Fault(Box<DecodeError>);
+
+impl Fault {
+    #[cold]
+    pub(super) fn new(offset: usize, reason: impl fmt::Display) -> Self {
+        let reason = format!("Malformed protobuf message: {reason}");
+        Self(Box::new(DecodeError { format: FORMAT, offset, reason }))
+    }
+
+    pub(super) fn into_error(self) -> DecodeError {
+        *self.0
+    }
+}
+
 /// A buffer, and where it starts in the body; a merged sub-message has a buffer of its own.
 #[derive(Clone)]
 pub(super) struct Source {
     pub(super) bytes: Bytes,
     pub(super) base: usize,
+}
+
+impl Source {
+    /// A text in the buffer.
+    pub(super) fn text(&self, range: Range<usize>) -> Result<Text, Fault> {
+        let start = range.start;
+        Text::from_utf8(self.bytes.slice(range))
+            .map_err(|error| self.fault_at(start + error.valid_up_to(), "text is not UTF-8"))
+    }
+
+    #[cold]
+    fn fault_at(&self, at: usize, reason: &str) -> Fault {
+        Fault::new(self.base + at, reason)
+    }
 }
 
 /// A part of a [`Source`] that is being read.
@@ -47,20 +79,17 @@ impl<'a> Reader<'a> {
         self.at >= self.data.len()
     }
 
-    pub(super) fn fault(&self, reason: &str) -> DecodeError {
+    pub(super) fn fault(&self, reason: &str) -> Fault {
         self.fault_at(self.at, reason)
     }
 
-    pub(super) fn fault_at(&self, at: usize, reason: &str) -> DecodeError {
-        DecodeError {
-            format: FORMAT,
-            offset: self.source.base + at,
-            reason: format!("Malformed protobuf message: {reason}"),
-        }
+    #[cold]
+    pub(super) fn fault_at(&self, at: usize, reason: &str) -> Fault {
+        self.source.fault_at(at, reason)
     }
 
     #[inline]
-    pub(super) fn varint(&mut self) -> Result<u64, DecodeError> {
+    pub(super) fn varint(&mut self) -> Result<u64, Fault> {
         // Tags, lengths and small numbers have one byte.
         match self.data.get(self.at..) {
             Some([byte, ..]) if *byte < 0x80 => {
@@ -75,7 +104,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn long_varint(&mut self) -> Result<u64, DecodeError> {
+    fn long_varint(&mut self) -> Result<u64, Fault> {
         let bytes = &self.data[self.at..];
         let mut value = 0_u64;
         for (at, byte) in bytes.iter().enumerate().take(VARINT_BYTES_MAX) {
@@ -96,7 +125,7 @@ impl<'a> Reader<'a> {
 
     /// A field number and how the field is framed.
     #[inline]
-    pub(super) fn tag(&mut self) -> Result<(u32, WireType), DecodeError> {
+    pub(super) fn tag(&mut self) -> Result<(u32, WireType), Fault> {
         let start = self.at;
         let tag = self.varint()?;
         let wire_type = match tag & 7 {
@@ -116,7 +145,7 @@ impl<'a> Reader<'a> {
 
     /// The range of a length-delimited field.
     #[inline]
-    pub(super) fn delimited(&mut self) -> Result<(usize, usize), DecodeError> {
+    pub(super) fn delimited(&mut self) -> Result<(usize, usize), Fault> {
         let start = self.at;
         let length = self.varint()?;
         match usize::try_from(length) {
@@ -129,7 +158,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn fixed<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    pub(super) fn fixed<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         let Some(bytes) = self.data[self.at..].first_chunk::<N>() else {
             return Err(self.fault_at(self.data.len(), "message ends early"));
         };
@@ -139,7 +168,7 @@ impl<'a> Reader<'a> {
 
     /// Passes the content of a field.
     #[inline]
-    pub(super) fn skip(&mut self, number: u32, wire_type: WireType) -> Result<(), DecodeError> {
+    pub(super) fn skip(&mut self, number: u32, wire_type: WireType) -> Result<(), Fault> {
         match wire_type {
             WireType::Varint => self.varint().map(drop),
             WireType::Fixed64 => self.fixed::<8>().map(drop),
@@ -184,7 +213,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes a group after its start tag; gives the range between its tags.
-    pub(super) fn group(&mut self, number: u32) -> Result<(usize, usize), DecodeError> {
+    pub(super) fn group(&mut self, number: u32) -> Result<(usize, usize), Fault> {
         let start = self.at;
         let mut open = vec![number];
         while let Some(innermost) = open.last() {

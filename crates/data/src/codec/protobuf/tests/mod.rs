@@ -7,7 +7,7 @@ use prost_reflect::DescriptorPool;
 
 use super::*;
 use crate::{
-    Object, Value,
+    Number, Object, Value,
     codec::{DecodeError, DecodeLimits, json},
     projection::Projection,
 };
@@ -193,6 +193,35 @@ fn scalars_have_their_json_forms() {
 }
 
 #[test]
+fn what_is_kept_whole_is_raw_unless_it_is_unusual() {
+    let message = berth();
+    let value = |bytes: &[u8]| plain(bytes, &message).unwrap();
+    let usual = written(
+        r#"{"berthId":"B7","depths":[1,2],"kinds":{"1":"QUAY"},"company":{"name":"Quays"},"tonnage":"5"}"#,
+        &message,
+    );
+    assert!(matches!(value(&usual), Value::Raw(_)));
+    let [company, number] =
+        [r#"{"company":{}}"#, r#"{"number":"1"}"#].map(|text| written(text, &message));
+    assert!(
+        matches!(value(&[number.clone(), usual.clone()].concat()), Value::Object(_)),
+        "a oneof"
+    );
+    assert!(matches!(value(&[company.clone(), company].concat()), Value::Object(_)), "two pieces");
+    assert!(matches!(value(&[usual.clone(), usual].concat()), Value::Object(_)), "a field twice");
+    let [open, name] =
+        [r#"{"open":true}"#, r#"{"berthId":"é"}"#].map(|text| written(text, &message));
+    let unordered = value(&[open, name].concat());
+    assert_eq!(json::to_string(&unordered), r#"{"berthId":"é","open":true}"#);
+    assert!(matches!(unordered, Value::Raw(_)));
+    let large = written(r#"{"area":1152921504606846976}"#, &message);
+    assert!(matches!(value(&large), Value::Object(_)), "a float that its text does not tell");
+    assert!(
+        value(&large).member("area") == Value::Number(Number::Float(1_152_921_504_606_846_976.0))
+    );
+}
+
+#[test]
 fn well_known_types_have_their_json_forms() {
     let message = berth();
     for text in [
@@ -240,11 +269,10 @@ fn names_and_defaults_can_be_chosen() {
     assert_eq!(json::to_string(&value), r#"{"berth_id":"a","is_open":true}"#);
     let options = ProtobufOptions { defaults: true, ..ProtobufOptions::default() };
     let value = mapped(b"", &berth(), options).unwrap();
-    let Value::Object(object) = &value else { panic!("{value:?}") };
-    assert_eq!(object.get("kind").and_then(Value::as_str), Some("UNKNOWN"));
-    assert_eq!(object.get("tonnage").and_then(Value::as_str), Some("0"));
-    assert!(object.get("pilots").is_none() && object.get("operator").is_none());
-    assert_eq!(json::to_string(object.get("kinds").unwrap()), "{}");
+    assert_eq!(value.member("kind").as_str(), Some("UNKNOWN"));
+    assert_eq!(value.member("tonnage").as_str(), Some("0"));
+    assert!(value.member("pilots").is_absent() && value.member("operator").is_absent());
+    assert_eq!(json::to_string(&value.member("kinds")), "{}");
 }
 
 #[test]

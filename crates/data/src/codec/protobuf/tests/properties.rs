@@ -3,8 +3,11 @@
 use proptest::prelude::*;
 use prost_reflect::DynamicMessage;
 
-use super::*;
-use crate::{Number, Text, codec::prune::prune};
+use super::{
+    super::decode::{Whole, walk},
+    *,
+};
+use crate::{Text, codec::prune::prune};
 
 fn leaf_value(name: &'static str) -> BoxedStrategy<Value> {
     let number = |text: String| Value::Number(Number::Source(Text::from(text)));
@@ -164,6 +167,48 @@ proptest! {
         let own = mapped(&bytes, &message, options).unwrap();
         let reference = reference_json(&bytes, &pool, options);
         prop_assert!(own == reference, "{} {}", json::to_string(&own), json::to_string(&reference));
+    }
+
+    #[test]
+    fn text_is_what_the_tree_prints(
+        parts in proptest::collection::vec(berth_value(), 1..3),
+        damage in proptest::option::of((any::<proptest::sample::Index>(), any::<u8>())),
+        is_low_level in any::<bool>(), defaults in any::<bool>(),
+        elements_max in prop_oneof![Just(4_000_000_usize), 0..30_usize],
+        growth_max in prop_oneof![Just(1 << 20), 0..40_usize],
+    ) {
+        let (schema, _) = SHARED.with(Clone::clone);
+        let message = schema.message("harbor.v1.Berth").unwrap();
+        // Parts in their order are one message with all sorts of repetitions.
+        let mut bytes =
+            parts.iter().map(|part| encode(part, &message).unwrap()).collect::<Vec<_>>().concat();
+        if let Some((at, byte)) = damage && !bytes.is_empty() {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let mapping = if is_low_level { Mapping::LowLevel } else { Mapping::Proto3 };
+        let options = ProtobufOptions { mapping, defaults, ..ProtobufOptions::default() };
+        let limits = DecodeLimits {
+            elements_max, decoded_bytes_max: bytes.len() + growth_max, ..DecodeLimits::default()
+        };
+        let read = |whole| {
+            walk(bytes.clone().into(), &Projection::All, &message, options, &limits, whole)
+        };
+        let (text, tree) = (read(Whole::Text), read(Whole::Tree));
+        if let Ok(text) = &text {
+            let tree = tree.as_ref().expect("what is written can be read");
+            prop_assert_eq!(json::to_string(text), json::to_string(tree));
+            prop_assert!(text == tree);
+        }
+        let decoded = decode(bytes.clone().into(), &Projection::All, &message, &options, &limits);
+        match (decoded, tree) {
+            (Ok(decoded), Ok(tree)) => {
+                prop_assert_eq!(json::to_string(&decoded), json::to_string(&tree));
+            }
+            (decoded, tree) => {
+                prop_assert_eq!(decoded.unwrap_err(), tree.unwrap_err().into_error());
+            }
+        }
     }
 
     #[test]
