@@ -142,8 +142,17 @@ fn decode_xml(bencher: divan::Bencher<'_, '_>, projection: &Projection, into_jso
 }
 
 #[divan::bench]
-fn xml_whole(bencher: divan::Bencher<'_, '_>) {
+fn xml_raw(bencher: divan::Bencher<'_, '_>) {
     decode_xml(bencher, &Projection::All, false);
+}
+
+/// A tree all the way down, as for somebody who looks at everything.
+#[divan::bench]
+fn xml_whole(bencher: divan::Bencher<'_, '_>) {
+    let (options, limits) = (xml::XmlOptions::default(), DecodeLimits::default());
+    run(bencher, &xml_body(), false, |body| {
+        Ok(xml::decode(body, &Projection::All, &options, &limits)?.into_tree())
+    });
 }
 
 #[divan::bench]
@@ -339,29 +348,43 @@ mod protobuf_rows {
         }
     }
 
-    fn decode_rows(bencher: divan::Bencher<'_, '_>, projection: &Projection, into_json: bool) {
+    fn decode_rows(bencher: divan::Bencher<'_, '_>, projection: &Projection, use_of: Use) {
         let schema = Schema::from_proto("find.proto", SCHEMA, &mut |_| None).expect("valid");
         let message = schema.message("find.Response").expect("in the schema");
         let response = fitted(&member(&tree(), &RESULT[..3]), "");
         let body = Bytes::from(encode(&response, &message).expect("fits the schema"));
         let (options, limits) = (ProtobufOptions::default(), DecodeLimits::default());
-        run(bencher, &body, into_json, |body| {
-            decode(body, projection, &message, &options, &limits)
+        run(bencher, &body, use_of == Use::Json, |body| {
+            let value = decode(body, projection, &message, &options, &limits)?;
+            Ok(if use_of == Use::Tree { value.into_tree() } else { value })
         });
+    }
+
+    /// What is made of the decoded value.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Use {
+        Nothing,
+        Tree,
+        Json,
     }
 
     #[divan::bench]
     fn protobuf_raw(bencher: divan::Bencher<'_, '_>) {
-        decode_rows(bencher, &Projection::All, false);
+        decode_rows(bencher, &Projection::All, Use::Nothing);
+    }
+
+    #[divan::bench]
+    fn protobuf_whole(bencher: divan::Bencher<'_, '_>) {
+        decode_rows(bencher, &Projection::All, Use::Tree);
     }
 
     #[divan::bench]
     fn protobuf_to_json(bencher: divan::Bencher<'_, '_>) {
-        decode_rows(bencher, &Projection::All, true);
+        decode_rows(bencher, &Projection::All, Use::Json);
     }
 
     #[divan::bench]
     fn protobuf_three_fields(bencher: divan::Bencher<'_, '_>) {
-        decode_rows(bencher, &three_fields(&RESULT[3..]), false);
+        decode_rows(bencher, &three_fields(&RESULT[3..]), Use::Nothing);
     }
 }

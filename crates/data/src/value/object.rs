@@ -32,7 +32,6 @@ impl Object {
     }
 
     /// An object of members whose names are known to differ.
-    #[cfg(feature = "protobuf")]
     pub(crate) fn from_distinct(members: Vec<(Text, Value)>) -> Self {
         Self { members, index: OnceLock::new() }
     }

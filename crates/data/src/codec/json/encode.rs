@@ -5,6 +5,8 @@
 //! that no JSON number can tell. Nesting is followed with an explicit stack: values of any depth
 //! can be written. It does not sort members and does not format.
 
+use bytes::Bytes;
+
 use super::{scan::is_number, text::write_string};
 use crate::{Number, Object, Text, Value};
 
@@ -154,6 +156,19 @@ pub(in crate::codec) fn write_number(number: &Number, out: &mut Vec<u8>) {
             None => out.extend_from_slice(number.to_shortest().as_bytes()),
         },
     }
+}
+
+/// Makes a raw value of an array or object that was written to `out`. A large one takes the buffer with
+/// it, so that it is not copied; else the buffer stays for the next. `None` if it is not UTF-8.
+pub(in crate::codec) fn raw_value(out: &mut Vec<u8>) -> Option<Value> {
+    /// Bytes from which copying costs more than a new buffer.
+    const TAKEN_FROM: usize = 16 << 10;
+    let text = if out.len() < TAKEN_FROM {
+        Bytes::copy_from_slice(out)
+    } else {
+        Bytes::from(std::mem::take(out))
+    };
+    Text::from_utf8(text).ok().map(Value::Raw)
 }
 
 /// Whether the text of a float, read again, is equal to the float. Large whole ones print fewer digits

@@ -27,11 +27,11 @@ use super::{DecodeError, DecodeLimits};
 use crate::{Text, Value, projection::Projection};
 
 pub use encode::{TooLarge, encode, encode_within, to_string};
-pub(super) use encode::{is_read_back, write_number};
+pub(super) use encode::{is_read_back, raw_value, write_number};
 #[cfg(feature = "protobuf")]
 pub(super) use encode::{key, write_digits};
 pub(crate) use raw::{count, element, elements, member, open};
-pub(super) use text::write_part;
+pub(super) use text::{write_part, write_string};
 
 const FORMAT: &str = "JSON";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

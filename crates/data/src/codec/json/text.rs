@@ -58,7 +58,7 @@ fn hex_unit(text: &str) -> (u32, &str) {
 }
 
 /// Writes `text` as a JSON string with its quotes.
-pub(super) fn write_string(text: &str, out: &mut Vec<u8>) {
+pub(in crate::codec) fn write_string(text: &str, out: &mut Vec<u8>) {
     write_part(text.as_bytes(), 0..text.len(), out);
 }
 

@@ -11,22 +11,16 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use bytes::Bytes;
-
 use super::{
     decode::{Part, Required, Walker},
     scalar::{self, Form},
     tables::{Field, Kind, MessageTable, Shape},
     wire::{Fault, Reader, WireType},
 };
-use crate::{Text, Value, codec::json};
+use crate::{Value, codec::json};
 
 /// Entries of a map up to which comparing keys is faster than hashing them.
 const COMPARED_MAX: usize = 16;
-
-/// Texts of this many bytes and more keep the buffer they were written to; shorter ones are copied, so
-/// that the next message finds it.
-const TAKEN_FROM: usize = 64 << 10;
 
 /// Where text is written.
 #[derive(Default)]
@@ -76,14 +70,9 @@ impl Walker<'_> {
         self.writer.places.clear();
         self.writer.out.reserve((part.end - part.start).saturating_mul(GROWTH));
         self.write_message(part, message, depth)?;
-        let text = if self.writer.out.len() < TAKEN_FROM {
-            Bytes::copy_from_slice(&self.writer.out)
-        } else {
-            Bytes::from(std::mem::take(&mut self.writer.out))
-        };
         // The strings in it have not been checked one by one.
-        let text = Text::from_utf8(text).map_err(|_| part.reader().fault("text is not UTF-8"))?;
-        Ok(Value::Raw(text))
+        json::raw_value(&mut self.writer.out)
+            .ok_or_else(|| part.reader().fault("text is not UTF-8"))
     }
 
     /// Writes a message of any type.

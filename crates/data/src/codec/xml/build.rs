@@ -1,21 +1,25 @@
-//! From XML events to a value (`connectors.md` 5.6).
+//! From XML events to a tape (`connectors.md` 5.6).
 //!
-//! In: the scanner's events, and what to keep of them. Out: the object that holds the root element.
-//! Elements that nobody asked for are passed by the scanner, which checks them, and never built.
+//! In: the scanner's events, and what to keep of them. Out: the [`Tape`] of the document. Elements
+//! that nobody asked for are passed by the scanner, which checks them, and never noted.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap, ops::Range};
+
+use foldhash::fast::RandomState;
 
 use super::{
-    Coerce, XmlOptions,
-    coerce::{coerce, trim},
+    Coerce, TEXT, XmlOptions,
+    coerce::trim,
     keep::{ALL, ArrayPlace, Keep, State},
     reference,
     scan::{Event, Fault, Scanner},
+    skip::Leaf,
+    tape::{Content, Member, Name, Place, Tape},
 };
-use crate::{Object, Text, Value, codec::DecodeLimits};
+use crate::{Text, Value, codec::DecodeLimits};
 
-/// The member that holds the text of an element that has other members too.
-const TEXT: &str = "$t";
+/// Members of one element up to which comparing names is faster than hashing them.
+const INDEXED_FROM: usize = 64;
 
 /// Text of an element, shared with the document as long as it is in one piece there.
 #[derive(Default)]
@@ -26,16 +30,29 @@ enum Run {
     Owned(String),
 }
 
-/// An element that is being built.
-struct Frame {
-    name: Text,
+/// An element that is open.
+struct Frame<'a> {
+    name: Place,
     state: State,
     place: ArrayPlace,
-    members: Object,
+    /// Where its members begin among those of all open elements.
+    base: usize,
     /// Non-blank text so far, each run between children trimmed.
     text: Run,
+    /// How many members came before the text.
+    text_at: usize,
     /// Whether the whole element has attributes or children, kept or not.
     has_members: bool,
+    /// The members by name, once there are many.
+    index: Option<Box<Index<'a>>>,
+}
+
+type Index<'a> = HashMap<&'a str, usize, RandomState>;
+
+impl Frame<'_> {
+    fn new(name: Place, state: State, place: ArrayPlace, base: usize, has_members: bool) -> Self {
+        Self { name, state, place, base, text: Run::Empty, text_at: 0, has_members, index: None }
+    }
 }
 
 pub(super) struct Builder<'a> {
@@ -43,12 +60,16 @@ pub(super) struct Builder<'a> {
     keep: Keep,
     options: &'a XmlOptions,
     limits: &'a DecodeLimits,
-    frames: Vec<Frame>,
+    frames: Vec<Frame<'a>>,
+    /// The members of all open elements, those of the innermost last.
+    members: Vec<Member>,
+    /// A few bytes of the name of each member, to compare first.
+    tags: Vec<u32>,
+    tape: Tape<'a>,
     /// Character data since the last tag.
     run: Run,
     built: usize,
     copied_bytes: usize,
-    text_name: Text,
 }
 
 impl<'a> Builder<'a> {
@@ -58,30 +79,25 @@ impl<'a> Builder<'a> {
         options: &'a XmlOptions,
         limits: &'a DecodeLimits,
     ) -> Self {
-        let root = Frame {
-            name: Text::default(),
-            state: keep.root(),
-            place: options.arrays.root(),
-            members: Object::new(),
-            text: Run::Empty,
-            has_members: true,
-        };
+        let root = Frame::new(Place::new(0, 0), keep.root(), options.arrays.root(), 0, true);
         Self {
             document,
             keep,
             options,
             limits,
             frames: vec![root],
+            members: Vec::new(),
+            tags: Vec::new(),
+            tape: Tape::new(document, &options.arrays),
             run: Run::Empty,
             built: 0,
             copied_bytes: document.len(),
-            text_name: Text::from_static(TEXT),
         }
     }
 
     pub(super) fn build(mut self, mut scanner: Scanner<'_>) -> Result<Value, Fault> {
         loop {
-            if self.passes_leaf(&mut scanner) {
+            if self.takes_leaf(&mut scanner)? {
                 continue;
             }
             let fault = match scanner.next()? {
@@ -114,31 +130,73 @@ impl<'a> Builder<'a> {
             };
             fault.map_err(|(offset, reason)| Fault { offset, reason })?;
         }
-        let root = self.frames.pop().map(|frame| frame.members).unwrap_or_default();
-        Ok(Value::object(root))
+        let document = self.tape.close(&self.members);
+        // Nobody asks for the name of the whole.
+        let whole = Member::new(Name::Text, document).whole(self.keep.root() == ALL);
+        Ok(self.tape.into_value(&whole, self.options.coerce))
     }
 
-    /// Passes a child that nobody asked for, if it is a simple one.
-    fn passes_leaf(&mut self, scanner: &mut Scanner<'_>) -> bool {
-        let state = self.top().state;
-        if state == ALL {
-            return false;
+    /// Takes or passes an element without attributes and children in one go, if one comes next.
+    fn takes_leaf(&mut self, scanner: &mut Scanner<'_>) -> Result<bool, Fault> {
+        let Some(name) = scanner.simple_tag() else { return Ok(false) };
+        let parent = self.top();
+        let (state, place) = (parent.state, parent.place);
+        let name_at = scanner.offset() + 1;
+        let Some(state) = self.keep.member(state, name) else {
+            let is_passed = scanner.leaf_called(name).is_some();
+            if is_passed {
+                self.flush_run();
+                self.top().has_members = true;
+            }
+            return Ok(is_passed);
+        };
+        if place.is_some() && self.options.arrays.member(place, name).is_some() {
+            return Ok(false);
         }
-        let is_passed = scanner.simple_tag().is_some_and(|name| {
-            self.keep.member(state, name).is_none() && scanner.skip_leaf_called(name)
-        });
-        if is_passed {
-            self.flush_run();
-            self.top().has_members = true;
+        let name = Place::new(name_at, name_at + name.len());
+        let Some(leaf) = scanner.leaf_called(&self.document[name.range()]) else {
+            return Ok(false);
+        };
+        self.flush_run();
+        self.top().has_members = true;
+        let content = self.leaf_content(leaf)?;
+        self.count().map_err(|reason| Fault { offset: scanner.offset(), reason })?;
+        self.add(name, content, false, state);
+        Ok(true)
+    }
+
+    /// What the text of a leaf is.
+    fn leaf_content(&mut self, leaf: Leaf) -> Result<Content, Fault> {
+        let Leaf { text: range, is_plain } = leaf;
+        let text = &self.document[range.clone()];
+        if is_plain {
+            let trimmed = trim(text);
+            if trimmed.is_empty() {
+                return Ok(Content::EMPTY);
+            }
+            let start = range.start + offset_in(text, trimmed);
+            return Ok(Content::Text(Place::new(start, start + trimmed.len())));
         }
-        is_passed
+        let start = self.tape.written.len();
+        reference::resolve_text_onto(text, &mut self.tape.written);
+        let resolved = &self.tape.written[start..];
+        if self.copied_bytes.saturating_add(resolved.len()) > self.limits.decoded_bytes_max {
+            return Err(Fault { offset: range.start, reason: too_large(self.limits) });
+        }
+        let trimmed = trim(resolved);
+        let (start, length) = (start + offset_in(resolved, trimmed), trimmed.len());
+        self.copied_bytes += length;
+        if length == 0 {
+            return Ok(Content::EMPTY);
+        }
+        Ok(Content::Text(self.tape.written_place(start, start + length)))
     }
 
     /// Opens an element; false if it is not kept.
     fn start(
         &mut self,
         scanner: &Scanner<'_>,
-        name: std::ops::Range<usize>,
+        name: Range<usize>,
         is_empty: bool,
     ) -> Result<bool, String> {
         self.flush_run();
@@ -149,77 +207,117 @@ impl<'a> Builder<'a> {
             return Ok(false);
         };
         let place = self.options.arrays.member(place, &self.document[name.clone()]);
-        let mut frame = Frame {
-            name: self.document.slice(name.start, name.end),
-            state,
-            place,
-            members: Object::new(),
-            text: Run::Empty,
-            has_members: !scanner.attributes.is_empty(),
-        };
+        let (base, has_members) = (self.members.len(), !scanner.attributes.is_empty());
+        self.frames.push(Frame::new(Place::of(&name), state, place, base, has_members));
         for attribute in &scanner.attributes {
             let name = &self.document[attribute.name.clone()];
-            if self.keep.member(state, name).is_none() {
-                continue;
-            }
+            let Some(inner) = self.keep.member(state, name) else { continue };
             let is_array = self.options.arrays.is_array(self.options.arrays.member(place, name));
-            let text = &self.document[attribute.value.clone()];
             let text = if attribute.is_plain {
-                self.document.share(text)
+                Place::of(&attribute.value)
             } else {
-                self.owned(reference::resolve_attribute(text).into_owned())?
+                let text = &self.document[attribute.value.clone()];
+                self.owned(&reference::resolve_attribute(text))?
             };
             self.count()?;
-            let name = self.document.slice(attribute.name.start, attribute.name.end);
-            add(&mut frame.members, name, coerce(text, self.options.coerce), is_array);
+            self.add(Place::of(&attribute.name), Content::Text(text), is_array, inner);
         }
-        self.frames.push(frame);
         if is_empty {
             self.end()?;
         }
         Ok(true)
     }
 
-    /// Closes the innermost element and puts its value into its parent.
+    /// Closes the innermost element and puts it into its parent.
     fn end(&mut self) -> Result<(), String> {
         self.flush_run();
         self.count()?;
-        let Some(mut frame) = self.frames.pop() else {
+        self.add_missing_arrays();
+        let Some(frame) = self.frames.pop() else {
             return Err("end tag without a start tag".to_owned());
         };
-        self.add_missing_arrays(&mut frame);
-        let text = match std::mem::take(&mut frame.text) {
+        let text = match frame.text {
             Run::Empty => None,
-            Run::Shared(start, end) => Some(self.document.slice(start, end)),
-            Run::Owned(text) => Some(self.owned(text)?),
+            Run::Shared(start, end) => Some(Place::new(start, end)),
+            Run::Owned(text) => Some(self.owned(&text)?),
         };
-        let value = match text {
-            Some(text) if !frame.has_members => coerce(text, self.options.coerce),
-            Some(text) => {
-                if self.keep.member(frame.state, TEXT).is_some() {
-                    frame.members.insert(self.text_name.clone(), coerce(text, self.options.coerce));
+        let content = match text {
+            Some(text) if !frame.has_members => Content::Text(text),
+            text => {
+                // The text keeps the place of its first run among the other members.
+                if let Some(text) = text
+                    && let Some(state) = self.keep.member(frame.state, TEXT)
+                {
+                    let member = Member::new(Name::Text, Content::Text(text)).whole(state == ALL);
+                    self.members.insert(frame.base + frame.text_at, member);
                 }
-                Value::object(frame.members)
+                self.tape.close(&self.members[frame.base..])
             }
-            None => Value::object(frame.members),
         };
+        self.members.truncate(frame.base);
+        self.tags.truncate(frame.base);
         let is_array = self.options.arrays.is_array(frame.place);
-        add(&mut self.top().members, frame.name, value, is_array);
+        self.add(frame.name, content, is_array, frame.state);
         Ok(())
     }
 
-    /// Members that are arrays even when the document has none of them.
-    fn add_missing_arrays(&self, frame: &mut Frame) {
-        if frame.place.is_none() {
-            return;
-        }
-        for name in self.options.arrays.array_members(frame.place) {
-            frame.has_members = true;
-            let is_kept = self.keep.member(frame.state, name).is_some();
-            if is_kept && frame.members.get(name).is_none() {
-                frame.members.insert(name.clone(), Value::array(Vec::new()));
+    /// Members of the innermost element that are arrays even when the document has none of them.
+    fn add_missing_arrays(&mut self) {
+        let (arrays, frame) = (&self.options.arrays, self.top());
+        let (place, state, has_text) = (frame.place, frame.state, frame.has_text());
+        for (name, array) in arrays.array_members(place) {
+            self.top().has_members = true;
+            let Some(inner) = self.keep.member(state, name) else { continue };
+            if self.find(name).is_none() && !(has_text && name == TEXT) {
+                let member = Member::new(Name::Array(array), Content::Missing);
+                self.push(member.array(true).whole(inner == ALL), name);
             }
         }
+    }
+
+    /// Rule 1: the first value of a name stands alone, later ones make it an array.
+    fn add(&mut self, name: Place, content: Content, is_array: bool, state: State) {
+        let document = self.document;
+        let text = &document[name.range()];
+        if let Some(at) = self.find(text) {
+            self.tape.append(&mut self.members[at], content);
+        } else {
+            let member = Member::new(Name::In(name), content);
+            self.push(member.array(is_array).whole(state == ALL), text);
+        }
+    }
+
+    /// Adds a member that the innermost element does not have yet.
+    fn push(&mut self, member: Member, name: &'a str) {
+        let at = self.members.len();
+        self.members.push(member);
+        self.tags.push(tag(name));
+        let (members, document) = (&self.members, self.document);
+        let Some(frame) = self.frames.last_mut() else { return };
+        if let Some(index) = &mut frame.index {
+            index.insert(name, at);
+        } else if at - frame.base >= INDEXED_FROM {
+            let names = (frame.base..).zip(&members[frame.base..]).filter_map(|(at, member)| {
+                let Name::In(place) = member.name else { return None };
+                Some((&document[place.range()], at))
+            });
+            frame.index = Some(Box::new(names.collect()));
+        }
+    }
+
+    /// The member of the innermost element with a name that the document has.
+    fn find(&self, name: &str) -> Option<usize> {
+        let frame = self.frames.last()?;
+        if let Some(index) = &frame.index {
+            return index.get(name).copied();
+        }
+        let tag = tag(name);
+        let tags = (frame.base..).zip(&self.tags[frame.base..]);
+        let mut same = tags.filter(|(_, other)| **other == tag).map(|(at, _)| at);
+        same.find(|at| match self.members[*at].name {
+            Name::In(place) => self.document[place.range()] == *name,
+            Name::Text | Name::Array(_) => false,
+        })
     }
 
     fn characters(&mut self, start: usize, text: Cow<'_, str>) -> Result<(), String> {
@@ -244,7 +342,14 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends a run of character data: trimmed, it joins the text of the innermost element.
+    #[inline]
     fn flush_run(&mut self) {
+        if !matches!(self.run, Run::Empty) {
+            self.join_run();
+        }
+    }
+
+    fn join_run(&mut self) {
         let run = std::mem::take(&mut self.run);
         let document = self.document;
         let (text, start) = match &run {
@@ -257,21 +362,15 @@ impl<'a> Builder<'a> {
             return;
         }
         let trimmed_start = start.map(|start| start + offset_in(text, trimmed));
-        let length = trimmed.len();
-        let text_name = self.text_name.clone();
-        let state = self.top().state;
-        let is_kept = self.keep.member(state, TEXT).is_some();
+        let members = self.members.len();
         let frame = self.top();
         match (&mut frame.text, trimmed_start) {
             (Run::Empty, start) => {
+                frame.text_at = members - frame.base;
                 frame.text = match start {
-                    Some(start) => Run::Shared(start, start + length),
+                    Some(start) => Run::Shared(start, start + trimmed.len()),
                     None => Run::Owned(trimmed.to_owned()),
                 };
-                // The text keeps the place of its first run among the other members.
-                if is_kept {
-                    frame.members.insert(text_name, Value::Null);
-                }
             }
             (Run::Shared(from, to), _) => {
                 frame.text = Run::Owned([&document[*from..*to], trimmed].concat());
@@ -280,7 +379,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn top(&mut self) -> &mut Frame {
+    fn top(&mut self) -> &mut Frame<'a> {
         self.frames.last_mut().expect("the frame of the document is popped last")
     }
 
@@ -292,12 +391,21 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn owned(&mut self, text: String) -> Result<Text, String> {
+    /// Keeps a text that is not in the document as it stands.
+    fn owned(&mut self, text: &str) -> Result<Place, String> {
         self.copied_bytes = self.copied_bytes.saturating_add(text.len());
         if self.copied_bytes > self.limits.decoded_bytes_max {
             return Err(too_large(self.limits));
         }
-        Ok(text.into())
+        let start = self.tape.written.len();
+        self.tape.written.push_str(text);
+        Ok(self.tape.written_place(start, start + text.len()))
+    }
+}
+
+impl Frame<'_> {
+    fn has_text(&self) -> bool {
+        !matches!(self.text, Run::Empty)
     }
 }
 
@@ -309,23 +417,16 @@ fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// Rule 1: the first value of a name stands alone, later ones make it an array.
-fn add(members: &mut Object, name: Text, value: Value, is_array: bool) {
-    if is_array && members.get(&name).is_none() {
-        members.insert(name, Value::array(vec![value]));
-        return;
-    }
-    let Some(earlier) = members.insert(name.clone(), value) else { return };
-    let value = members.insert(name.clone(), Value::Null).unwrap_or_default();
-    let joined = match earlier {
-        // Only this function makes arrays, and nobody else holds this one yet.
-        Value::Array(mut list) => {
-            std::sync::Arc::make_mut(&mut list).push(value);
-            Value::Array(list)
+/// The length of a name and three of its bytes: names that differ hardly ever have the same.
+#[inline]
+fn tag(name: &str) -> u32 {
+    match name.as_bytes() {
+        [] => 0,
+        bytes @ [first, .., last] => {
+            u32::from_le_bytes([bytes.len() as u8, *first, bytes[bytes.len() / 2], *last])
         }
-        single => Value::array(vec![single, value]),
-    };
-    members.insert(name, joined);
+        [only] => u32::from_le_bytes([1, *only, *only, *only]),
+    }
 }
 
 impl Default for XmlOptions {

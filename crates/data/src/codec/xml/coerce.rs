@@ -1,10 +1,12 @@
-//! From XML text to a scalar: the three modes of `connectors.md` 5.6 and `decisions.md` 16.
+//! From XML text to a scalar, or to its JSON text: the three modes of `connectors.md` 5.6 and `decisions.md` 16.
 //!
 //! In: the trimmed text of an element, or the text of an attribute as it stands. Out: a number, a
 //! boolean or the text. `Safe` promises that nothing is lost: what it makes a number prints as the
 //! same text again.
 
-use crate::{Number, Text, Value};
+use std::ops::Range;
+
+use crate::{Number, Text, Value, codec::json};
 
 /// How far text of a document becomes numbers and booleans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,13 +26,57 @@ const EXACT_DIGITS: usize = 15;
 /// No number prints longer than this, so longer text need not be tried.
 const PRINTED_BYTES_MAX: usize = 32;
 
-/// The scalar that `text` means.
-pub(super) fn coerce(text: Text, mode: Coerce) -> Value {
+/// What a text means.
+enum Meaning {
+    Text,
+    Bool(bool),
+    /// The whole number of these digits.
+    Digits,
+    /// The number whose JSON text this is.
+    Decimal,
+    Number(Number),
+}
+
+fn meaning(text: &str, mode: Coerce) -> Meaning {
     match mode {
         Coerce::Safe => safe(text),
         Coerce::Original => original(text),
-        Coerce::None => Value::String(text),
+        Coerce::None => Meaning::Text,
     }
+}
+
+/// The scalar that `text` means.
+pub(super) fn coerce(text: Text, mode: Coerce) -> Value {
+    match meaning(&text, mode) {
+        Meaning::Text => Value::String(text),
+        Meaning::Bool(value) => Value::Bool(value),
+        Meaning::Digits => match text.parse() {
+            Ok(value) => Value::int(value),
+            Err(_) => Value::String(text),
+        },
+        Meaning::Decimal => Value::Number(Number::Source(text)),
+        Meaning::Number(number) => Value::Number(number),
+    }
+}
+
+/// Appends the JSON text of the scalar that `source[part]` means. False if that text, read again, is
+/// not equal to the scalar.
+#[inline]
+pub(super) fn write(source: &str, part: Range<usize>, mode: Coerce, out: &mut Vec<u8>) -> bool {
+    let text = &source[part.clone()];
+    match meaning(text, mode) {
+        Meaning::Text => json::write_part(source.as_bytes(), part, out),
+        Meaning::Bool(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
+        Meaning::Digits | Meaning::Decimal => out.extend_from_slice(text.as_bytes()),
+        Meaning::Number(number) => {
+            json::write_number(&number, out);
+            return match number {
+                Number::Float(value) => json::is_read_back(value),
+                Number::Int(_) | Number::Source(_) => true,
+            };
+        }
+    }
+    true
 }
 
 /// What JavaScript's `trim` takes off: Unicode white space and the byte order mark, but not U+0085.
@@ -47,38 +93,36 @@ pub(super) fn trim(text: &str) -> &str {
     }
 }
 
-fn safe(text: Text) -> Value {
+fn safe(text: &str) -> Meaning {
     match text.as_bytes() {
-        b"true" => Value::Bool(true),
-        b"false" => Value::Bool(false),
-        [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => match safe_number(&text) {
-            Some(number) => Value::Number(number),
-            None => Value::String(text),
-        },
-        _ => Value::String(text),
+        [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..] => safe_number(text),
+        b"true" => Meaning::Bool(true),
+        b"false" => Meaning::Bool(false),
+        _ => Meaning::Text,
     }
 }
 
-fn safe_number(text: &Text) -> Option<Number> {
+fn safe_number(text: &str) -> Meaning {
     let bytes = text.as_bytes();
     if bytes.len() > PRINTED_BYTES_MAX {
-        return None;
+        return Meaning::Text;
     }
     let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
     if digits.len() <= EXACT_DIGITS && digits.iter().all(u8::is_ascii_digit) {
         let has_canonical_start = digits[0] != b'0' || bytes == b"0";
-        return if has_canonical_start { text.parse().ok().map(Number::Int) } else { None };
+        return if has_canonical_start { Meaning::Digits } else { Meaning::Text };
     }
     if is_short_decimal(digits) {
         // A float keeps this many digits, so only the way they are written can be lost.
-        return is_canonical_decimal(digits).then(|| Number::Source(text.clone()));
+        return if is_canonical_decimal(digits) { Meaning::Decimal } else { Meaning::Text };
     }
     if !bytes.iter().all(|byte| byte.is_ascii_digit() || b"+-.e".contains(byte)) {
-        return None;
+        return Meaning::Text;
     }
-    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
-    let number = Number::Float(value);
-    (number.to_shortest() == text.as_str()).then_some(number)
+    match text.parse().ok().filter(|value: &f64| value.is_finite()).map(Number::Float) {
+        Some(number) if number.to_shortest() == text => Meaning::Number(number),
+        _ => Meaning::Text,
+    }
 }
 
 /// Whether this has no more than 15 digits, a decimal point and nothing else.
@@ -105,14 +149,13 @@ fn is_canonical_decimal(digits: &[u8]) -> bool {
         && whole.iter().chain(fraction).all(u8::is_ascii_digit)
 }
 
-fn original(text: Text) -> Value {
-    let trimmed = trim(&text);
+fn original(text: &str) -> Meaning {
     let is_one_of = |words: [&str; 2]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
-    match javascript_number(trimmed) {
-        Some(value) if value.is_finite() => Value::Number(whole_or_float(value)),
-        None if is_one_of(["true", "yes"]) => Value::Bool(true),
-        None if is_one_of(["false", "no"]) => Value::Bool(false),
-        _ => Value::String(text),
+    match javascript_number(trim(text)) {
+        Some(value) if value.is_finite() => Meaning::Number(whole_or_float(value)),
+        None if is_one_of(["true", "yes"]) => Meaning::Bool(true),
+        None if is_one_of(["false", "no"]) => Meaning::Bool(false),
+        _ => Meaning::Text,
     }
 }
 
@@ -259,6 +302,22 @@ mod tests {
         fn safe_takes_what_a_float_prints(value in any::<f64>().prop_filter("finite", |v| v.is_finite())) {
             let text = Number::Float(value).to_shortest();
             prop_assert!(matches!(coerce(text.into(), Coerce::Safe), Value::Number(_)));
+        }
+
+        #[test]
+        fn the_text_of_a_scalar_is_what_it_prints(
+            text in "-?[0-9]{0,18}(\\.[0-9]{0,18})?(e[+-]?[0-9]{1,3})?|[ -~é\n]{0,20}|yes|true|NO|0x[0-9a-f]{0,17}",
+        ) {
+            for mode in [Coerce::Safe, Coerce::Original, Coerce::None] {
+                let source = format!("<{text}>more and more and more");
+                let mut out = Vec::new();
+                let is_exact = write(&source, 1..1 + text.len(), mode, &mut out);
+                let value = coerce(text.as_str().into(), mode);
+                let written = String::from_utf8(out).unwrap();
+                prop_assert_eq!(&written, &json::to_string(&value));
+                let read = json::parse_str(&format!("[{written}]")).unwrap().element(0);
+                prop_assert_eq!(read == value, is_exact);
+            }
         }
 
         #[test]

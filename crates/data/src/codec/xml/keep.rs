@@ -120,6 +120,7 @@ pub struct ArrayPaths {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct ArrayNode {
+    name: Text,
     members: Vec<(Text, usize)>,
     is_array: bool,
 }
@@ -157,7 +158,7 @@ impl ArrayPaths {
             } else {
                 let next = self.nodes.len();
                 self.nodes[at].members.push((name.into(), next));
-                self.nodes.push(ArrayNode::default());
+                self.nodes.push(ArrayNode { name: name.into(), ..ArrayNode::default() });
                 next
             };
         }
@@ -177,10 +178,16 @@ impl ArrayPaths {
         place.is_some_and(|at| self.nodes[at].is_array)
     }
 
-    /// The names of the members of `place` that are arrays.
-    pub(super) fn array_members(&self, place: ArrayPlace) -> impl Iterator<Item = &Text> {
+    /// The members of `place` that are arrays: their names and places.
+    pub(super) fn array_members(&self, place: ArrayPlace) -> impl Iterator<Item = (&Text, usize)> {
         let members = place.map(|at| self.nodes[at].members.as_slice()).unwrap_or_default();
-        members.iter().filter(|(_, next)| self.nodes[*next].is_array).map(|(name, _)| name)
+        let arrays = members.iter().filter(|(_, next)| self.nodes[*next].is_array);
+        arrays.map(|(name, next)| (name, *next))
+    }
+
+    /// The last name of the path to a place.
+    pub(super) fn name(&self, place: usize) -> &Text {
+        &self.nodes[place].name
     }
 }
 
@@ -222,6 +229,9 @@ mod tests {
         assert!(!arrays.is_array(a));
         assert!(arrays.is_array(arrays.member(a, "b")));
         assert!(arrays.is_array(arrays.member(arrays.member(a, "c"), "d")));
-        assert_eq!(arrays.array_members(a).map(Text::as_str).collect::<Vec<_>>(), ["b", "c"]);
+        assert_eq!(
+            arrays.array_members(a).map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["b", "c"]
+        );
     }
 }

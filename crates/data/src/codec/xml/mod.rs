@@ -7,11 +7,13 @@
 //!
 //! It promises to check the whole document, also the parts it does not keep, and to answer
 //! everything malformed with `There are errors in your xml file: …` and the offset. Text and names
-//! are slices of the document unless they had references to resolve. It does not resolve
+//! are slices of the document unless they had references to resolve; elements that are kept whole are
+//! JSON text at once, and a raw value. It does not resolve
 //! namespaces, expand declared entities, load anything, or write XML. A blank body is an error here;
 //! callers know what it means to them.
 //!
-//! Read on in `scan` (the grammar), `skip` (what is not kept), `keep` (projection), `build` (the mapping), `coerce`.
+//! Read on in `scan` (the grammar), `skip` (what is not kept), `keep` (projection), `build` (the mapping),
+//! `tape` (what comes of it), `coerce`.
 
 mod build;
 mod coerce;
@@ -19,6 +21,7 @@ mod keep;
 mod reference;
 mod scan;
 mod skip;
+mod tape;
 
 use bytes::Bytes;
 
@@ -30,6 +33,11 @@ use crate::{Text, Value, projection::Projection};
 const FORMAT: &str = "XML";
 /// Elements nested deeper than this are refused whatever the limits say.
 pub const DEPTH_MAX: usize = 512;
+/// Documents larger than this are refused whatever the limits say.
+pub const DOCUMENT_BYTES_MAX: usize = 1 << 30;
+
+/// The member that holds the text of an element that has other members too.
+const TEXT: &str = "$t";
 
 /// How a document is mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,11 +68,10 @@ pub fn decode_text(
     options: &XmlOptions,
     limits: &DecodeLimits,
 ) -> Result<Value, DecodeError> {
-    if text.len() > limits.decoded_bytes_max {
-        return Err(failed(Fault {
-            offset: limits.decoded_bytes_max,
-            reason: format!("document larger than {} bytes", limits.decoded_bytes_max),
-        }));
+    let bytes_max = limits.decoded_bytes_max.min(DOCUMENT_BYTES_MAX);
+    if text.len() > bytes_max {
+        let reason = format!("document larger than {bytes_max} bytes");
+        return Err(failed(Fault { offset: bytes_max, reason }));
     }
     let depth_max = limits.depth_max.min(DEPTH_MAX);
     let scanner = scan::Scanner::new(text, depth_max).map_err(failed)?;
@@ -76,5 +83,7 @@ fn failed(Fault { offset, reason }: Fault) -> DecodeError {
     DecodeError { format: FORMAT, offset, reason }
 }
 
+#[cfg(test)]
+mod plainly;
 #[cfg(test)]
 mod tests;

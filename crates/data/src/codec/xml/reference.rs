@@ -66,13 +66,25 @@ pub(super) fn resolve_line_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// References have been checked before; one that is none stays as it is.
 fn resolve(text: &str, is_attribute: bool) -> Cow<'_, str> {
-    let is_special = |c: char| c == '&' || c == '\r' || (is_attribute && (c == '\n' || c == '\t'));
+    if special_at(text, is_attribute).is_none() {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::new();
+    resolve_onto(text, is_attribute, &mut out);
+    Cow::Owned(out)
+}
+
+/// As [`resolve_text`], appended to `out`.
+pub(super) fn resolve_text_onto(text: &str, out: &mut String) {
+    resolve_onto(text, false, out);
+}
+
+/// References have been checked before; one that is none stays as it is.
+fn resolve_onto(text: &str, is_attribute: bool, out: &mut String) {
+    out.reserve(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(is_special) {
-        out.reserve(rest.len());
+    while let Some(at) = special_at(rest, is_attribute) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let (character, length) = if rest.starts_with('&') {
@@ -84,11 +96,14 @@ fn resolve(text: &str, is_attribute: bool) -> Cow<'_, str> {
         out.push(character);
         rest = &rest[length..];
     }
-    if rest.len() == text.len() {
-        return Cow::Borrowed(text);
-    }
     out.push_str(rest);
-    Cow::Owned(out)
+}
+
+fn special_at(text: &str, is_attribute: bool) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_special =
+        |byte: &u8| matches!(byte, b'&' | b'\r') || (is_attribute && matches!(byte, b'\n' | b'\t'));
+    bytes.iter().position(is_special)
 }
 
 #[cfg(test)]

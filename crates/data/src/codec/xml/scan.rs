@@ -8,9 +8,9 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use memchr::{memchr, memchr3, memmem};
+use memchr::{memchr, memmem};
 
-use super::reference;
+use super::{reference, skip::special_at};
 
 /// Attributes of one element.
 pub(super) const ATTRIBUTES_MAX: usize = 512;
@@ -54,6 +54,8 @@ pub(super) struct Scanner<'t> {
     pub(super) depth_max: usize,
     has_root: bool,
     has_document_type: bool,
+    /// Whether there are carriage returns anywhere.
+    pub(super) has_returns: bool,
     pub(super) attributes: Vec<Attribute>,
 }
 
@@ -70,6 +72,7 @@ impl<'t> Scanner<'t> {
             depth_max,
             has_root: false,
             has_document_type: false,
+            has_returns: memchr(b'\r', text.as_bytes()).is_some(),
             attributes: Vec::new(),
         })
     }
@@ -243,13 +246,11 @@ impl<'t> Scanner<'t> {
         let start = self.at;
         let mut is_plain = true;
         let end = loop {
-            match memchr3(b'<', b'&', b']', &bytes[self.at..]) {
+            self.at = special_at(bytes, self.at);
+            match bytes.get(self.at) {
                 None => break bytes.len(),
-                Some(length) => self.at += length,
-            }
-            match bytes[self.at] {
-                b'<' => break self.at,
-                b'&' => {
+                Some(b'<') => break self.at,
+                Some(b'&') => {
                     is_plain = false;
                     self.at = self.reference(self.at)?;
                 }

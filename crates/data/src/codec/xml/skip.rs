@@ -5,6 +5,8 @@
 //! leaves without attributes, which are passed in one go, without events and without being noted as
 //! open.
 
+use std::ops::Range;
+
 use super::scan::{Event, Fault, IS_NAME_BYTE, Scanner};
 use crate::codec::lanes::{Lanes, find};
 
@@ -39,7 +41,7 @@ impl<'t> Scanner<'t> {
 
     /// Passes `<name>text</name>`. Whatever else comes next, also a mistake, is left where it is.
     pub(super) fn skip_leaf(&mut self) -> bool {
-        self.simple_tag().is_some_and(|name| self.skip_leaf_called(name))
+        self.simple_tag().is_some_and(|name| self.leaf_called(name).is_some())
     }
 
     /// The name in `<name>` if that comes next, inside the root and not too deep.
@@ -56,33 +58,41 @@ impl<'t> Scanner<'t> {
     }
 
     /// Passes such an element if there is nothing but text in it.
-    pub(super) fn skip_leaf_called(&mut self, name: &str) -> bool {
+    #[inline]
+    pub(super) fn leaf_called(&mut self, name: &str) -> Option<Leaf> {
         let bytes = self.text.as_bytes();
-        let mut at = self.at + name.len() + 2;
+        let start = self.at + name.len() + 2;
+        let (mut end, mut is_plain) = (start, true);
         let behind = loop {
-            at = special_at(bytes, at);
-            match bytes.get(at..) {
+            end = special_at(bytes, end);
+            match bytes.get(end..) {
                 Some([b'<', b'/', behind @ ..]) => break behind,
-                Some([b'&', ..]) => match self.reference(at) {
-                    Ok(after) => at = after,
-                    Err(_) => return false,
-                },
-                _ => return false,
+                Some([b'&', ..]) => {
+                    is_plain = false;
+                    end = self.reference(end).ok()?;
+                }
+                _ => return None,
             }
         };
-        match behind.strip_prefix(name.as_bytes()) {
-            Some([b'>', remaining @ ..]) => {
-                self.at = bytes.len() - remaining.len();
-                true
-            }
-            _ => false,
-        }
+        let Some([b'>', remaining @ ..]) = behind.strip_prefix(name.as_bytes()) else {
+            return None;
+        };
+        self.at = bytes.len() - remaining.len();
+        is_plain &= !self.has_returns || memchr::memchr(b'\r', &bytes[start..end]).is_none();
+        Some(Leaf { text: start..end, is_plain })
     }
+}
+
+/// The text of an element that has nothing else.
+pub(super) struct Leaf {
+    pub(super) text: Range<usize>,
+    /// Nothing to resolve: no reference and no carriage return.
+    pub(super) is_plain: bool,
 }
 
 /// The place of the next `<`, `&` or `]`, the bytes that end plain text; the end if there is none.
 #[inline]
-fn special_at(bytes: &[u8], from: usize) -> usize {
+pub(super) fn special_at(bytes: &[u8], from: usize) -> usize {
     find(
         bytes,
         from,

@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::codec::{json, prune::prune};
+use crate::{
+    Number,
+    codec::{json, prune::prune},
+};
 
 fn with(text: &str, coerce: Coerce, arrays: &[&str], projection: &Projection) -> String {
     let options = XmlOptions { coerce, arrays: ArrayPaths::new(arrays) };
@@ -238,6 +241,29 @@ fn declared_arrays_are_arrays_however_often_they_come() {
 }
 
 #[test]
+fn what_is_kept_whole_is_raw_unless_its_text_says_less() {
+    let decoded = |text: &str, paths: &[&[&str]]| {
+        let mut projection = Projection::none();
+        for path in paths {
+            projection.add_members(path);
+        }
+        let limits = DecodeLimits::default();
+        let bytes = Bytes::copy_from_slice(text.as_bytes());
+        decode(bytes, &projection, &XmlOptions::default(), &limits).unwrap()
+    };
+    let text = "<r><i a='1'>x</i><j><k>5</k></j><i/><l>s</l></r>";
+    assert!(matches!(decoded(text, &[&[]]), Value::Raw(_)));
+    let r = decoded(text, &[&["r", "i"], &["r", "j"], &["r", "l"]]).member("r");
+    assert!(matches!(r, Value::Object(_)));
+    assert!(matches!(r.member("i"), Value::Raw(_)) && matches!(r.member("j"), Value::Raw(_)));
+    assert!(matches!(r.member("l"), Value::String(_)));
+    // A float that prints fewer digits than it has compares by those it has.
+    let large = decoded("<r><n>1152921504606847000</n></r>", &[&["r"]]).member("r");
+    assert!(matches!(large, Value::Object(_)));
+    assert!(large.member("n") == Value::Number(Number::Float(1_152_921_504_606_846_976.0)));
+}
+
+#[test]
 fn limits_hold_at_their_bound() {
     let nested = |depth: usize| format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
     assert!(!safe(&nested(512)).contains("errors"));
@@ -295,6 +321,55 @@ fn document() -> impl Strategy<Value = String> {
     .prop_map(|inside| format!("<a>{inside}</a>"))
 }
 
+/// Documents of everything that the mapping distinguishes.
+fn mixed_document() -> impl Strategy<Value = String> {
+    let text = prop::sample::select(vec![
+        "",
+        " ",
+        "x",
+        " y ",
+        "5",
+        "1.5",
+        "-0",
+        "true",
+        "yes",
+        "1e21",
+        "9007199254740993",
+        "\"\\\t",
+        "é\n",
+        "1152921504606847000",
+        "0x1000000000000001",
+        "&amp;",
+        "&#32;",
+        "&#x1F600;",
+        "\r\n",
+        "\r",
+        "<!-- c -->",
+        "<?p i?>",
+        "<![CDATA[<]]>",
+        "<![CDATA[ ]]>",
+        "a longer text &lt; of more than sixteen bytes",
+    ]);
+    let attributes = proptest::sample::subsequence(
+        vec![" a='1'", " b='x\r\n&quot;'", " c=''", " d=' 5 '", " a.b='é'"],
+        0..=3,
+    )
+    .prop_map(|list| list.concat());
+    let name = prop::sample::select(vec!["a", "b", "c", "d", "a.b", "ab", "aab", "abb", "é"]);
+    let leaf = text.clone().prop_map(str::to_owned);
+    leaf.prop_recursive(5, 60, 8, move |inner| {
+        let child = (attributes.clone(), name.clone(), inner, text.clone()).prop_map(
+            |(attributes, name, inner, text)| match inner.as_str() {
+                "" => format!("<{name}{attributes}/>{text}"),
+                inner => format!("<{name}{attributes}>{inner}</{name}>{text}"),
+            },
+        );
+        (text.clone(), proptest::collection::vec(child, 0..7))
+            .prop_map(|(text, children)| format!("{text}{}", children.concat()))
+    })
+    .prop_map(|inside| format!("<a>{inside}</a>"))
+}
+
 fn member_paths() -> impl Strategy<Value = Vec<Vec<String>>> {
     let rest = proptest::collection::vec("[abcd]|\\$t", 0..4);
     let path = rest.prop_map(|mut rest| {
@@ -319,6 +394,28 @@ proptest! {
         original(&text);
         keeping(&text, &[&["a", "b"]]);
         with(&text, Coerce::Safe, &["a.b", "a"], &Projection::All);
+    }
+
+    #[test]
+    fn a_document_is_what_the_plain_mapping_says(
+        text in mixed_document(),
+        mode in prop::sample::select(vec![Coerce::Safe, Coerce::Original, Coerce::None]),
+        arrays in proptest::sample::subsequence(vec!["a.b", "a", "a.c.d", "a.c", "a.a.b", "a.d", "a.b.$t", "a.$t"], 0..4),
+    ) {
+        let options = XmlOptions { coerce: mode, arrays: ArrayPaths::new(&arrays) };
+        let limits = DecodeLimits::default();
+        let decoded = decode(Bytes::from(text.clone()), &Projection::All, &options, &limits).unwrap();
+        let tree = plainly::tree(&text, mode, &arrays).unwrap();
+        prop_assert_eq!(json::to_string(&decoded), json::to_string(&tree));
+        prop_assert!(decoded == tree, "{}", json::to_string(&tree));
+    }
+
+    #[test]
+    fn many_names_are_told_apart(order in proptest::collection::vec(0..200_u32, 0..400)) {
+        let children: Vec<_> = order.iter().map(|name| format!("<n{name}>{name}</n{name}>")).collect();
+        let text = format!("<a n3='x'>{}</a>", children.concat());
+        let tree = plainly::tree(&text, Coerce::Safe, &[]).unwrap();
+        prop_assert_eq!(safe(&text), json::to_string(&tree));
     }
 
     #[test]
