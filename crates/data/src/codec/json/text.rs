@@ -92,6 +92,20 @@ pub(in crate::codec) fn write_part(source: &[u8], part: Range<usize>, out: &mut 
     out.push(b'"');
 }
 
+/// As [`write_part`], for a part that is known to have nothing to escape.
+#[inline]
+pub(in crate::codec) fn write_plain_part(source: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
+    out.push(b'"');
+    match source.get(part.start..).and_then(|rest| rest.first_chunk::<LANES>()) {
+        Some(chunk) if part.len() <= LANES => {
+            out.extend_from_slice(chunk);
+            out.truncate(out.len() - LANES + part.len());
+        }
+        _ => out.extend_from_slice(&source[part]),
+    }
+    out.push(b'"');
+}
+
 /// How many bytes at the start of the chunk need no escape.
 #[inline]
 fn plain_bytes(chunk: [u8; LANES]) -> usize {

@@ -43,6 +43,8 @@ struct Frame<'a> {
     text_at: usize,
     /// Whether the whole element has attributes or children, kept or not.
     has_members: bool,
+    /// A bit for each tag of a member: what has none is not among them.
+    seen: u64,
     /// The members by name, once there are many.
     index: Option<Box<Index<'a>>>,
 }
@@ -51,7 +53,17 @@ type Index<'a> = HashMap<&'a str, usize, RandomState>;
 
 impl Frame<'_> {
     fn new(name: Place, state: State, place: ArrayPlace, base: usize, has_members: bool) -> Self {
-        Self { name, state, place, base, text: Run::Empty, text_at: 0, has_members, index: None }
+        Self {
+            name,
+            state,
+            place,
+            base,
+            text: Run::Empty,
+            text_at: 0,
+            has_members,
+            seen: 0,
+            index: None,
+        }
     }
 }
 
@@ -141,31 +153,29 @@ impl<'a> Builder<'a> {
         let Some(name) = scanner.simple_tag() else { return Ok(false) };
         let parent = self.top();
         let (state, place) = (parent.state, parent.place);
-        let name_at = scanner.offset() + 1;
-        let Some(state) = self.keep.member(state, name) else {
-            let is_passed = scanner.leaf_called(name).is_some();
+        let document = self.document;
+        let Some(state) = self.keep.member(state, &document[name.clone()]) else {
+            let is_passed = scanner.leaf_called(&name).is_some();
             if is_passed {
                 self.flush_run();
                 self.top().has_members = true;
             }
             return Ok(is_passed);
         };
-        if place.is_some() && self.options.arrays.member(place, name).is_some() {
+        if place.is_some() && self.options.arrays.member(place, &document[name.clone()]).is_some() {
             return Ok(false);
         }
-        let name = Place::new(name_at, name_at + name.len());
-        let Some(leaf) = scanner.leaf_called(&self.document[name.range()]) else {
-            return Ok(false);
-        };
+        let Some(leaf) = scanner.leaf_called(&name) else { return Ok(false) };
         self.flush_run();
         self.top().has_members = true;
         let content = self.leaf_content(leaf)?;
         self.count().map_err(|reason| Fault { offset: scanner.offset(), reason })?;
-        self.add(name, content, false, state);
+        self.add(Place::of(&name), content, false, state);
         Ok(true)
     }
 
     /// What the text of a leaf is.
+    #[inline]
     fn leaf_content(&mut self, leaf: Leaf) -> Result<Content, Fault> {
         let Leaf { text: range, is_plain } = leaf;
         let text = &self.document[range.clone()];
@@ -269,13 +279,14 @@ impl<'a> Builder<'a> {
             self.top().has_members = true;
             let Some(inner) = self.keep.member(state, name) else { continue };
             if self.find(name).is_none() && !(has_text && name == TEXT) {
-                let member = Member::new(Name::Array(array), Content::Missing);
+                let member = Member::new(Name::Array(array as u32), Content::Missing);
                 self.push(member.array(true).whole(inner == ALL), name);
             }
         }
     }
 
     /// Rule 1: the first value of a name stands alone, later ones make it an array.
+    #[inline]
     fn add(&mut self, name: Place, content: Content, is_array: bool, state: State) {
         let document = self.document;
         let text = &document[name.range()];
@@ -288,30 +299,45 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a member that the innermost element does not have yet.
+    #[inline]
     fn push(&mut self, member: Member, name: &'a str) {
         let at = self.members.len();
+        let tag = tag(name);
         self.members.push(member);
-        self.tags.push(tag(name));
-        let (members, document) = (&self.members, self.document);
-        let Some(frame) = self.frames.last_mut() else { return };
-        if let Some(index) = &mut frame.index {
-            index.insert(name, at);
-        } else if at - frame.base >= INDEXED_FROM {
-            let names = (frame.base..).zip(&members[frame.base..]).filter_map(|(at, member)| {
-                let Name::In(place) = member.name else { return None };
-                Some((&document[place.range()], at))
-            });
-            frame.index = Some(Box::new(names.collect()));
+        self.tags.push(tag);
+        let frame = self.top();
+        frame.seen |= bit(tag);
+        if at - frame.base >= INDEXED_FROM {
+            self.index(at, name);
         }
     }
 
+    /// Notes a member of an element that has many.
+    #[cold]
+    fn index(&mut self, at: usize, name: &'a str) {
+        let (members, document) = (&self.members, self.document);
+        let Some(frame) = self.frames.last_mut() else { return };
+        let base = frame.base;
+        let index = frame.index.get_or_insert_with(|| {
+            let names = (base..).zip(&members[base..]).filter_map(|(at, member)| {
+                let Name::In(place) = member.name else { return None };
+                Some((&document[place.range()], at))
+            });
+            Box::new(names.collect())
+        });
+        index.insert(name, at);
+    }
+
     /// The member of the innermost element with a name that the document has.
+    #[inline]
     fn find(&self, name: &str) -> Option<usize> {
-        let frame = self.frames.last()?;
+        let (frame, tag) = (self.frames.last()?, tag(name));
+        if frame.seen & bit(tag) == 0 {
+            return None;
+        }
         if let Some(index) = &frame.index {
             return index.get(name).copied();
         }
-        let tag = tag(name);
         let tags = (frame.base..).zip(&self.tags[frame.base..]);
         let mut same = tags.filter(|(_, other)| **other == tag).map(|(at, _)| at);
         same.find(|at| match self.members[*at].name {
@@ -383,6 +409,7 @@ impl<'a> Builder<'a> {
         self.frames.last_mut().expect("the frame of the document is popped last")
     }
 
+    #[inline]
     fn count(&mut self) -> Result<(), String> {
         self.built += 1;
         if self.built > self.limits.elements_max {
@@ -427,6 +454,13 @@ fn tag(name: &str) -> u32 {
         }
         [only] => u32::from_le_bytes([1, *only, *only, *only]),
     }
+}
+
+/// One of 64 bits, by all of a tag.
+#[inline]
+fn bit(tag: u32) -> u64 {
+    // The upper bits of a product with the golden ratio depend on all bits of the factor.
+    1 << (tag.wrapping_mul(0x9e37_79b9) >> 26)
 }
 
 impl Default for XmlOptions {

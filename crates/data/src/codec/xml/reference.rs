@@ -100,10 +100,11 @@ fn resolve_onto(text: &str, is_attribute: bool, out: &mut String) {
 }
 
 fn special_at(text: &str, is_attribute: bool) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let is_special =
-        |byte: &u8| matches!(byte, b'&' | b'\r') || (is_attribute && matches!(byte, b'\n' | b'\t'));
-    bytes.iter().position(is_special)
+    if is_attribute {
+        let is_special = |byte: &u8| matches!(byte, b'&' | b'\r' | b'\n' | b'\t');
+        return text.bytes().position(|byte| is_special(&byte));
+    }
+    memchr::memchr2(b'&', b'\r', text.as_bytes())
 }
 
 #[cfg(test)]

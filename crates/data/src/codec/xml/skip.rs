@@ -8,9 +8,9 @@
 use std::ops::Range;
 
 use super::scan::{Event, Fault, IS_NAME_BYTE, Scanner};
-use crate::codec::lanes::{Lanes, find};
+use crate::codec::lanes::{LANES, Lanes, find};
 
-impl<'t> Scanner<'t> {
+impl Scanner<'_> {
     /// Passes the rest of the innermost open element, its end tag included.
     pub(super) fn skip_element(&mut self) -> Result<(), Fault> {
         let outside = self.open.len().saturating_sub(1);
@@ -41,46 +41,87 @@ impl<'t> Scanner<'t> {
 
     /// Passes `<name>text</name>`. Whatever else comes next, also a mistake, is left where it is.
     pub(super) fn skip_leaf(&mut self) -> bool {
-        self.simple_tag().is_some_and(|name| self.leaf_called(name).is_some())
+        self.simple_tag().is_some_and(|name| self.leaf_called(&name).is_some())
     }
 
     /// The name in `<name>` if that comes next, inside the root and not too deep.
-    pub(super) fn simple_tag(&self) -> Option<&'t str> {
+    #[inline]
+    pub(super) fn simple_tag(&self) -> Option<Range<usize>> {
+        let start = self.at + 1;
         let rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"<")?;
-        let is_name = |byte: &u8| byte.is_ascii() && IS_NAME_BYTE[usize::from(*byte)];
-        let length = rest.iter().position(|byte| !is_name(byte)).unwrap_or(rest.len());
+        let length = match rest.first_chunk::<LANES>() {
+            Some(chunk) => match name_bytes(*chunk) {
+                LANES => name_length(rest),
+                length => length,
+            },
+            None => name_length(rest),
+        };
         let has_start = rest.first().is_some_and(|byte| !matches!(byte, b'-' | b'.' | b'0'..=b'9'));
         let is_simple = length > 0
             && has_start
             && rest.get(length) == Some(&b'>')
             && (1..self.depth_max).contains(&self.open.len());
-        is_simple.then(|| &self.text[self.at + 1..self.at + 1 + length])
+        is_simple.then_some(start..start + length)
     }
 
     /// Passes such an element if there is nothing but text in it.
     #[inline]
-    pub(super) fn leaf_called(&mut self, name: &str) -> Option<Leaf> {
+    pub(super) fn leaf_called(&mut self, name: &Range<usize>) -> Option<Leaf> {
         let bytes = self.text.as_bytes();
-        let start = self.at + name.len() + 2;
+        let start = name.end + 1;
         let (mut end, mut is_plain) = (start, true);
-        let behind = loop {
+        loop {
             end = special_at(bytes, end);
             match bytes.get(end..) {
-                Some([b'<', b'/', behind @ ..]) => break behind,
+                Some([b'<', b'/', ..]) => break,
                 Some([b'&', ..]) => {
                     is_plain = false;
                     end = self.reference(end).ok()?;
                 }
                 _ => return None,
             }
-        };
-        let Some([b'>', remaining @ ..]) = behind.strip_prefix(name.as_bytes()) else {
+        }
+        let behind = end + 2 + name.len();
+        if bytes.get(behind) != Some(&b'>') || !is_repeated(bytes, name, end + 2) {
             return None;
-        };
-        self.at = bytes.len() - remaining.len();
+        }
+        self.at = behind + 1;
         is_plain &= !self.has_returns || memchr::memchr(b'\r', &bytes[start..end]).is_none();
         Some(Leaf { text: start..end, is_plain })
     }
+}
+
+/// How many bytes at the start are ASCII characters of names.
+#[inline]
+fn name_bytes(chunk: [u8; LANES]) -> usize {
+    let lanes = Lanes::new(chunk);
+    let is_within = |lanes: Lanes, first: u8, last: u8| {
+        lanes.max(Lanes::splat(first)).simd_eq(lanes) & lanes.min(Lanes::splat(last)).simd_eq(lanes)
+    };
+    // With this bit set, capitals are small letters, and nothing else becomes one.
+    let letters = is_within(lanes | Lanes::splat(0x20), b'a', b'z');
+    // From `-` to `:` there are the digits, `.` and `/`.
+    let others = is_within(lanes, b'-', b':') & !lanes.simd_eq(Lanes::splat(b'/'));
+    let names = letters | others | lanes.simd_eq(Lanes::splat(b'_'));
+    names.to_bitmask().trailing_ones() as usize
+}
+
+fn name_length(bytes: &[u8]) -> usize {
+    let is_name = |byte: &u8| byte.is_ascii() && IS_NAME_BYTE[usize::from(*byte)];
+    bytes.iter().position(|byte| !is_name(byte)).unwrap_or(bytes.len())
+}
+
+/// Whether the name stands again at `at`.
+#[inline]
+fn is_repeated(bytes: &[u8], name: &Range<usize>, at: usize) -> bool {
+    let chunk = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>());
+    if let (Some(first), Some(second)) = (chunk(name.start), chunk(at))
+        && name.len() <= LANES
+    {
+        let same = Lanes::new(*first).simd_eq(Lanes::new(*second)).to_bitmask();
+        return same.trailing_ones() as usize >= name.len();
+    }
+    bytes.get(at..at + name.len()) == bytes.get(name.clone())
 }
 
 /// The text of an element that has nothing else.

@@ -59,7 +59,7 @@ pub(super) enum Name {
     /// The member that holds text.
     Text,
     /// A declared array that the document does not have, by its place among the declared ones.
-    Array(usize),
+    Array(u32),
 }
 
 /// A member of an element, attributes and text included.
@@ -211,7 +211,7 @@ impl<'t> Finished<'t> {
         match name {
             Name::In(place) => self.text(place),
             Name::Text => Text::from_static(TEXT),
-            Name::Array(place) => self.tape.arrays.name(place).clone(),
+            Name::Array(place) => self.tape.arrays.name(place as usize).clone(),
         }
     }
 
@@ -293,13 +293,17 @@ impl Writer<'_> {
 
     fn name(&mut self, name: Name) {
         match name {
+            // Names have no characters that JSON escapes.
             Name::In(place) => {
-                let (source, part) = self.tape.source(place);
-                json::write_part(source.as_bytes(), part, &mut self.out);
+                json::write_plain_part(
+                    self.tape.tape.document.as_bytes(),
+                    place.range(),
+                    &mut self.out,
+                );
             }
             Name::Text => json::write_string(TEXT, &mut self.out),
             Name::Array(place) => {
-                json::write_string(self.tape.tape.arrays.name(place), &mut self.out);
+                json::write_string(self.tape.tape.arrays.name(place as usize), &mut self.out);
             }
         }
     }
