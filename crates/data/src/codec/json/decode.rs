@@ -147,8 +147,9 @@ impl Decoder<'_> {
                 let inner = projection.member(name.as_bytes())?;
                 Some((name, inner))
             } else {
-                let inner = projection.member(&text.as_bytes()[span.start..span.end])?;
-                Some((text.slice(span.start, span.end), inner))
+                let (name, inner) =
+                    projection.named_member(&text.as_bytes()[span.start..span.end])?;
+                Some((name.map_or_else(|| text.slice(span.start, span.end), Text::clone), inner))
             }
         })
     }

@@ -142,12 +142,25 @@ impl<'a> Scanner<'a> {
         let mut at = self.at;
         loop {
             let name = name_at(bytes, at)?;
-            at = behind_colon(bytes, name.end + 1)?;
+            at = name.end + 1;
+            // Blanks are rare, so what is expected is looked for first.
+            if byte_at(bytes, at) != b':' {
+                at = behind_blanks(bytes, at);
+                if byte_at(bytes, at) != b':' {
+                    return Err(COLON.at(at));
+                }
+            }
+            at += 1;
+            let mut byte = byte_at(bytes, at);
+            if byte <= b' ' {
+                at = behind_blank_run(bytes, at);
+                byte = byte_at(bytes, at);
+            }
             if let Some(wanted) = want(name) {
                 self.at = at;
                 return Ok(Some(wanted));
             }
-            at = match byte_at(bytes, at) {
+            at = match byte {
                 b'"' => behind_string(bytes, at + 1)?,
                 b'{' | b'[' => {
                     self.at = at;
@@ -156,8 +169,12 @@ impl<'a> Scanner<'a> {
                 }
                 _ => behind_number_or_word(bytes, at)?,
             };
-            at = behind_blanks(bytes, at);
-            match byte_at(bytes, at) {
+            let mut byte = byte_at(bytes, at);
+            if byte <= b' ' {
+                at = behind_blank_run(bytes, at);
+                byte = byte_at(bytes, at);
+            }
+            match byte {
                 b',' => at = behind_blanks(bytes, at + 1),
                 b'}' => {
                     self.at = at + 1;
