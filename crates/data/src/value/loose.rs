@@ -5,7 +5,10 @@
 //! of all pairs (`decisions.md` 17). Loose equality is not transitive (`"1"` and `"1.0"` both equal
 //! the number 1, not each other), hence equal keys still have to be compared.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    hash::{Hash, Hasher},
+};
 
 use super::{Text, Value, strict::Exact};
 
@@ -62,6 +65,71 @@ impl LooseKey {
                 None => Key::Text(text),
             },
         })
+    }
+}
+
+/// A scalar under loose equality, borrowed from where it stands.
+///
+/// Two of them are equal as [`loosely_equals`] finds their values; [`LooseScalar::is_alike`] compares
+/// only what [`LooseKey`] has of them, and so does the hash.
+#[derive(Debug, Clone)]
+pub struct LooseScalar<'t> {
+    /// The number that it is or stands for.
+    number: Option<Exact>,
+    /// The text if it is one; a number and nothing have none.
+    text: Option<Cow<'t, str>>,
+}
+
+impl<'t> LooseScalar<'t> {
+    /// Null or absent.
+    pub fn nothing() -> Self {
+        Self { number: None, text: None }
+    }
+
+    /// A boolean.
+    pub fn of_bool(value: bool) -> Self {
+        Self { number: Some(Exact::Whole(i64::from(value))), text: None }
+    }
+
+    /// A number as valid JSON text.
+    pub fn of_number(text: &str) -> Self {
+        // Valid text always is one.
+        let number = Exact::of_decimal(text).unwrap_or(Exact::Whole(0));
+        Self { number: Some(number), text: None }
+    }
+
+    /// Text.
+    pub fn of_text(text: Cow<'t, str>) -> Self {
+        Self { number: number_of_text(&text), text: Some(text) }
+    }
+
+    /// Whether the normal forms are the same.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        match (self.number, other.number) {
+            (Some(own), Some(other)) => own == other,
+            (None, None) => self.text == other.text,
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for LooseScalar<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.text, &other.text) {
+            (Some(own), Some(other)) => own == other,
+            _ => self.is_alike(other),
+        }
+    }
+}
+
+/// Of the normal form: what is equal hashes alike.
+impl Hash for LooseScalar<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match (&self.number, &self.text) {
+            (Some(number), _) => number.hash(state),
+            (None, Some(text)) => text.hash(state),
+            (None, None) => {}
+        }
     }
 }
 

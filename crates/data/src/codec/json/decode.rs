@@ -106,7 +106,7 @@ impl Decoder<'_> {
                     Some(Frame::Array { elements, projection: own }) => {
                         self.count()?;
                         elements.push(value);
-                        if self.has_next(b']', COMMA_OR_BRACKET)? {
+                        if self.scanner.has_next(b']', COMMA_OR_BRACKET)? {
                             projection = own.element();
                             break;
                         }
@@ -114,7 +114,7 @@ impl Decoder<'_> {
                     Some(Frame::Object { object, name, projection: own }) => {
                         self.count()?;
                         object.insert(std::mem::take(name), value);
-                        if self.has_next(b'}', COMMA_OR_BRACE)?
+                        if self.scanner.has_next(b'}', COMMA_OR_BRACE)?
                             && let Some((next, inner)) = self.kept_member(own, depth - 1)?
                         {
                             *name = next;
@@ -152,21 +152,6 @@ impl Decoder<'_> {
                 Some((name.map_or_else(|| text.slice(span.start, span.end), Text::clone), inner))
             }
         })
-    }
-
-    /// Behind an element or member: whether another one follows; else the structure is closed.
-    #[inline]
-    fn has_next(&mut self, closer: u8, problem: Problem) -> Result<bool, Fault> {
-        self.scanner.skip_blanks();
-        let byte = self.scanner.peek();
-        if byte != b',' && byte != closer {
-            return Err(problem.at(self.scanner.at()));
-        }
-        self.scanner.advance();
-        if byte == b',' {
-            self.scanner.skip_blanks();
-        }
-        Ok(byte == b',')
     }
 
     fn count(&mut self) -> Result<(), Fault> {

@@ -8,12 +8,14 @@
 //! of several members of one name wins, half a surrogate pair becomes U+FFFD, and no size of number
 //! is refused. An empty or blank body is an error here; callers know what it means to them.
 //!
-//! Read on in `scan` (the grammar), `decode` (what is kept), `raw` (looking into kept slices) and
-//! [`encode`].
+//! Read on in `scan` (the grammar), `decode` (what is kept), `raw` (looking into kept slices),
+//! `cells` and `rows` (plain columns, from text to text) and [`encode`].
 
+mod cells;
 mod decode;
 mod encode;
 mod raw;
+mod rows;
 mod scan;
 mod text;
 
@@ -26,11 +28,13 @@ use self::{
 use super::{DecodeError, DecodeLimits};
 use crate::{Text, Value, projection::Projection};
 
+pub use cells::CellTable;
 pub use encode::{TooLarge, encode, encode_within, to_string};
 pub(super) use encode::{is_read_back, raw_value, write_number};
 #[cfg(feature = "protobuf")]
 pub(super) use encode::{key, write_digits};
 pub(crate) use raw::{count, element, elements, member, open};
+pub use rows::{RowForm, RowWriter};
 pub(super) use text::{write_part, write_plain_part, write_string};
 
 const FORMAT: &str = "JSON";

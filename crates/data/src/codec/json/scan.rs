@@ -185,6 +185,21 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Behind an element or member: whether another one follows; else the structure is closed.
+    #[inline]
+    pub(super) fn has_next(&mut self, closer: u8, problem: Problem) -> Result<bool, Fault> {
+        self.skip_blanks();
+        let byte = self.peek();
+        if byte != b',' && byte != closer {
+            return Err(problem.at(self.at));
+        }
+        self.advance();
+        if byte == b',' {
+            self.skip_blanks();
+        }
+        Ok(byte == b',')
+    }
+
     /// Moves over a number, `true`, `false` or `null`.
     pub(super) fn number_or_word(&mut self) -> Result<(), Fault> {
         self.at = behind_number_or_word(self.bytes, self.at)?;
