@@ -12,7 +12,12 @@ use super::evaluate;
 use crate::{
     error::RunError,
     function, http,
-    operator::{filter, join, limit, project, rows::Rows, shape, write},
+    operator::{
+        cells::{self, Keys},
+        filter, join, limit, project,
+        rows::{Rows, bounds},
+        shape, write,
+    },
     run::Run,
 };
 
@@ -110,7 +115,7 @@ fn call(run: &Run<'_>, call: &Call, target: Option<qlio_plan::SlotId>) -> Result
 
 /// A select, its own steps in the order of `language.md` 5.6.
 pub(crate) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
-    let shaped = if select.join.is_some() {
+    let mut shaped = if select.join.is_some() {
         join::join(run, select).await?
     } else {
         match resolve_source(run, &select.scan.source)? {
@@ -124,12 +129,22 @@ pub(crate) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
     if select.row_calls.is_empty() {
         return shape::shape(run, &select.output, shaped);
     }
+    shaped.rows = shaped.rows.with_values();
     let value = shape::shape(run, &select.output, shaped.clone())?;
     function::apply_row_calls(run, &select.row_calls, &shaped, value)
 }
 
 /// Filters, cuts and projects a variable.
 async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Rows, RunError> {
+    if let Some(mut rows) = cells::of_variable(&select.scan, &value, Keys::Refused) {
+        let (skip, take) = bounds(select.limit, select.offset);
+        rows.cut(skip, take);
+        if rows.is_empty() {
+            return Ok(Rows::Whole(Value::array(Vec::new())));
+        }
+        cells::warn_of_unmatched(run, &select.scan, &rows);
+        return Ok(Rows::Cells(rows));
+    }
     let own = evaluate::own(run, &select.scan.conditions).await?;
     let value = filter::filter(run, &select.scan, value, &own)?;
     let is_one_row = !value.is_array();
@@ -146,6 +161,10 @@ async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Rows, Run
 
 /// The rows of one half of a local join.
 pub(crate) async fn local_rows(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, RunError> {
+    if let Some(rows) = cells::of_variable(scan, &value, Keys::Refused) {
+        cells::warn_of_unmatched(run, scan, &rows);
+        return Ok(Rows::Cells(rows));
+    }
     let own = evaluate::own(run, &scan.conditions).await?;
     let value = filter::filter(run, scan, value, &own)?;
     project::project(run, scan, value)

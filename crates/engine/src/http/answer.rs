@@ -7,7 +7,8 @@ use qlio_data::{
     codec::{
         DecodeError, DecodeLimits, cbor,
         charset::{self, Sniff},
-        csv, json,
+        csv,
+        json::{self, CellTable},
         media_type::{Decoder, MediaType},
         msgpack,
         protobuf::{self, Message, ProtobufOptions},
@@ -26,6 +27,7 @@ use super::{
 use crate::{
     error::RunError,
     event::Announced,
+    operator::project::Decoded,
     sandbox::{Content, Hook, Parsed},
     transport::{Reply, Timings, shown_uri},
 };
@@ -158,6 +160,35 @@ impl Call<'_> {
             .map_err(|fault| fault.message)
     }
 
+    /// The rows of the answer if they can stay text, else its value.
+    ///
+    /// # Errors
+    /// See [`Self::value`].
+    pub(super) fn decoded_rows(
+        &self,
+        answer: &Answer<'_>,
+        hooks: Option<&Hooks>,
+    ) -> Result<Decoded, RunError> {
+        if let Some(columns) = &self.plain_columns
+            && hooks.is_none()
+            && self.is_plain(answer)
+            && let Some(cells) = CellTable::decode(
+                answer.body.clone(),
+                &self.verb.resultset,
+                columns,
+                &self.limits(),
+            )
+        {
+            return Ok(Decoded::Cells(cells));
+        }
+        self.value(answer, hooks).map(Decoded::Value)
+    }
+
+    /// Nearly every answer is plain JSON; it needs no media type to be taken apart.
+    fn is_plain(&self, answer: &Answer<'_>) -> bool {
+        answer.status.is_success() && self.verb.format.is_none() && is_plain_json(answer.headers)
+    }
+
     /// The decoded answer after hooks and resultset.
     ///
     /// # Errors
@@ -175,10 +206,7 @@ impl Call<'_> {
 
     fn plain_value(&self, answer: &Answer<'_>) -> Result<Value, RunError> {
         let is_success = answer.status.is_success();
-        // Nearly every answer is plain JSON; it needs no media type to be taken apart.
-        if is_success
-            && self.verb.format.is_none()
-            && is_plain_json(answer.headers)
+        if self.is_plain(answer)
             && let Ok(value) = json::decode(answer.body.clone(), self.projection, &self.limits())
         {
             return Ok(self.resultset(value));

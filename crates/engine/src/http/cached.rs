@@ -48,13 +48,13 @@ impl Call<'_> {
         };
         let fetched = RefCell::new(None);
         let fetch = async || {
-            let (value, entry) = self.send_uncached(take()?, entry_of).await?;
-            fetched.replace(Some(value));
+            let (decoded, entry) = self.send_uncached(take()?, entry_of).await?;
+            fetched.replace(Some(decoded));
             Ok::<_, RunError>(entry)
         };
         let found = cache.get_or_fetch(key, ttl, fetch).await?;
-        if let Some(value) = fetched.into_inner() {
-            return project(value);
+        if let Some(decoded) = fetched.into_inner() {
+            return project(decoded);
         }
         let Some(answer) = answer_of(&found.entry, &uri) else {
             // Whoever wrote that entry, it was not this program.
@@ -62,7 +62,7 @@ impl Call<'_> {
         };
         self.announce_answer(None, &answer);
         self.run.close_request_id(id.as_ref(), answer.headers);
-        project(self.value(&answer, hooks.as_deref())?)
+        project(self.decoded_rows(&answer, hooks.as_deref())?)
     }
 }
 

@@ -36,7 +36,13 @@ use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use crate::{
     error::{Origin, RunError},
     executor::Own,
-    operator::{gather, limit, project, rows::Rows, shape},
+    operator::{
+        cells::{self, Keys},
+        gather, limit,
+        project::{self, Decoded},
+        rows::{Rows, bounds},
+        shape,
+    },
     run::Run,
 };
 
@@ -48,6 +54,7 @@ pub(crate) use oauth2::Tokens;
 use prepare::Prepared;
 pub(crate) use request_id::local_address;
 pub(crate) use scripts::VerbScripts;
+use send::Project;
 
 /// One statement on one verb of one table.
 pub(crate) struct Call<'a> {
@@ -58,6 +65,8 @@ pub(crate) struct Call<'a> {
     pub(crate) delays: &'a Delays,
     /// What a decoder must keep of a successful answer.
     pub(crate) projection: &'a Projection,
+    /// The columns if each is a plain member of its row: such rows may stay text.
+    pub(crate) plain_columns: Option<Vec<&'a str>>,
     /// 1-based line of the statement.
     pub(crate) line: u32,
     /// `limit` and `offset` of the statement, for hooks.
@@ -91,6 +100,7 @@ impl<'a> Call<'a> {
             kind,
             delays,
             projection,
+            plain_columns: None,
             line: 0,
             limit: None,
             offset: None,
@@ -109,6 +119,7 @@ pub(crate) async fn select(
     let mut call =
         Call::new(run, VerbKind::Select, table, &select.scan.delays, &select.scan.answer)?;
     (call.line, call.limit, call.offset) = (select.line, select.limit, select.offset);
+    call.plain_columns = cells::plain_columns(&select.scan, Keys::Refused);
     let own = with_paging(own, call.verb, select.limit, select.offset);
     let shape = |rows: &Rows| shape::plain(&select.output, rows);
     let rows =
@@ -121,6 +132,11 @@ pub(crate) async fn select(
             rows.cut(limit, offset);
             Rows::Table(rows)
         }
+        Rows::Cells(mut rows) => {
+            let (skip, take) = bounds(limit, offset);
+            rows.cut(skip, take);
+            Rows::Cells(rows)
+        }
         Rows::Whole(value) => Rows::Whole(limit::cut(value, limit, offset)),
     })
 }
@@ -132,7 +148,8 @@ pub(crate) async fn scan(
     table: &Arc<Table>,
     own: Own,
 ) -> Result<Rows, RunError> {
-    let call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    call.plain_columns = cells::plain_columns(scan, Keys::Refused);
     call.rows(scan, own, &shape::lists).await.map_err(|error| error.in_table(&table.name))
 }
 
@@ -153,7 +170,8 @@ pub(crate) async fn scan_each(
         let counts: Vec<_> = prepared.iter().map(Vec::len).collect();
         let all: Vec<Prepared> = prepared.into_iter().flatten().collect();
         call.check_count(all.len())?;
-        let answers = call.send_all(all, &|value| project::project(run, scan, value)).await;
+        let answers =
+            call.send_all(all, &|decoded| project::project_decoded(run, scan, decoded)).await;
         let mut answers = answers.into_iter();
         let mut result = Vec::with_capacity(counts.len());
         for count in counts {
@@ -190,14 +208,21 @@ pub(crate) async fn write(
     call.line = request.line;
     let outcome = async {
         let prepared = call.prepare(&request.own, &request.payload, &request.parts)?;
-        let rows =
-            call.exchange(prepared, 0, &|value| Ok(Rows::Whole(value)), &shape::lists).await?;
+        let rows = call.exchange(prepared, 0, &|decoded| Ok(whole(decoded)), &shape::lists).await?;
         match rows {
             Rows::Whole(value) => Ok(value),
-            Rows::Table(_) => Err(RunError::internal("a write gave rows")),
+            Rows::Table(_) | Rows::Cells(_) => Err(RunError::internal("a write gave rows")),
         }
     };
     outcome.await.map_err(|error: RunError| error.in_table(&table.name))
+}
+
+/// An answer as it is.
+fn whole(decoded: Decoded) -> Rows {
+    match decoded {
+        Decoded::Value(value) => Rows::Whole(value),
+        Decoded::Cells(cells) => Rows::Cells(cells),
+    }
 }
 
 impl Call<'_> {
@@ -208,7 +233,7 @@ impl Call<'_> {
         shape: &dyn Fn(&Rows) -> Value,
     ) -> Result<Rows, RunError> {
         let prepared = self.prepare(&own, &Payload::Template, &[])?;
-        let project = |value| project::project(self.run, scan, value);
+        let project = |decoded| project::project_decoded(self.run, scan, decoded);
         self.exchange(prepared, scan.width(), &project, shape).await
     }
 
@@ -218,7 +243,7 @@ impl Call<'_> {
         &self,
         prepared: Vec<Prepared>,
         width: usize,
-        project: &dyn Fn(Value) -> Result<Rows, RunError>,
+        project: &Project<'_>,
         shape: &dyn Fn(&Rows) -> Value,
     ) -> Result<Rows, RunError> {
         if prepared.is_empty() {

@@ -4,7 +4,6 @@ use std::{collections::HashMap, mem, time::Duration};
 
 use futures_util::future::join_all;
 use http::header;
-use qlio_data::Value;
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use tokio::time::Instant;
 
@@ -12,13 +11,13 @@ use super::{Call, answer::Answer, failure, grpc::call_uri, prepare::Prepared};
 use crate::{
     error::RunError,
     event::Announced,
-    operator::rows::Rows,
+    operator::{project::Decoded, rows::Rows},
     request::Caller,
     transport::{Exchange, Guard, Reply, Retry, TransportError, shown_uri},
 };
 
-/// Turns the value of one answer into rows.
-pub(super) type Project<'a> = dyn Fn(Value) -> Result<Rows, RunError> + 'a;
+/// Turns what was decoded of one answer into rows.
+pub(super) type Project<'a> = dyn Fn(Decoded) -> Result<Rows, RunError> + 'a;
 
 impl Call<'_> {
     /// The answers in the order of the requests. Identical safe requests of a statement are sent
@@ -55,12 +54,12 @@ impl Call<'_> {
         }
     }
 
-    /// The value of a request that is made in any case, and what `keep` takes of its answer.
+    /// What is decoded of a request that is made in any case, and what `keep` takes of its answer.
     pub(super) async fn send_uncached<T>(
         &self,
         request: &mut Prepared,
         keep: impl FnOnce(&Answer<'_>) -> T,
-    ) -> Result<(Value, T), RunError> {
+    ) -> Result<(Decoded, T), RunError> {
         let hooks = request.hooks.clone();
         let asked_uri = hooks.is_some().then(|| request.uri.clone());
         let Prepared { method, uri, headers, body, .. } = &*request;
@@ -69,7 +68,7 @@ impl Call<'_> {
         let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
         let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced.as_deref())?;
         let kept = keep(&answer);
-        Ok((self.value(&answer, hooks.as_deref())?, kept))
+        Ok((self.decoded_rows(&answer, hooks.as_deref())?, kept))
     }
 
     async fn exchange_with(

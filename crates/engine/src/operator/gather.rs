@@ -17,8 +17,10 @@ pub(crate) fn gather(
     if is_block {
         return Rows::Whole(answers.iter().map(shape).collect());
     }
+    // The answers have a text each.
+    let answers: Vec<Rows> = answers.into_iter().map(Rows::with_values).collect();
     let is_table = |rows: &Rows| match rows {
-        Rows::Table(_) => true,
+        Rows::Table(_) | Rows::Cells(_) => true,
         Rows::Whole(value) => value.is_array() && value.is_empty(),
     };
     if width > 0 && answers.iter().all(is_table) {

@@ -4,17 +4,20 @@
 //! A local joined side is read once and indexed by its first key. A remote joined side is asked once
 //! per row of the main side, with the joining values as parameters.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::ControlFlow};
 
 use qlio_data::{
     Text, Value,
+    codec::json::CellTable,
     value::loose::{LooseKey, loosely_equals},
 };
 use qlio_plan::operator::{Join, JoinKey, Select};
 use qlio_syntax::diagnostic::codes;
 
 use super::{
-    rows::{Rows, Table},
+    cell_join::{self, NotScalar},
+    cells::{self, Keys, TextShape},
+    rows::{Rows, Table, bounds},
     shape::{Layout, Shaped},
 };
 use crate::{
@@ -37,6 +40,10 @@ pub(crate) async fn join(run: &Run<'_>, select: &Select) -> Result<Shaped, RunEr
         }
     };
     let main = match main {
+        Rows::Cells(cells) => match text_join(run, select, join, &cells)? {
+            Some(value) => return Ok(Rows::Whole(value).into()),
+            None => cells::table_of(&cells),
+        },
         Rows::Table(table) => table,
         // Nothing to project: an absent main side gives an absent result, an empty one an empty list.
         Rows::Whole(value) => return Ok(Rows::Whole(value).into()),
@@ -44,7 +51,7 @@ pub(crate) async fn join(run: &Run<'_>, select: &Select) -> Result<Shaped, RunEr
     let layout = Layout { main_width: main.width() };
     let mut joined = match resolve_source(run, &join.scan.source)? {
         Resolved::Local(value) => {
-            let side = local_rows(run, &join.scan, value).await?;
+            let side = local_rows(run, &join.scan, value).await?.with_values();
             local_join(run, &main, &side, &join.keys)?
         }
         Resolved::Table(table) => {
@@ -54,6 +61,43 @@ pub(crate) async fn join(run: &Run<'_>, select: &Select) -> Result<Shaped, RunEr
     };
     joined.cut(select.limit, select.offset);
     Ok(Shaped { rows: Rows::Table(joined), layout })
+}
+
+/// The value of a join whose rows stay text on both sides; `None` if it is not of that kind.
+fn text_join(
+    run: &Run<'_>,
+    select: &Select,
+    join: &Join,
+    main: &CellTable,
+) -> Result<Option<Value>, RunError> {
+    let Some(shape) = TextShape::of(&select.output).filter(|_| select.row_calls.is_empty()) else {
+        return Ok(None);
+    };
+    let Resolved::Local(value) = resolve_source(run, &join.scan.source)? else { return Ok(None) };
+    let Some(side) = cells::of_variable(&join.scan, &value, Keys::Allowed) else { return Ok(None) };
+    let rows_max = run.engine.settings().join_rows_max;
+    let (skip, take) = bounds(select.limit, select.offset);
+    let shown = skip..skip.saturating_add(take);
+    // Lists of things usually have one partner for each.
+    let mut writer = shape.pair_writer(main, &side, main.len().min(take).min(rows_max));
+    let mut found = 0;
+    let outcome = cell_join::each_pair(main, &side, &join.keys, |pairs| {
+        for pair in pairs {
+            if shown.contains(&found) {
+                writer.push(*pair);
+            }
+            found += 1;
+        }
+        if found > rows_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    match outcome {
+        Err(NotScalar) => Ok(None),
+        Ok(ControlFlow::Break(())) => Err(too_many_rows(rows_max)),
+        Ok(ControlFlow::Continue(())) => {
+            cells::warn_of_unmatched(run, &join.scan, &side);
+            Ok(Some(writer.finish()))
+        }
+    }
 }
 
 /// For each main row, in order, the matching rows of the other side, in order.
@@ -109,13 +153,17 @@ fn push(
     rows_max: usize,
 ) -> Result<(), RunError> {
     if result.len() >= rows_max {
-        let message = format!(
-            "the join gives more than maxJoinRows = {rows_max} rows; narrow it with conditions, or raise the setting"
-        );
-        return Err(RunError::new(codes::TOO_MANY_ROWS, Origin::Client, 400, message));
+        return Err(too_many_rows(rows_max));
     }
     result.push(main.iter().chain(side).cloned());
     Ok(())
+}
+
+fn too_many_rows(rows_max: usize) -> RunError {
+    let message = format!(
+        "the join gives more than maxJoinRows = {rows_max} rows; narrow it with conditions, or raise the setting"
+    );
+    RunError::new(codes::TOO_MANY_ROWS, Origin::Client, 400, message)
 }
 
 /// Some value of the one side equals some value of the other; a missing joined value never does.
@@ -166,7 +214,7 @@ async fn remote_join(
     let rows_max = run.engine.settings().join_rows_max;
     for (main_row, rows) in main.rows().zip(answers) {
         // A whole value is an empty list or nothing at all: the main row has no partner.
-        let Rows::Table(rows) = rows else { continue };
+        let Rows::Table(rows) = rows.with_values() else { continue };
         for side_row in rows.rows() {
             push(&mut result, main_row, side_row, rows_max)?;
         }

@@ -4,12 +4,40 @@ use std::{borrow::Cow, sync::Arc};
 
 use qlio_data::{
     Value,
+    codec::json::CellTable,
     path::{Options, Path, Segment},
 };
 use qlio_plan::operator::{ColumnPath, Scan, ScanColumns};
 
-use super::rows::{Rows, Table};
+use super::{
+    cells,
+    rows::{Rows, Table},
+};
 use crate::{error::RunError, run::Run};
+
+/// What a decoder has made of an answer.
+#[derive(Debug)]
+pub(crate) enum Decoded {
+    /// Its value, below the resultset.
+    Value(Value),
+    /// Its rows: a scan of plain columns was asked for, and there is at least one row.
+    Cells(CellTable),
+}
+
+/// The rows of an answer.
+pub(crate) fn project_decoded(
+    run: &Run<'_>,
+    scan: &Scan,
+    decoded: Decoded,
+) -> Result<Rows, RunError> {
+    match decoded {
+        Decoded::Value(value) => project(run, scan, value),
+        Decoded::Cells(cells) => {
+            cells::warn_of_unmatched(run, scan, &cells);
+            Ok(Rows::Cells(cells))
+        }
+    }
+}
 
 /// Reads the columns of a scan. `select *`, a falsy value and an empty array come out unchanged;
 /// an array gives one row per element, anything else one row.

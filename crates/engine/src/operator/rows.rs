@@ -1,6 +1,8 @@
 //! Rows between operators: one flat list of column values, no names.
 
-use qlio_data::Value;
+use qlio_data::{Value, codec::json::CellTable};
+
+use super::cells;
 
 /// What a scan gives.
 #[derive(Debug, Clone)]
@@ -9,6 +11,18 @@ pub(crate) enum Rows {
     Whole(Value),
     /// Rows of `width` values each.
     Table(Table),
+    /// Rows that are still places in the text they came from.
+    Cells(CellTable),
+}
+
+impl Rows {
+    /// The same with the values of rows that are text.
+    pub(crate) fn with_values(self) -> Self {
+        match self {
+            Self::Cells(cells) => Self::Table(cells::table_of(&cells)),
+            other => other,
+        }
+    }
 }
 
 /// Rows of equal width, stored one after the other.
@@ -74,11 +88,17 @@ impl Table {
 
     /// Keeps `limit` rows after the first `offset`.
     pub(crate) fn cut(&mut self, limit: Option<u64>, offset: Option<u64>) {
-        let skip = usize::try_from(offset.unwrap_or(0)).unwrap_or(usize::MAX).min(self.count);
-        let keep =
-            usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(self.count - skip);
+        let (skip, keep) = bounds(limit, offset);
+        let skip = skip.min(self.count);
+        let keep = keep.min(self.count - skip);
         self.values.drain(..skip * self.width);
         self.values.truncate(keep * self.width);
         self.count = keep;
     }
+}
+
+/// How many rows are left out by `offset`, and how many are kept by `limit`.
+pub(crate) fn bounds(limit: Option<u64>, offset: Option<u64>) -> (usize, usize) {
+    let count = |count| usize::try_from(count).unwrap_or(usize::MAX);
+    (count(offset.unwrap_or(0)), count(limit.unwrap_or(u64::MAX)))
 }

@@ -3,7 +3,10 @@
 use qlio_data::{Object, Value};
 use qlio_plan::operator::{Output, OutputColumn, OutputValue, Side};
 
-use super::rows::Rows;
+use super::{
+    cells::{TextShape, table_of},
+    rows::{Rows, Table},
+};
 use crate::{error::RunError, run::Run};
 
 /// Columns of the joined half stand behind those of the main half in a joined row.
@@ -35,6 +38,10 @@ pub(crate) fn shape(run: &Run<'_>, output: &Output, shaped: Shaped) -> Result<Va
     let mut table = match rows {
         Rows::Whole(value) => return Ok(value),
         Rows::Table(table) => table,
+        Rows::Cells(cells) => match TextShape::of(output) {
+            Some(text) => return Ok(text.rows(&cells)),
+            None => table_of(&cells),
+        },
     };
     let computed = crate::function::output_calls(run, output, &table, layout)?;
     let is_last = last_uses(output);
@@ -103,6 +110,7 @@ impl From<Rows> for Shaped {
     fn from(rows: Rows) -> Self {
         let main_width = match &rows {
             Rows::Table(table) => table.width(),
+            Rows::Cells(cells) => cells.width(),
             Rows::Whole(_) => 0,
         };
         Self { rows, layout: Layout { main_width } }
@@ -113,19 +121,27 @@ impl From<Rows> for Shaped {
 pub(crate) fn plain(output: &Output, rows: &Rows) -> Value {
     match rows {
         Rows::Whole(value) => value.clone(),
-        Rows::Table(table) => {
-            let layout = Layout { main_width: table.width() };
-            shape_rows(output, table.len(), &[], |row, _, side, column| {
-                table.row(row)[layout.position(side, column)].clone()
-            })
-        }
+        Rows::Table(table) => plain_table(output, table),
+        Rows::Cells(cells) => plain_table(output, &table_of(cells)),
     }
+}
+
+fn plain_table(output: &Output, table: &Table) -> Value {
+    let layout = Layout { main_width: table.width() };
+    shape_rows(output, table.len(), &[], |row, _, side, column| {
+        table.row(row)[layout.position(side, column)].clone()
+    })
 }
 
 /// Rows as lists, for answers whose rows are joined afterwards.
 pub(crate) fn lists(rows: &Rows) -> Value {
     match rows {
         Rows::Whole(value) => value.clone(),
-        Rows::Table(table) => table.rows().map(|row| row.iter().cloned().collect()).collect(),
+        Rows::Table(table) => list_table(table),
+        Rows::Cells(cells) => list_table(&table_of(cells)),
     }
+}
+
+fn list_table(table: &Table) -> Value {
+    table.rows().map(|row| row.iter().cloned().collect()).collect()
 }

@@ -3,7 +3,7 @@
 use proptest::{
     collection::vec,
     prelude::{Just, Strategy, any, prop_oneof},
-    proptest,
+    prop_assert_eq, proptest,
     sample::select,
     test_runner::{Config, TestCaseError},
 };
@@ -101,6 +101,13 @@ fn meets(found: Option<&Value>, expected: Option<&Value>) -> bool {
 }
 
 fn run(text: &str, variables: &[(&str, &Value)]) -> Result<Value, TestCaseError> {
+    run_with_warnings(text, variables).map(|(value, _)| value)
+}
+
+fn run_with_warnings(
+    text: &str,
+    variables: &[(&str, &Value)],
+) -> Result<(Value, Vec<String>), TestCaseError> {
     let engine = Engine::new(EngineOptions::default()).expect("an engine");
     let options =
         CompileOptions { origin: Origin::Stored, file: "script", resources: &NoResources };
@@ -111,7 +118,9 @@ fn run(text: &str, variables: &[(&str, &Value)]) -> Result<Value, TestCaseError>
     let request = ClientRequest { variables, ..ClientRequest::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let answer = runtime.block_on(engine.run(&compiled.plan, &catalog, &request, Caller::Operator));
-    answer.map(|answer| answer.value).map_err(|error| TestCaseError::fail(error.to_string()))
+    answer
+        .map(|answer| (answer.value, answer.warnings))
+        .map_err(|error| TestCaseError::fail(error.to_string()))
 }
 
 fn same(actual: &Value, expected: &[Value], what: &str) -> Result<(), TestCaseError> {
@@ -124,6 +133,81 @@ fn same(actual: &Value, expected: &[Value], what: &str) -> Result<(), TestCaseEr
         json::to_string(&expected),
         json::to_string(actual)
     )))
+}
+
+/// Members as text has them: with blanks, escapes, repeated names, structures.
+const MEMBERS: [&str; 20] = [
+    r#""k":1"#,
+    r#""k" : "1""#,
+    r#""k":" 1.0""#,
+    r#""k":null"#,
+    r#""k":"x""#,
+    r#""k":"\u0078""#,
+    r#""k":true"#,
+    r#""k":[1, "x"]"#,
+    r#""k":{"a":1}"#,
+    r#""m":2"#,
+    r#""m":"2""#,
+    r#""m":"\/""#,
+    r#""m":"""#,
+    r#""i" :1.50"#,
+    r#""i":false"#,
+    r#""i":"a\n\"b\"""#,
+    r#""i":[ 1 ]"#,
+    r#""i":"\ud800""#,
+    r#""z":{"i":1}"#,
+    r#""\u0069":3"#,
+];
+
+const SELECTS: [&str; 16] = [
+    "select i as a, k as b from main",
+    "select i, k, m from main",
+    "select i from main",
+    "select i from main limit 2 offset 1",
+    "select i as a, m as a from main",
+    "select i as a, i as b from main limit 3",
+    "select z.i as a, k as b from main",
+    "select nothing as n, k as b from main",
+    "select i as a, length as b, '0' as c from main",
+    "select p.i as a, q.i as b, q.m as c from main as p, other as q where p.k = q.k",
+    "select p.i, q.k from main as p, other as q where p.k = q.k",
+    "select p.k, q.k, q.i from main as p, other as q where p.k = q.k limit 3 offset 1",
+    "select p.i as a, q.i as b from main as p, other as q where p.k = q.k and q.m = p.m",
+    "select p.i as a, q.nothing as b from main as p, other as q where p.k = q.nothing",
+    "select p.i as a, q.i as b from main as p, other as q where p.k = q.k and q.m = '2'",
+    "select p.i as a, q.i as b from main as p, other as q where p.nothing = q.k",
+];
+
+/// An array as text; mostly of rows.
+fn raw_rows() -> impl Strategy<Value = Value> {
+    let row =
+        vec(select(&MEMBERS[..]), 0..5).prop_map(|members| format!("{{{}}}", members.join(" , ")));
+    let element = prop_oneof![40 => row, 1 => Just("null".to_owned()), 1 => Just("[7]".to_owned())];
+    vec(element, 0..9).prop_map(|rows| value(&format!("[{}]", rows.join(", "))))
+}
+
+/// The same with rows that are decoded, their members still being text.
+fn decoded_rows(raw: &Value) -> Value {
+    let rows = raw.elements().expect("an array");
+    rows.iter().map(|row| row.open().into_owned()).collect()
+}
+
+proptest! {
+    #![proptest_config(Config { failure_persistence: None, ..Config::with_cases(2_000) })]
+
+    #[test]
+    fn rows_that_stay_text_give_what_their_values_give(
+        main in raw_rows(),
+        other in raw_rows(),
+        text in select(&SELECTS[..]),
+    ) {
+        let raw = run_with_warnings(text, &[("main", &main), ("other", &other)])?;
+        let (main, other) = (decoded_rows(&main), decoded_rows(&other));
+        let decoded = run_with_warnings(text, &[("main", &main), ("other", &other)])?;
+        let what = format!("{text}: {} {}", json::to_string(&main), json::to_string(&other));
+        prop_assert_eq!(json::to_string(&raw.0), json::to_string(&decoded.0), "{}", what);
+        prop_assert_eq!(raw.1, decoded.1, "{}", what);
+    }
 }
 
 proptest! {
