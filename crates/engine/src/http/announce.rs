@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, header};
 use qlio_data::Text;
 use qlio_plan::catalog::FORM;
 use tokio::time::Instant;
@@ -18,19 +18,14 @@ use crate::{
         Announced, AnswerEvent, Event, EventKind, Observation, RequestEvent, new_id, shown_form,
         shown_headers,
     },
-    transport::shown_uri,
+    transport::{Exchange, shown_uri},
 };
 
 impl Call<'_> {
     /// Tells that this request is about to be sent.
-    pub(super) fn announce(
-        &self,
-        method: &Method,
-        uri: &str,
-        headers: &HeaderMap,
-        body: &[u8],
-    ) -> Option<Box<Announced>> {
+    pub(super) fn announce(&self, exchange: &Exchange) -> Option<Box<Announced>> {
         let observation = self.run.observation.as_ref()?;
+        let Exchange { method, uri, headers, body, .. } = exchange;
         let announced = Announced {
             id: new_id(),
             method: method.to_string(),

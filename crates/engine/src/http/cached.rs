@@ -33,13 +33,14 @@ impl Call<'_> {
     pub(super) async fn send_cached(
         &self,
         request: &mut Prepared,
-        key: &CacheKey,
+        key: CacheKey,
         cache: &CacheClient,
         project: &Project<'_>,
     ) -> Result<Rows, RunError> {
         let hooks = request.hooks.clone();
-        let uri = request.uri.clone();
-        let id = request.headers.get(self.run.engine.default_headers().request_id()).cloned();
+        let uri = request.exchange.uri.clone();
+        let id =
+            request.exchange.headers.get(self.run.engine.default_headers().request_id()).cloned();
         let ttl = Duration::from_secs(self.verb.expires_seconds.unwrap_or_default());
         let unsent = RefCell::new(Some(request));
         let take = || {
@@ -52,7 +53,7 @@ impl Call<'_> {
             fetched.replace(Some(decoded));
             Ok::<_, RunError>(entry)
         };
-        let found = cache.get_or_fetch(key, ttl, fetch).await?;
+        let found = cache.get_or_fetch(&key, ttl, fetch).await?;
         if let Some(decoded) = fetched.into_inner() {
             return project(decoded);
         }

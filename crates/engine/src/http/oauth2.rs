@@ -186,14 +186,14 @@ impl Call<'_> {
     /// dropped; selects that may be repeated are sent once more with a new one.
     pub(super) async fn exchange_with_token(
         &self,
-        mut exchange: Exchange,
+        exchange: &mut Exchange,
         clause: &Oauth2,
         mut announced: Option<&mut Announced>,
     ) -> Result<Reply, RunError> {
         let transport = self.run.engine.transport();
         let credentials = Credentials::of(clause);
         let slot = self.run.engine.tokens().slot(&credentials);
-        let token = self.token(&slot, &credentials, &exchange, None).await?;
+        let token = self.token(&slot, &credentials, exchange, None).await?;
         exchange.headers.insert(header::AUTHORIZATION, token.header.clone());
         let is_repeatable = exchange.retry == Retry::Once;
         let again = is_repeatable.then(|| exchange.clone());
@@ -218,7 +218,7 @@ impl Call<'_> {
         again.headers.insert(header::AUTHORIZATION, token.header);
         self.announce_again(announced.as_deref_mut());
         let on_retry = || self.announce_again(announced.as_deref_mut());
-        let sent = transport.send_watched(again, on_retry).await;
+        let sent = transport.send_watched(&mut again, on_retry).await;
         sent.map_err(|error| self.exchange_failed(&error))
     }
 
@@ -254,11 +254,10 @@ impl Call<'_> {
         exchange: &Exchange,
     ) -> Result<Token, Reason> {
         let outcome = async {
-            let request = credentials.request(exchange)?;
-            let Exchange { method, uri, headers, body, .. } = &request;
-            let mut announced = self.announce(method, uri, headers, body);
+            let mut request = credentials.request(exchange)?;
+            let mut announced = self.announce(&request);
             let on_retry = || self.announce_again(announced.as_deref_mut());
-            let sent = self.run.engine.transport().send_watched(request, on_retry).await;
+            let sent = self.run.engine.transport().send_watched(&mut request, on_retry).await;
             let reply = sent.map_err(Reason::Transport)?;
             let answer = Answer::received(&reply, &reply.uri);
             self.announce_secret(announced.as_deref(), &answer);

@@ -18,14 +18,13 @@ use crate::{
     executor::Own,
     request::Caller,
     scope::StatementParams,
+    transport::Exchange,
 };
 
 /// One request, complete.
 pub(crate) struct Prepared {
-    pub(crate) method: Method,
-    pub(crate) uri: String,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
+    /// What is sent, but for what is known only then; spent by it.
+    pub(crate) exchange: Exchange,
     /// The hooks that see the answer.
     pub(crate) hooks: Option<Rc<Hooks>>,
     /// Under which key the answer is cached; `None` does not cache.
@@ -35,10 +34,11 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Both ask the same of the same place, and asking changes nothing there.
     pub(crate) fn is_same_safe_request(&self, other: &Self) -> bool {
-        self.method == Method::GET
-            && other.method == Method::GET
-            && self.uri == other.uri
-            && self.headers == other.headers
+        let (one, two) = (&self.exchange, &other.exchange);
+        one.method == Method::GET
+            && two.method == Method::GET
+            && one.uri == two.uri
+            && one.headers == two.headers
             && self.hooks.is_none()
             && other.hooks.is_none()
     }
@@ -118,7 +118,8 @@ impl Call<'_> {
             Bytes::new()
         };
         let cache_key = self.cache_key(&uri, &headers, &body, hooks.as_deref())?;
-        Ok(Prepared { method: method.clone(), uri, headers, body, hooks, cache_key })
+        let exchange = self.exchange_of(method.clone(), uri, headers, body);
+        Ok(Prepared { exchange, hooks, cache_key })
     }
 
     /// The key of the answer, for selects of verbs with `expires` when there is a cache. A

@@ -1,9 +1,10 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{collections::HashMap, mem, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
+use bytes::Bytes;
 use futures_util::future::join_all;
-use http::header;
+use http::{HeaderMap, Method, header};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use tokio::time::Instant;
 
@@ -30,7 +31,8 @@ impl Call<'_> {
         if requests.len() == 1 {
             let mut results = Vec::with_capacity(1);
             for request in &mut requests {
-                results.push(self.send(request, project).await);
+                // Boxed like those of a fan-out, which has no use for the room of this one.
+                results.push(Box::pin(self.send(request, project)).await);
             }
             return results;
         }
@@ -46,54 +48,77 @@ impl Call<'_> {
     /// The request is lent, here and below, because a future keeps each argument for as long as it lasts,
     /// and a fan-out holds as many of these futures as it has requests.
     async fn send(&self, request: &mut Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
-        match (request.cache_key.clone(), self.run.engine.cache()) {
-            (Some(key), Some(cache)) => {
-                Box::pin(self.send_cached(request, &key, cache, project)).await
-            }
-            _ => project(self.send_uncached(request, |_| ()).await?.0),
+        if let Some(key) = request.cache_key.take()
+            && let Some(cache) = self.run.engine.cache()
+        {
+            return Box::pin(self.send_cached(request, key, cache, project)).await;
         }
+        project(self.send_uncached(request, |_| ()).await?.0)
     }
 
     /// What is decoded of a request that is made in any case, and what `keep` takes of its answer.
-    pub(super) async fn send_uncached<T>(
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
+    pub(super) fn send_uncached<T>(
         &self,
         request: &mut Prepared,
         keep: impl FnOnce(&Answer<'_>) -> T,
-    ) -> Result<(Decoded, T), RunError> {
-        let hooks = request.hooks.clone();
-        let asked_uri = hooks.is_some().then(|| request.uri.clone());
-        let Prepared { method, uri, headers, body, .. } = &*request;
-        let mut announced = self.announce(method, uri, headers, body);
-        let reply = self.exchange_with(request, announced.as_deref_mut()).await?;
-        let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
-        let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced.as_deref())?;
-        let kept = keep(&answer);
-        Ok((self.decoded_rows(&answer, hooks.as_deref())?, kept))
+    ) -> impl Future<Output = Result<(Decoded, T), RunError>> {
+        async move {
+            let Prepared { exchange, hooks, .. } = request;
+            let hooks = hooks.clone();
+            let asked_uri = hooks.is_some().then(|| exchange.uri.clone());
+            let mut announced = self.announce(exchange);
+            let reply = self.exchange_with(exchange, announced.as_deref_mut()).await?;
+            let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
+            let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced.as_deref())?;
+            let kept = keep(&answer);
+            Ok((self.decoded_rows(&answer, hooks.as_deref())?, kept))
+        }
     }
 
-    async fn exchange_with(
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
+    fn exchange_with(
         &self,
-        request: &mut Prepared,
+        exchange: &mut Exchange,
         announced: Option<&mut Announced>,
-    ) -> Result<Reply, RunError> {
-        let sent_id = request.headers.get(self.run.engine.default_headers().request_id()).cloned();
-        let reply = match &self.verb.oauth2 {
-            // What the table or its patch puts into the header stays.
-            Some(clause) if !request.headers.contains_key(header::AUTHORIZATION) => {
-                let tokened =
-                    self.exchange_with_token(self.exchange_of(request), clause, announced);
-                Box::pin(tokened).await?
+    ) -> impl Future<Output = Result<Reply, RunError>> {
+        async move {
+            let deadline = self.delays.deadline_ms.map(Duration::from_millis);
+            exchange.deadline = deadline.map(|patience| Instant::now() + patience);
+            if self.verb.grpc.is_none() {
+                return self.exchanged(exchange, announced).await;
             }
-            _ => {
-                let mut announced = announced;
-                let on_retry = || self.announce_again(announced.as_deref_mut());
-                let transport = self.run.engine.transport();
-                let sent = transport.send_watched(self.exchange_of(request), on_retry).await;
-                sent.map_err(|error| self.exchange_failed(&error))?
-            }
-        };
-        self.run.close_request_id(sent_id.as_ref(), &reply.headers);
-        self.settled(reply).await
+            Box::pin(async {
+                self.make_call(exchange);
+                let reply = self.exchanged(exchange, announced).await?;
+                self.settled(reply).await
+            })
+            .await
+        }
+    }
+
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
+    fn exchanged(
+        &self,
+        exchange: &mut Exchange,
+        mut announced: Option<&mut Announced>,
+    ) -> impl Future<Output = Result<Reply, RunError>> {
+        async move {
+            let reply = match &self.verb.oauth2 {
+                // What the table or its patch puts into the header stays.
+                Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {
+                    Box::pin(self.exchange_with_token(exchange, clause, announced)).await?
+                }
+                _ => {
+                    let on_retry = || self.announce_again(announced.as_deref_mut());
+                    let sent = self.run.engine.transport().send_watched(exchange, on_retry).await;
+                    sent.map_err(|error| self.exchange_failed(&error))?
+                }
+            };
+            let sent_id = exchange.headers.get(self.run.engine.default_headers().request_id());
+            self.run.close_request_id(sent_id, &reply.headers);
+            Ok(reply)
+        }
     }
 
     /// The error of an exchange, which names the URI as the table has it.
@@ -116,19 +141,25 @@ impl Call<'_> {
         })
     }
 
-    /// What is sent for a request, which is spent by it.
-    fn exchange_of(&self, request: &mut Prepared) -> Exchange {
+    /// What is sent for a request, but for what is known only then.
+    pub(super) fn exchange_of(
+        &self,
+        method: Method,
+        uri: String,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Exchange {
         let settings = self.run.engine.settings();
         let milliseconds =
             |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
         let is_retried = self.kind == VerbKind::Select && !self.verb.is_retry_off;
-        let mut exchange = Exchange {
-            method: mem::take(&mut request.method),
-            uri: mem::take(&mut request.uri),
-            headers: mem::take(&mut request.headers),
-            body: mem::take(&mut request.body),
+        Exchange {
+            method,
+            uri,
+            headers,
+            body,
             timeout: milliseconds(self.delays.timeout_ms, settings.timeout),
-            deadline: self.delays.deadline_ms.map(|ms| Instant::now() + Duration::from_millis(ms)),
+            deadline: None,
             retry: if is_retried { Retry::Once } else { Retry::Never },
             follows_redirects: true,
             table: self.table.name.clone(),
@@ -136,11 +167,7 @@ impl Call<'_> {
             backoff_min: milliseconds(self.delays.delay_ms_min, Duration::from_millis(500)),
             backoff_max: milliseconds(self.delays.delay_ms_max, Duration::from_secs(30)),
             grpc: None,
-        };
-        if self.verb.grpc.is_some() {
-            self.make_call(&mut exchange);
         }
-        exchange
     }
 
     /// Tables that a client has sent may call only what loaded tables call (`decisions.md` 4).
@@ -167,7 +194,7 @@ fn without_repetition(requests: Vec<Prepared>) -> (Vec<Prepared>, Vec<usize>) {
         let same = if is_few {
             unique.iter().position(|known| known.is_same_safe_request(&request))
         } else {
-            let known = by_uri.entry(request.uri.clone()).or_default();
+            let known = by_uri.entry(request.exchange.uri.clone()).or_default();
             let same = known
                 .iter()
                 .copied()

@@ -70,11 +70,25 @@ impl Connection {
             (Self::Own(connection), Body::Framed(framing)) => {
                 connection.body(framing, patience, limit).await
             }
-            (_, Body::Stream(body)) => Box::pin(receive(body, patience, limit, tail)).await,
+            (_, Body::Stream(body)) => receive(body, patience, limit, tail).await,
             // A head comes from the connection of its exchange.
             (Self::Shared(_), Body::Framed(_)) => {
                 Err(Fault::new(ErrorKind::Protocol, "a body of another version"))
             }
+        }
+    }
+
+    /// The whole body, if it has come together with its head, as small ones do.
+    pub(super) fn body_at_hand(
+        &mut self,
+        body: &Body,
+        limit: usize,
+    ) -> Option<Result<Bytes, Fault>> {
+        match (self, body) {
+            (Self::Own(connection), Body::Framed(framing)) => {
+                connection.body_at_hand(*framing, limit)
+            }
+            _ => None,
         }
     }
 }

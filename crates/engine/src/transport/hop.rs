@@ -78,93 +78,106 @@ pub(super) fn complete_headers(exchange: &mut Exchange, target: &Target, user_ag
 
 impl Hop<'_> {
     /// What rarely happens is boxed, because every exchange under way holds this future.
-    pub(super) async fn run(
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
+    pub(super) fn run(
         &self,
         patience: &mut Patience,
         timings: &mut Timings,
-    ) -> Result<Outcome, Fault> {
-        let Self { transport, exchange, target, .. } = self;
-        transport.egress.judge_target(target, &exchange.guard)?;
-        let proxy = transport.proxies.select(target, &exchange.table);
-        let proxy = proxy.as_deref();
-        if proxy.is_some() {
-            Box::pin(self.vet_behind_proxy(patience)).await?;
-        }
-        let lease = match transport.pool.try_enter(&self.pool_key(proxy)) {
-            Ok(lease) => lease,
-            Err(origin) => {
-                let started = Instant::now();
-                let lease = Box::pin(patience.limit(transport.pool.queue(origin))).await??;
-                patience.touch(Instant::now());
-                timings.blocked = Some(patience.moved_at() - started);
-                lease
+    ) -> impl Future<Output = Result<Outcome, Fault>> {
+        async move {
+            let Self { transport, exchange, target, .. } = self;
+            transport.egress.judge_target(target, &exchange.guard)?;
+            let proxy = transport.proxies.select(target, &exchange.table);
+            let proxy = proxy.as_deref();
+            if proxy.is_some() {
+                Box::pin(self.vet_behind_proxy(patience)).await?;
             }
-        };
-        let (mut connection, mut outcome, body) = {
-            let (connection, head) = self.head(&lease, proxy, patience, timings).await?;
-            let (outcome, body) = self.judge(head)?;
-            (connection, outcome, body)
-        };
-        let is_redirect = matches!(outcome, Outcome::Redirect(_));
-        let limit = if is_redirect { REDIRECT_BODY_BYTES_MAX } else { transport.body_bytes_max };
-        if is_redirect && body.length().is_none_or(|size| size > limit as u64) {
-            return Ok(outcome);
-        }
-        let started = patience.moved_at();
-        let mut tail = exchange.grpc.map(|grpc| Box::new(Tail::new(grpc)));
-        let received = connection.body(body, patience, limit, tail.as_deref_mut()).await;
-        let ended = patience.moved_at();
-        if received.is_ok() {
-            lease.origin.put_back(connection, ended);
-        }
-        if let Outcome::Answer(answer) = &mut outcome {
-            answer.body = received?;
-            timings.receive = Some(ended - started);
-            if let Some(tail) = tail {
-                tail.settle(&mut answer.headers);
+            let lease = match transport.pool.try_enter(&self.pool_key(proxy)) {
+                Ok(lease) => lease,
+                Err(origin) => {
+                    let started = Instant::now();
+                    let lease = Box::pin(patience.limit(transport.pool.queue(origin))).await??;
+                    patience.touch(Instant::now());
+                    timings.blocked = Some(patience.moved_at() - started);
+                    lease
+                }
+            };
+            let (mut connection, mut outcome, body) = {
+                let (connection, head) = self.head(&lease, proxy, patience, timings).await?;
+                let (outcome, body) = self.judge(head)?;
+                (connection, outcome, body)
+            };
+            let is_redirect = matches!(outcome, Outcome::Redirect(_));
+            let limit =
+                if is_redirect { REDIRECT_BODY_BYTES_MAX } else { transport.body_bytes_max };
+            if is_redirect && body.length().is_none_or(|size| size > limit as u64) {
+                return Ok(outcome);
             }
+            let started = patience.moved_at();
+            let mut tail = exchange.grpc.map(|grpc| Box::new(Tail::new(grpc)));
+            let received = match connection.body_at_hand(&body, limit) {
+                Some(received) => received,
+                None => Box::pin(connection.body(body, patience, limit, tail.as_deref_mut())).await,
+            };
+            let ended = patience.moved_at();
+            if received.is_ok() {
+                lease.origin.put_back(connection, ended);
+            }
+            if let Outcome::Answer(answer) = &mut outcome {
+                answer.body = received?;
+                timings.receive = Some(ended - started);
+                if let Some(tail) = tail {
+                    tail.settle(&mut answer.headers);
+                }
+            }
+            // What the body of a redirect says, or that it breaks off, does not matter any more.
+            Ok(outcome)
         }
-        // What the body of a redirect says, or that it breaks off, does not matter any more.
-        Ok(outcome)
     }
 
     /// Sends the request and waits for the head of the response, replacing stale connections.
-    async fn head(
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
+    fn head(
         &self,
         lease: &Lease,
         proxy: Option<&ProxyTarget>,
         patience: &mut Patience,
         timings: &mut Timings,
-    ) -> Result<(Connection, Head), Fault> {
-        let is_idempotent = self.exchange.method.is_idempotent();
-        let mut pooled = self.pooled(lease, patience.moved_at());
-        let mut replacements = REPLACEMENTS_MAX;
-        loop {
-            let (mut connection, was_pooled) = match pooled.take() {
-                Some(connection) => (connection, true),
-                None => Box::pin(self.connect(lease, proxy, patience, timings)).await?,
-            };
-            let result = match &mut connection {
-                Connection::Own(own) => own.head(&self.request(proxy), patience, timings).await,
-                Connection::Shared(shared) => {
-                    let request = self.request_http2(patience)?;
-                    Box::pin(shared.head(request, is_idempotent, patience, timings)).await
+    ) -> impl Future<Output = Result<(Connection, Head), Fault>> {
+        async move {
+            let is_idempotent = self.exchange.method.is_idempotent();
+            let mut pooled = self.pooled(lease, patience.moved_at());
+            let mut replacements = REPLACEMENTS_MAX;
+            loop {
+                let (mut connection, was_pooled) = match pooled.take() {
+                    Some(connection) => (connection, true),
+                    None => Box::pin(self.connect(lease, proxy, patience, timings)).await?,
+                };
+                let result = match &mut connection {
+                    Connection::Own(own) => {
+                        own.begin(&self.request(proxy));
+                        own.head(&self.exchange.method, patience, timings).await
+                    }
+                    Connection::Shared(shared) => {
+                        let request = self.request_http2(patience)?;
+                        Box::pin(shared.head(request, is_idempotent, patience, timings)).await
+                    }
+                };
+                let Failed { fault, may_resend } = match result {
+                    Ok(head) => return Ok((connection, head)),
+                    Err(failed) => failed,
+                };
+                if let Connection::Shared(shared) = &connection
+                    && (may_resend || !shared.is_usable())
+                {
+                    lease.origin.forget(shared);
                 }
-            };
-            let Failed { fault, may_resend } = match result {
-                Ok(head) => return Ok((connection, head)),
-                Err(failed) => failed,
-            };
-            if let Connection::Shared(shared) = &connection
-                && (may_resend || !shared.is_usable())
-            {
-                lease.origin.forget(shared);
+                // A stale connection is replaced, a limited number of times.
+                if !(was_pooled && may_resend && replacements > 0) {
+                    return Err(fault);
+                }
+                replacements -= 1;
             }
-            // A stale connection is replaced, a limited number of times.
-            if !(was_pooled && may_resend && replacements > 0) {
-                return Err(fault);
-            }
-            replacements -= 1;
         }
     }
 

@@ -119,6 +119,14 @@ struct Detour {
 }
 
 impl Course {
+    /// Where an exchange begins; completes what it sends there.
+    fn begin(exchange: &mut Exchange, transport: &Transport) -> Result<Self, TransportError> {
+        let first = Target::take(&mut exchange.uri, &transport.sites)
+            .map_err(|fault| fault.attach(&exchange.uri, "", 0))?;
+        complete_headers(exchange, &first, &transport.user_agent);
+        Ok(Self { first, detour: None, attempts: 0 })
+    }
+
     fn target(&self) -> &Target {
         self.detour.as_ref().map_or(&self.first, |detour| &detour.target)
     }
@@ -158,28 +166,27 @@ impl Transport {
     /// Any status is a success here. Errors: see [`ErrorKind`].
     pub fn send(
         &self,
-        exchange: Exchange,
+        mut exchange: Exchange,
     ) -> impl Future<Output = Result<Reply, TransportError>> + Send {
-        self.send_watched(exchange, || ())
+        async move { self.send_watched(&mut exchange, || ()).await }
     }
 
     /// The same, telling when an attempt after the first begins.
-    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold the exchange twice")]
+    ///
+    /// The exchange is lent, and spent by it: a fan-out holds as many of these futures as it has
+    /// requests, and all that they hold while they wait.
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
     pub(crate) fn send_watched(
         &self,
-        mut exchange: Exchange,
+        exchange: &mut Exchange,
         mut on_retry: impl FnMut(),
     ) -> impl Future<Output = Result<Reply, TransportError>> {
         async move {
-            let first = match Target::take(&mut exchange.uri, &self.sites) {
-                Ok(target) => target,
-                Err(fault) => return Err(fault.attach(&exchange.uri, "", 0)),
-            };
-            complete_headers(&mut exchange, &first, &self.user_agent);
-            let mut course = Course { first, detour: None, attempts: 0 };
+            let mut course = Course::begin(exchange, self)?;
+            let exchange = &*exchange;
             let mut patience = Patience::new(exchange.timeout, exchange.deadline);
             loop {
-                let attempt = self.attempt(&exchange, &mut patience, &mut course, &mut on_retry);
+                let attempt = self.attempt(exchange, &mut patience, &mut course, &mut on_retry);
                 let fault = match attempt.await {
                     Ok(reply) => return Ok(reply),
                     Err(fault) => fault,
@@ -191,7 +198,7 @@ impl Transport {
                 }
                 let target = course.target();
                 if is_network {
-                    self.note_failure(&exchange, target);
+                    self.note_failure(exchange, target);
                 }
                 return Err(fault.attach(target.uri_text(), &target.site.origin, course.attempts));
             }
@@ -199,62 +206,65 @@ impl Transport {
     }
 
     /// One attempt: from the exchange's own URI through all redirects.
-    async fn attempt(
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
+    fn attempt(
         &self,
         exchange: &Exchange,
         patience: &mut Patience,
         course: &mut Course,
         on_retry: &mut impl FnMut(),
-    ) -> Result<Reply, Fault> {
-        course.detour = None;
-        let mut timings;
-        loop {
-            self.ask_backoff(exchange, course.target())?;
-            if course.detour.is_none() {
-                course.attempts += 1;
-                if course.attempts > 1 {
-                    on_retry();
+    ) -> impl Future<Output = Result<Reply, Fault>> {
+        async move {
+            course.detour = None;
+            let mut timings;
+            loop {
+                self.ask_backoff(exchange, course.target())?;
+                if course.detour.is_none() {
+                    course.attempts += 1;
+                    if course.attempts > 1 {
+                        on_retry();
+                    }
                 }
-            }
-            let hop = Hop {
-                transport: self,
-                exchange,
-                target: course.target(),
-                headers: course.headers(exchange),
-            };
-            timings = Timings::default();
-            let answer = match hop.run(patience, &mut timings).await? {
-                Outcome::Answer(answer) => answer,
-                Outcome::Redirect(next) => {
-                    self.turn(exchange, course, next)?;
-                    patience.touch(Instant::now());
-                    continue;
+                let hop = Hop {
+                    transport: self,
+                    exchange,
+                    target: course.target(),
+                    headers: course.headers(exchange),
+                };
+                timings = Timings::default();
+                let answer = match hop.run(patience, &mut timings).await? {
+                    Outcome::Answer(answer) => answer,
+                    Outcome::Redirect(next) => {
+                        self.turn(exchange, course, next)?;
+                        patience.touch(Instant::now());
+                        continue;
+                    }
+                };
+                if exchange.grpc.is_some() {
+                    self.judge_call(exchange, course, &answer.headers)?;
                 }
-            };
-            if exchange.grpc.is_some() {
-                self.judge_call(exchange, course, &answer.headers)?;
+                let wire_bytes = answer.body.len();
+                let body = if answer.codings.is_empty() {
+                    answer.body
+                } else {
+                    let limit = self.decoded_bytes_max;
+                    Box::pin(coding::decode(answer.body, &answer.codings, limit)).await?
+                };
+                let (uri, redirects) = match course.detour.take() {
+                    None => (course.first.take_uri_text(), 0),
+                    Some(mut detour) => (detour.target.take_uri_text(), detour.visited.len()),
+                };
+                return Ok(Reply {
+                    status: answer.status,
+                    headers: answer.headers,
+                    body,
+                    uri,
+                    wire_bytes,
+                    timings,
+                    attempts: course.attempts,
+                    redirects: u32::try_from(redirects).unwrap_or(u32::MAX),
+                });
             }
-            let wire_bytes = answer.body.len();
-            let body = if answer.codings.is_empty() {
-                answer.body
-            } else {
-                let limit = self.decoded_bytes_max;
-                Box::pin(coding::decode(answer.body, &answer.codings, limit)).await?
-            };
-            let (uri, redirects) = match course.detour.take() {
-                None => (course.first.take_uri_text(), 0),
-                Some(mut detour) => (detour.target.take_uri_text(), detour.visited.len()),
-            };
-            return Ok(Reply {
-                status: answer.status,
-                headers: answer.headers,
-                body,
-                uri,
-                wire_bytes,
-                timings,
-                attempts: course.attempts,
-                redirects: u32::try_from(redirects).unwrap_or(u32::MAX),
-            });
         }
     }
 
@@ -344,13 +354,13 @@ mod tests {
     use super::*;
 
     /// A fan-out holds as many of these as it has requests, and moves them about.
-    const FUTURE_BYTES_MAX: usize = 1536;
+    const FUTURE_BYTES_MAX: usize = 768;
 
     #[test]
     fn the_future_of_an_exchange_is_small() {
         let transport = Transport::new(TransportSettings::default()).expect("valid");
-        let future = transport.send(Exchange::new(http::Method::GET, "http://h.test/"));
-        let size = size_of_val(&future);
+        let mut exchange = Exchange::new(http::Method::GET, "http://h.test/");
+        let size = size_of_val(&transport.send_watched(&mut exchange, || ()));
         assert!(size <= FUTURE_BYTES_MAX, "{size} bytes");
     }
 }

@@ -126,32 +126,38 @@ impl Connection {
             .is_pending()
     }
 
-    /// Sends a request and waits for the head of the response.
-    pub(super) async fn head(
-        &mut self,
-        request: &Request<'_>,
-        patience: &mut Patience,
-        timings: &mut Timings,
-    ) -> Result<Head, Failed> {
+    /// Takes a request to send; it goes its way while its response is waited for.
+    pub(super) fn begin(&mut self, request: &Request<'_>) {
         self.stays_open = !request.closes();
         self.sending =
             Sending { head: request.head(), body: request.body.clone(), ..Sending::default() };
-        let started = patience.moved_at();
-        let mut prelude = Prelude::default();
-        let result =
-            poll_fn(|cx| match self.poll_head(cx, request.method, &mut prelude, patience) {
+    }
+
+    /// Sends the request that was begun, of this method, and waits for the head of the response.
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
+    pub(super) fn head(
+        &mut self,
+        method: &Method,
+        patience: &mut Patience,
+        timings: &mut Timings,
+    ) -> impl Future<Output = Result<Head, Failed>> {
+        async move {
+            let started = patience.moved_at();
+            let mut prelude = Prelude::default();
+            let result = poll_fn(|cx| match self.poll_head(cx, method, &mut prelude, patience) {
                 Poll::Pending => patience.poll_expired(cx).map(Err),
                 ready @ Poll::Ready(_) => ready,
             })
             .await;
-        note_head(timings, patience.moved_at(), started, self.sending.ended_at);
-        result.map_err(|fault| {
-            let is_stale = self.is_reused
-                && !prelude.has_begun
-                && matches!(fault.kind, ErrorKind::Connect { .. });
-            let is_harmless = !self.sending.is_begun || request.method.is_idempotent();
-            Failed { may_resend: is_stale && is_harmless, fault }
-        })
+            note_head(timings, patience.moved_at(), started, self.sending.ended_at);
+            result.map_err(|fault| {
+                let is_stale = self.is_reused
+                    && !prelude.has_begun
+                    && matches!(fault.kind, ErrorKind::Connect { .. });
+                let is_harmless = !self.sending.is_begun || method.is_idempotent();
+                Failed { may_resend: is_stale && is_harmless, fault }
+            })
+        }
     }
 
     fn poll_head(
@@ -224,15 +230,39 @@ impl Connection {
         limit: usize,
     ) -> Result<Bytes, Fault> {
         let body = self.whole_body(framing, patience, limit).await;
+        self.note_body(&body);
+        body
+    }
+
+    /// The body of a response, if it has come together with the head. Otherwise nothing is taken.
+    pub(super) fn body_at_hand(
+        &mut self,
+        framing: Framing,
+        limit: usize,
+    ) -> Option<Result<Bytes, Fault>> {
+        let length = match framing {
+            Framing::None => 0,
+            Framing::Length(length) => usize::try_from(length).ok()?,
+            Framing::Chunked | Framing::UntilClose => return None,
+        };
+        if length > limit || length > self.arrived.len() {
+            return None;
+        }
+        let body = Ok(self.arrived.split_to(length));
+        self.note_body(&body);
+        Some(body)
+    }
+
+    /// What a body leaves behind for the next exchange.
+    fn note_body(&mut self, body: &Result<Bytes, Fault>) {
         if self.arrived.is_empty() {
             // An empty rest would keep the memory of what was before it.
             self.arrived = Bytes::new();
         }
-        match &body {
+        match body {
             Ok(body) => self.read_bytes = room_for(body.len(), self.read_bytes),
             Err(_) => self.stays_open = false,
         }
-        body
     }
 
     async fn whole_body(
