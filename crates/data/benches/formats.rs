@@ -288,7 +288,7 @@ fn csv_three_fields(bencher: divan::Bencher<'_, '_>) {
 
 #[cfg(feature = "protobuf")]
 mod protobuf_rows {
-    use qlio_data::codec::protobuf::{ProtobufOptions, Schema, decode, encode};
+    use qlio_data::codec::protobuf::{ProtobufOptions, Schema, decode, decode_tree, encode};
 
     use super::{
         Bytes, DecodeLimits, Object, Projection, RESULT, Value, member, run, three_fields, tree,
@@ -355,8 +355,10 @@ mod protobuf_rows {
         let body = Bytes::from(encode(&response, &message).expect("fits the schema"));
         let (options, limits) = (ProtobufOptions::default(), DecodeLimits::default());
         run(bencher, &body, use_of == Use::Json, |body| {
-            let value = decode(body, projection, &message, &options, &limits)?;
-            Ok(if use_of == Use::Tree { value.into_tree() } else { value })
+            if use_of == Use::Tree {
+                return decode_tree(body, &message, &options, &limits);
+            }
+            decode(body, projection, &message, &options, &limits)
         });
     }
 

@@ -15,7 +15,7 @@ use qlio_data::{
     Object, Value,
     codec::{
         DecodeLimits, cbor, csv, json, msgpack,
-        protobuf::{self, ProtobufOptions, Schema},
+        protobuf::{self, Message, ProtobufOptions, Schema},
         xml::{self, XmlOptions},
     },
     projection::Projection,
@@ -46,16 +46,18 @@ type Piece = Box<dyn FnMut()>;
 /// A name and how to prepare the piece.
 type Named = (&'static str, fn() -> Piece);
 
-const PIECES: [Named; 15] = [
+const PIECES: [Named; 17] = [
     ("compile", compile_script),
     ("json_check", json_check),
     ("json_project", json_project),
     ("json_tree", json_tree),
     ("json_encode", json_encode),
     ("xml_project", xml_project),
+    ("xml_text", xml_text),
     ("xml_tree", xml_tree),
     ("csv_project", csv_project),
     ("protobuf_project", protobuf_project),
+    ("protobuf_text", protobuf_text),
     ("protobuf_tree", protobuf_tree),
     ("msgpack_project", msgpack_project),
     ("cbor_project", cbor_project),
@@ -165,8 +167,18 @@ fn xml_project() -> Piece {
     xml_piece(columns(&["soap:Envelope", "soap:Body", "findResponse"]))
 }
 
-fn xml_tree() -> Piece {
+fn xml_text() -> Piece {
     xml_piece(Projection::All)
+}
+
+fn xml_tree() -> Piece {
+    let (body, limits) = (Bytes::from(answers().xml), DecodeLimits::default());
+    let options = XmlOptions::default();
+    Box::new(move || {
+        let body = black_box(body.clone());
+        let value = xml::decode(body, &Projection::All, &options, &limits).expect("valid");
+        black_box(value.into_tree());
+    })
 }
 
 fn csv_project() -> Piece {
@@ -191,9 +203,13 @@ fn csv_project() -> Piece {
     })
 }
 
-fn protobuf_piece(projection: Projection) -> Piece {
+fn message() -> Message {
     let schema = Schema::from_proto("search.proto", SCHEMA, &mut |_| None).expect("a schema");
-    let message = schema.message(MESSAGE).expect("a message");
+    schema.message(MESSAGE).expect("a message")
+}
+
+fn protobuf_piece(projection: Projection) -> Piece {
+    let message = message();
     let (body, limits) = (Bytes::from(answers().protobuf), DecodeLimits::default());
     let options = ProtobufOptions::default();
     Box::new(move || {
@@ -206,8 +222,18 @@ fn protobuf_project() -> Piece {
     protobuf_piece(columns(&[]))
 }
 
-fn protobuf_tree() -> Piece {
+fn protobuf_text() -> Piece {
     protobuf_piece(Projection::All)
+}
+
+fn protobuf_tree() -> Piece {
+    let message = message();
+    let (body, limits) = (Bytes::from(answers().protobuf), DecodeLimits::default());
+    let options = ProtobufOptions::default();
+    Box::new(move || {
+        let body = black_box(body.clone());
+        black_box(protobuf::decode_tree(body, &message, &options, &limits).expect("valid"));
+    })
 }
 
 fn msgpack_project() -> Piece {

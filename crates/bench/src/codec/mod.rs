@@ -131,10 +131,12 @@ impl Codec {
         let (all, limits) = (&Projection::All, &LIMITS);
         let decoded = match self.format {
             Format::Json => json::decode(bytes, all, limits).map(|value| value.into_tree()),
-            Format::Xml => xml::decode(bytes, all, &xml_options(), limits),
+            Format::Xml => {
+                xml::decode(bytes, all, &xml_options(), limits).map(|value| value.into_tree())
+            }
             Format::Protobuf => {
                 let options = ProtobufOptions { defaults: true, ..ProtobufOptions::default() };
-                protobuf::decode(bytes, all, self.message()?, &options, limits)
+                protobuf::decode_tree(bytes, self.message()?, &options, limits)
             }
             Format::Http => return header_text::decode(&bytes),
             Format::Struct => return length_prefixed::decode(&bytes),

@@ -12,7 +12,6 @@ use qlio_data::{
         protobuf::{self, Mapping, ProtobufOptions, Schema},
     },
     params::Params,
-    projection::Projection,
     uri_template::UriTemplate,
 };
 use rquickjs::{Ctx, Exception, Function, Object as JsObject, Value as JsValue};
@@ -83,9 +82,8 @@ fn add_protobuf<'js>(
         let message = message.ok_or_else(|| throw(&ctx, &"no such message"))?;
         let options = ProtobufOptions { mapping: Mapping::LowLevel, ..ProtobufOptions::default() };
         let limits = DecodeLimits::default();
-        let value =
-            protobuf::decode(Bytes::from(bytes), &Projection::All, &message, &options, &limits)
-                .map_err(|error| throw(&ctx, &error))?;
+        let value = protobuf::decode_tree(Bytes::from(bytes), &message, &options, &limits)
+            .map_err(|error| throw(&ctx, &error))?;
         convert::to_js(&ctx, &value, state.depth_max).map_err(|fault| thrown(&ctx, fault))
     };
     services.set("protobufDecode", Function::new(ctx.clone(), decode)?)?;

@@ -35,7 +35,7 @@ pub(super) use encode::{is_read_back, raw_value, write_number};
 pub(super) use encode::{key, write_digits};
 pub(crate) use raw::{count, element, elements, member, open};
 pub use rows::{RowForm, RowWriter};
-pub(super) use text::{write_part, write_plain_part, write_string};
+pub(super) use text::{write_part, write_plain_name, write_string};
 
 const FORMAT: &str = "JSON";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

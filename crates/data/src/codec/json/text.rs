@@ -107,10 +107,16 @@ pub(in crate::codec) fn write_part(source: &[u8], part: Range<usize>, out: &mut 
     out.push(b'"');
 }
 
-/// As [`write_part`], for a part that is known to have nothing to escape.
+/// Begins a member with a comma, unless it is the first one, and its name: a part of `source` that is
+/// known to have nothing to escape.
 #[inline]
-pub(in crate::codec) fn write_plain_part(source: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
-    out.push(b'"');
+pub(in crate::codec) fn write_plain_name(
+    source: &[u8],
+    part: Range<usize>,
+    is_first: bool,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(if is_first { b"\"" } else { b",\"" });
     match source.get(part.start..).and_then(|rest| rest.first_chunk::<LANES>()) {
         Some(chunk) if part.len() <= LANES => {
             out.extend_from_slice(chunk);
@@ -118,7 +124,7 @@ pub(in crate::codec) fn write_plain_part(source: &[u8], part: Range<usize>, out:
         }
         _ => out.extend_from_slice(&source[part]),
     }
-    out.push(b'"');
+    out.extend_from_slice(b"\":");
 }
 
 /// How many bytes at the start of the chunk need no escape.

@@ -24,6 +24,8 @@ use crate::{
 };
 
 /// Decodes what `projection` keeps of a message. No bytes at all are a message of defaults.
+///
+/// Messages that are kept whole come as [`Value::Raw`], as a rule.
 pub fn decode(
     bytes: Bytes,
     projection: &Projection,
@@ -33,6 +35,17 @@ pub fn decode(
 ) -> Result<Value, DecodeError> {
     walk(bytes.clone(), projection, message, *options, limits, Whole::Text)
         .or_else(|_| walk(bytes, projection, message, *options, limits, Whole::Tree))
+        .map_err(Fault::into_error)
+}
+
+/// Decodes all of a message as a tree, for somebody who looks at everything.
+pub fn decode_tree(
+    bytes: Bytes,
+    message: &Message,
+    options: &ProtobufOptions,
+    limits: &DecodeLimits,
+) -> Result<Value, DecodeError> {
+    walk(bytes, &Projection::All, message, *options, limits, Whole::Tree)
         .map_err(Fault::into_error)
 }
 

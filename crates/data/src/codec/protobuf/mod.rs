@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use self::tables::Tables;
 pub use self::{
-    decode::decode,
+    decode::{decode, decode_tree},
     encode::{EncodeError, encode},
     schema::{Method, Schema, SchemaError},
 };

@@ -72,7 +72,9 @@ pub(super) struct Builder<'a> {
     keep: Keep,
     options: &'a XmlOptions,
     limits: &'a DecodeLimits,
-    frames: Vec<Frame<'a>>,
+    /// The innermost element, and those around it.
+    frame: Frame<'a>,
+    outer: Vec<Frame<'a>>,
     /// The members of all open elements, those of the innermost last.
     members: Vec<Member>,
     /// A few bytes of the name of each member, to compare first.
@@ -97,7 +99,8 @@ impl<'a> Builder<'a> {
             keep,
             options,
             limits,
-            frames: vec![root],
+            frame: root,
+            outer: Vec::new(),
             members: Vec::new(),
             tags: Vec::new(),
             tape: Tape::new(document, &options.arrays),
@@ -109,21 +112,15 @@ impl<'a> Builder<'a> {
 
     pub(super) fn build(mut self, mut scanner: Scanner<'_>) -> Result<Value, Fault> {
         loop {
-            if self.takes_leaf(&mut scanner)? {
+            if let Some(name) = scanner.simple_tag() {
+                self.simple(&mut scanner, name)?;
                 continue;
             }
             let fault = match scanner.next()? {
                 Event::Done => break,
                 Event::Start { name, is_empty } => {
-                    let offset = name.start;
-                    match self.start(&scanner, name, is_empty) {
-                        Ok(false) if !is_empty => {
-                            scanner.skip_element()?;
-                            Ok(())
-                        }
-                        Ok(_) => Ok(()),
-                        Err(reason) => Err((offset, reason)),
-                    }
+                    self.open(&mut scanner, name, is_empty)?;
+                    Ok(())
                 }
                 Event::End => self.end().map_err(|reason| (scanner.offset(), reason)),
                 Event::Text { range, is_plain } => {
@@ -148,30 +145,40 @@ impl<'a> Builder<'a> {
         Ok(self.tape.into_value(&whole, self.options.coerce))
     }
 
-    /// Takes or passes an element without attributes and children in one go, if one comes next.
-    fn takes_leaf(&mut self, scanner: &mut Scanner<'_>) -> Result<bool, Fault> {
-        let Some(name) = scanner.simple_tag() else { return Ok(false) };
-        let parent = self.top();
-        let (state, place) = (parent.state, parent.place);
-        let document = self.document;
-        let Some(state) = self.keep.member(state, &document[name.clone()]) else {
-            let is_passed = scanner.leaf_called(&name).is_some();
-            if is_passed {
-                self.flush_run();
-                self.top().has_members = true;
-            }
-            return Ok(is_passed);
+    /// Takes or passes an element without attributes if it has nothing but text; any other is opened.
+    fn simple(&mut self, scanner: &mut Scanner<'_>, name: Range<usize>) -> Result<(), Fault> {
+        let Frame { state, place, .. } = self.frame;
+        let text = &self.document[name.clone()];
+        let state = self.keep.member(state, text);
+        let is_declared = place.is_some() && self.options.arrays.member(place, text).is_some();
+        let leaf = if is_declared { None } else { scanner.leaf_called(&name) };
+        let Some(leaf) = leaf else {
+            scanner.enter(&name);
+            return self.open(scanner, name, false);
         };
-        if place.is_some() && self.options.arrays.member(place, &document[name.clone()]).is_some() {
-            return Ok(false);
-        }
-        let Some(leaf) = scanner.leaf_called(&name) else { return Ok(false) };
         self.flush_run();
-        self.top().has_members = true;
-        let content = self.leaf_content(leaf)?;
-        self.count().map_err(|reason| Fault { offset: scanner.offset(), reason })?;
-        self.add(Place::of(&name), content, false, state);
-        Ok(true)
+        self.frame.has_members = true;
+        if let Some(state) = state {
+            let content = self.leaf_content(leaf)?;
+            self.count().map_err(|reason| Fault { offset: scanner.offset(), reason })?;
+            self.add(Place::of(&name), content, false, state);
+        }
+        Ok(())
+    }
+
+    /// Opens an element whose start tag has been scanned, or passes all of it.
+    fn open(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        name: Range<usize>,
+        is_empty: bool,
+    ) -> Result<(), Fault> {
+        let offset = name.start;
+        let is_kept = self.start(scanner, &name, is_empty);
+        if !is_kept.map_err(|reason| Fault { offset, reason })? && !is_empty {
+            scanner.skip_element()?;
+        }
+        Ok(())
     }
 
     /// What the text of a leaf is.
@@ -206,19 +213,19 @@ impl<'a> Builder<'a> {
     fn start(
         &mut self,
         scanner: &Scanner<'_>,
-        name: Range<usize>,
+        name: &Range<usize>,
         is_empty: bool,
     ) -> Result<bool, String> {
         self.flush_run();
-        let parent = self.top();
-        parent.has_members = true;
-        let (state, place) = (parent.state, parent.place);
+        self.frame.has_members = true;
+        let Frame { state, place, .. } = self.frame;
         let Some(state) = self.keep.member(state, &self.document[name.clone()]) else {
             return Ok(false);
         };
         let place = self.options.arrays.member(place, &self.document[name.clone()]);
         let (base, has_members) = (self.members.len(), !scanner.attributes.is_empty());
-        self.frames.push(Frame::new(Place::of(&name), state, place, base, has_members));
+        let frame = Frame::new(Place::of(name), state, place, base, has_members);
+        self.outer.push(std::mem::replace(&mut self.frame, frame));
         for attribute in &scanner.attributes {
             let name = &self.document[attribute.name.clone()];
             let Some(inner) = self.keep.member(state, name) else { continue };
@@ -243,9 +250,10 @@ impl<'a> Builder<'a> {
         self.flush_run();
         self.count()?;
         self.add_missing_arrays();
-        let Some(frame) = self.frames.pop() else {
+        let Some(parent) = self.outer.pop() else {
             return Err("end tag without a start tag".to_owned());
         };
+        let frame = std::mem::replace(&mut self.frame, parent);
         let text = match frame.text {
             Run::Empty => None,
             Run::Shared(start, end) => Some(Place::new(start, end)),
@@ -273,10 +281,10 @@ impl<'a> Builder<'a> {
 
     /// Members of the innermost element that are arrays even when the document has none of them.
     fn add_missing_arrays(&mut self) {
-        let (arrays, frame) = (&self.options.arrays, self.top());
+        let (arrays, frame) = (&self.options.arrays, &self.frame);
         let (place, state, has_text) = (frame.place, frame.state, frame.has_text());
         for (name, array) in arrays.array_members(place) {
-            self.top().has_members = true;
+            self.frame.has_members = true;
             let Some(inner) = self.keep.member(state, name) else { continue };
             if self.find(name).is_none() && !(has_text && name == TEXT) {
                 let member = Member::new(Name::Array(array as u32), Content::Missing);
@@ -305,9 +313,8 @@ impl<'a> Builder<'a> {
         let tag = tag(name);
         self.members.push(member);
         self.tags.push(tag);
-        let frame = self.top();
-        frame.seen |= bit(tag);
-        if at - frame.base >= INDEXED_FROM {
+        self.frame.seen |= bit(tag);
+        if at - self.frame.base >= INDEXED_FROM {
             self.index(at, name);
         }
     }
@@ -315,10 +322,8 @@ impl<'a> Builder<'a> {
     /// Notes a member of an element that has many.
     #[cold]
     fn index(&mut self, at: usize, name: &'a str) {
-        let (members, document) = (&self.members, self.document);
-        let Some(frame) = self.frames.last_mut() else { return };
-        let base = frame.base;
-        let index = frame.index.get_or_insert_with(|| {
+        let (members, document, base) = (&self.members, self.document, self.frame.base);
+        let index = self.frame.index.get_or_insert_with(|| {
             let names = (base..).zip(&members[base..]).filter_map(|(at, member)| {
                 let Name::In(place) = member.name else { return None };
                 Some((&document[place.range()], at))
@@ -331,7 +336,7 @@ impl<'a> Builder<'a> {
     /// The member of the innermost element with a name that the document has.
     #[inline]
     fn find(&self, name: &str) -> Option<usize> {
-        let (frame, tag) = (self.frames.last()?, tag(name));
+        let (frame, tag) = (&self.frame, tag(name));
         if frame.seen & bit(tag) == 0 {
             return None;
         }
@@ -389,7 +394,7 @@ impl<'a> Builder<'a> {
         }
         let trimmed_start = start.map(|start| start + offset_in(text, trimmed));
         let members = self.members.len();
-        let frame = self.top();
+        let frame = &mut self.frame;
         match (&mut frame.text, trimmed_start) {
             (Run::Empty, start) => {
                 frame.text_at = members - frame.base;
@@ -403,10 +408,6 @@ impl<'a> Builder<'a> {
             }
             (Run::Owned(joined), _) => joined.push_str(trimmed),
         }
-    }
-
-    fn top(&mut self) -> &mut Frame<'a> {
-        self.frames.last_mut().expect("the frame of the document is popped last")
     }
 
     #[inline]

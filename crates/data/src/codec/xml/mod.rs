@@ -49,6 +49,8 @@ pub struct XmlOptions {
 }
 
 /// Decodes what `projection` keeps of an XML document in UTF-8, and checks all of it.
+///
+/// Structures that are kept whole come as [`Value::Raw`], as a rule.
 pub fn decode(
     bytes: Bytes,
     projection: &Projection,

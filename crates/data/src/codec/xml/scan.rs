@@ -10,7 +10,10 @@ use std::{collections::HashSet, ops::Range};
 
 use memchr::{memchr, memmem};
 
-use super::{reference, skip::special_at};
+use super::{
+    reference,
+    skip::{is_repeated, special_at},
+};
 
 /// Attributes of one element.
 pub(super) const ATTRIBUTES_MAX: usize = 512;
@@ -223,6 +226,12 @@ impl<'t> Scanner<'t> {
             return Err(self.fault("end tag without a start tag"));
         };
         let bytes = self.text.as_bytes();
+        let behind = self.at + 2 + open.len();
+        if bytes.get(behind) == Some(&b'>') && is_repeated(bytes, open, self.at + 2) {
+            self.at = behind + 1;
+            self.open.pop();
+            return Ok(Event::End);
+        }
         let rest = &bytes[self.at + 2..];
         let expected = &bytes[open.clone()];
         let after = rest.strip_prefix(expected).map(<[u8]>::trim_ascii_start);

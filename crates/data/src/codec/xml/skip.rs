@@ -64,6 +64,14 @@ impl Scanner<'_> {
         is_simple.then_some(start..start + length)
     }
 
+    /// Goes into such an element.
+    #[inline]
+    pub(super) fn enter(&mut self, name: &Range<usize>) {
+        self.at = name.end + 1;
+        self.attributes.clear();
+        self.open.push(name.clone());
+    }
+
     /// Passes such an element if there is nothing but text in it.
     #[inline]
     pub(super) fn leaf_called(&mut self, name: &Range<usize>) -> Option<Leaf> {
@@ -113,7 +121,7 @@ fn name_length(bytes: &[u8]) -> usize {
 
 /// Whether the name stands again at `at`.
 #[inline]
-fn is_repeated(bytes: &[u8], name: &Range<usize>, at: usize) -> bool {
+pub(super) fn is_repeated(bytes: &[u8], name: &Range<usize>, at: usize) -> bool {
     let chunk = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>());
     if let (Some(first), Some(second)) = (chunk(name.start), chunk(at))
         && name.len() <= LANES

@@ -277,11 +277,7 @@ impl Writer<'_> {
                 self.out.push(b'{');
                 let start = self.out.len();
                 for member in self.tape.tape.members(members) {
-                    if self.out.len() > start {
-                        self.out.push(b',');
-                    }
-                    self.name(member.name);
-                    self.out.push(b':');
+                    self.name(member.name, self.out.len() == start);
                     self.member(member);
                 }
                 self.out.push(b'}');
@@ -291,20 +287,21 @@ impl Writer<'_> {
         }
     }
 
-    fn name(&mut self, name: Name) {
-        match name {
-            // Names have no characters that JSON escapes.
-            Name::In(place) => {
-                json::write_plain_part(
-                    self.tape.tape.document.as_bytes(),
-                    place.range(),
-                    &mut self.out,
-                );
-            }
-            Name::Text => json::write_string(TEXT, &mut self.out),
+    /// Begins a member.
+    #[inline]
+    fn name(&mut self, name: Name, is_first: bool) {
+        let (source, part) = match name {
+            Name::In(place) => (self.tape.tape.document.as_bytes(), place.range()),
+            Name::Text => (TEXT.as_bytes(), 0..TEXT.len()),
             Name::Array(place) => {
+                if !is_first {
+                    self.out.push(b',');
+                }
                 json::write_string(self.tape.tape.arrays.name(place as usize), &mut self.out);
+                return self.out.push(b':');
             }
-        }
+        };
+        // Names have no characters that JSON escapes.
+        json::write_plain_name(source, part, is_first, &mut self.out);
     }
 }
