@@ -6,6 +6,7 @@
 
 use std::{collections::HashMap, ops::ControlFlow};
 
+use foldhash::quality::RandomState;
 use qlio_data::{
     Text, Value,
     codec::json::CellTable,
@@ -118,17 +119,12 @@ fn local_join(
         }
         return Ok(result);
     };
-    let mut index: HashMap<LooseKey, Vec<usize>> = HashMap::with_capacity(side.len());
-    for (position, row) in side.rows().enumerate() {
-        each_element(&row[first.joined_column], |value| {
-            index.entry(LooseKey::of(value)).or_default().push(position);
-        });
-    }
+    let index = Index::of(side, first.joined_column);
     let mut candidates = Vec::new();
     for main_row in main.rows() {
         candidates.clear();
         each_expected(&main_row[first.main_column], |value| {
-            candidates.extend(index.get(&LooseKey::of(value)).into_iter().flatten());
+            candidates.extend(index.positions(value));
         });
         candidates.sort_unstable();
         candidates.dedup();
@@ -144,6 +140,44 @@ fn local_join(
         }
     }
     Ok(result)
+}
+
+/// The positions of rows by the normal forms of a column's values.
+struct Index {
+    /// The first and the last entry of a form.
+    ends: HashMap<LooseKey, (usize, usize), RandomState>,
+    /// A position, and the next entry of the same form; the last one names itself.
+    entries: Vec<(usize, usize)>,
+}
+
+impl Index {
+    fn of(table: &Table, column: usize) -> Self {
+        let ends = HashMap::with_capacity_and_hasher(table.len(), RandomState::default());
+        let mut index = Self { ends, entries: Vec::with_capacity(table.len()) };
+        for (position, row) in table.rows().enumerate() {
+            each_element(&row[column], |value| index.add(LooseKey::of(value), position));
+        }
+        index
+    }
+
+    fn add(&mut self, key: LooseKey, position: usize) {
+        let at = self.entries.len();
+        self.entries.push((position, at));
+        let (_, last) = self.ends.entry(key).or_insert((at, at));
+        self.entries[*last].1 = at;
+        *last = at;
+    }
+
+    /// The rows with a value of the same form, in order.
+    fn positions(&self, value: &Value) -> impl Iterator<Item = usize> {
+        let mut next = self.ends.get(&LooseKey::of(value)).map(|(first, _)| *first);
+        std::iter::from_fn(move || {
+            let at = next?;
+            let (position, behind) = self.entries[at];
+            next = (behind != at).then_some(behind);
+            Some(position)
+        })
+    }
 }
 
 fn push(

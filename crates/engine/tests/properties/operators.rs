@@ -108,7 +108,16 @@ fn run_with_warnings(
     text: &str,
     variables: &[(&str, &Value)],
 ) -> Result<(Value, Vec<String>), TestCaseError> {
-    let engine = Engine::new(EngineOptions::default()).expect("an engine");
+    outcome(text, variables, EngineOptions::default())?.map_err(TestCaseError::fail)
+}
+
+/// The value and the warnings of a script, or the message of its error.
+fn outcome(
+    text: &str,
+    variables: &[(&str, &Value)],
+    engine: EngineOptions,
+) -> Result<Result<(Value, Vec<String>), String>, TestCaseError> {
+    let engine = Engine::new(engine).expect("an engine");
     let options =
         CompileOptions { origin: Origin::Stored, file: "script", resources: &NoResources };
     let catalog = Catalog::default();
@@ -118,9 +127,7 @@ fn run_with_warnings(
     let request = ClientRequest { variables, ..ClientRequest::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let answer = runtime.block_on(engine.run(&compiled.plan, &catalog, &request, Caller::Operator));
-    answer
-        .map(|answer| (answer.value, answer.warnings))
-        .map_err(|error| TestCaseError::fail(error.to_string()))
+    Ok(answer.map(|answer| (answer.value, answer.warnings)).map_err(|error| error.to_string()))
 }
 
 fn same(actual: &Value, expected: &[Value], what: &str) -> Result<(), TestCaseError> {
@@ -260,6 +267,50 @@ proptest! {
             let what = format!("{} in {}", json::to_string(&rows), json::to_string(&list));
             same(&actual, &kept, &what)?;
         }
+    }
+}
+
+/// `count` rows whose keys come several times, as text.
+fn many_rows(count: usize, keys: usize) -> Value {
+    let row = |position| format!(r#"{{"i":{position},"k":"{}"}}"#, position * 31 % keys);
+    value(&format!("[{}]", (0..count).map(row).collect::<Vec<_>>().join(",")))
+}
+
+// More rows and pairs than are taken at once, and more bare values than are kept as values.
+#[test]
+fn many_rows_that_stay_text_give_what_their_values_give() {
+    let (main, other) = (many_rows(300, 70), many_rows(290, 70));
+    let (main_values, other_values) = (decoded_rows(&main), decoded_rows(&other));
+    for text in [
+        "select i from main",
+        "select nothing from main",
+        "select p.i as a, q.i as b from main as p, other as q where p.k = q.k",
+        "select p.i, q.i from main as p, other as q where p.k = q.k limit 200 offset 600",
+        "select p.i, q.i from main as p, other as q where p.k = q.k offset 5000",
+        "select p.i, q.i from main as p, other as q where p.k = q.i",
+    ] {
+        let raw = run_with_warnings(text, &[("main", &main), ("other", &other)]);
+        let decoded = run_with_warnings(text, &[("main", &main_values), ("other", &other_values)]);
+        let written = |(value, warnings): (Value, _)| (json::to_string(&value), warnings);
+        let (raw, decoded) = (raw.expect("a value"), decoded.expect("a value"));
+        assert_eq!(written(raw), written(decoded), "{text}");
+    }
+}
+
+#[test]
+fn a_join_of_rows_that_stay_text_may_not_give_too_many_rows() {
+    let text = "select p.i as i from main as p, other as q where p.k = q.k limit 1";
+    let (main, other) = (many_rows(40, 2), many_rows(40, 2));
+    let (main_values, other_values) = (decoded_rows(&main), decoded_rows(&other));
+    for (rows_max, is_refused) in [(800, false), (799, true), (0, true)] {
+        let run = |main, other| {
+            let mut engine = EngineOptions::default();
+            engine.settings.join_rows_max = rows_max;
+            outcome(text, &[("main", main), ("other", other)], engine).expect("compiles")
+        };
+        let (raw, decoded) = (run(&main, &other), run(&main_values, &other_values));
+        assert_eq!(raw.is_err(), is_refused, "{rows_max}");
+        assert_eq!(raw, decoded);
     }
 }
 
