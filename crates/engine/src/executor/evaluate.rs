@@ -78,7 +78,7 @@ pub(crate) async fn expected(run: &Run<'_>, condition: &Condition) -> Result<Val
 /// A sub-select as a list; what was not asked for, because an inner list was empty, is no row.
 async fn sub_select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
     let value = Box::pin(statement::select(run, select)).await?;
-    let is_empty_object = matches!(&*value.open(), Value::Object(object) if object.is_empty());
+    let is_empty_object = value.is_object() && value.is_empty();
     Ok(if is_empty_object { Value::array(Vec::new()) } else { value })
 }
 

@@ -5,8 +5,6 @@
 //! output. Out: whether it is of that kind, the rows, the result; whatever is not goes the general
 //! way over values, which says the same more slowly.
 
-use std::collections::HashSet;
-
 use qlio_data::{
     Text, Value,
     codec::json::{CellTable, RowForm, RowWriter},
@@ -16,6 +14,10 @@ use qlio_plan::operator::{ColumnPath, Output, OutputValue, Scan, ScanColumns, Si
 
 use super::rows::Table;
 use crate::run::Run;
+
+/// Bare values up to this number cost no more than their text, and are mostly looked at: ids that the
+/// next calls are made for.
+const BARE_VALUES_MAX: usize = 64;
 
 /// Whether a scan may have columns that are keys of a join: lists of what is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +75,10 @@ pub(crate) fn table_of(cells: &CellTable) -> Table {
     table
 }
 
+fn or_null(value: Value) -> Value {
+    if value.is_absent() { Value::Null } else { value }
+}
+
 /// How the rows of an output are written as text.
 pub(crate) struct TextShape<'o> {
     /// The member names; empty for lists and bare values.
@@ -95,8 +101,9 @@ impl<'o> TextShape<'o> {
                 names.push(&**name);
             }
         }
-        let mut known = HashSet::with_capacity(names.len());
-        let is_distinct = names.iter().all(|name| known.insert(*name));
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        let is_distinct = sorted.windows(2).all(|pair| pair[0] != pair[1]);
         (is_distinct && !columns.is_empty()).then_some(Self {
             names,
             is_flat: output.is_flat,
@@ -107,6 +114,9 @@ impl<'o> TextShape<'o> {
     /// The rows of a table.
     pub(crate) fn rows(&self, cells: &CellTable) -> Value {
         let columns: Vec<usize> = self.columns.iter().map(|(_, column)| *column).collect();
+        if self.is_flat && cells.len() <= BARE_VALUES_MAX {
+            return (0..cells.len()).map(|row| or_null(cells.value(row, columns[0]))).collect();
+        }
         let mut writer = self.writer();
         writer.reserve(cells.len(), cells.json_bytes(&columns));
         for row in 0..cells.len() {

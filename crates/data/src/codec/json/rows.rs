@@ -25,34 +25,32 @@ pub enum RowForm<'a> {
 #[derive(Debug)]
 pub struct RowWriter {
     out: String,
-    /// For each cell what stands before it: as the first of its row, and behind another one.
-    openings: Vec<(String, String)>,
-    /// What ends a row.
-    closing: &'static str,
+    /// For each cell what stands before it, from the comma behind another one on.
+    openings: Vec<String>,
+    /// What begins a row, instead of that comma, and what ends it.
+    brackets: (&'static str, &'static str),
     is_object: bool,
 }
 
 impl RowWriter {
     /// A writer of rows of `width` cells.
     pub fn new(form: RowForm<'_>, width: usize) -> Self {
-        let openings = match form {
-            RowForm::Object(names) => names.iter().map(|name| object_opening(name)).collect(),
-            RowForm::List => vec![("[".to_owned(), ",".to_owned()); width],
-            RowForm::Bare => vec![(String::new(), String::new()); width],
-        };
-        let closing = match form {
-            RowForm::Object(_) => "}",
-            RowForm::List => "]",
-            RowForm::Bare => "",
+        let (openings, brackets) = match form {
+            RowForm::Object(names) => {
+                (names.iter().map(|name| member_opening(name)).collect(), ("{", "}"))
+            }
+            RowForm::List => (vec![",".to_owned(); width], ("[", "]")),
+            RowForm::Bare => (vec![",".to_owned(); width], ("", "")),
         };
         let is_object = matches!(form, RowForm::Object(_));
-        Self { out: "[".to_owned(), openings, closing, is_object }
+        Self { out: "[".to_owned(), openings, brackets, is_object }
     }
 
     /// Makes room for `rows` rows whose cells take `cell_bytes` bytes in all.
     pub fn reserve(&mut self, rows: usize, cell_bytes: usize) {
-        let around: usize = self.openings.iter().map(|(_, behind)| behind.len()).sum();
-        self.out.reserve(rows.saturating_mul(around + self.closing.len() + 1) + cell_bytes + 2);
+        // A row ends with a bracket and a comma, and begins with a bracket in a comma's place.
+        let around = self.openings.iter().map(String::len).sum::<usize>() + 2;
+        self.out.reserve(rows.saturating_mul(around).saturating_add(cell_bytes) + 2);
     }
 
     /// Adds a row; `cell` tells for each position the table, the row and the column in it.
@@ -62,14 +60,19 @@ impl RowWriter {
             self.out.push(',');
         }
         let mut is_first = true;
-        for (position, (first, behind)) in self.openings.iter().enumerate() {
+        for (position, opening) in self.openings.iter().enumerate() {
             let (table, row, column) = cell(position);
             let (json, has_escapes) = table.json(row, column);
             if json.is_empty() && self.is_object {
                 continue;
             }
-            self.out.push_str(if is_first { first } else { behind });
-            is_first = false;
+            if is_first {
+                self.out.push_str(self.brackets.0);
+                self.out.push_str(&opening[1..]);
+                is_first = false;
+            } else {
+                self.out.push_str(opening);
+            }
             if json.is_empty() {
                 self.out.push_str("null");
             } else if has_escapes && !has_own_escapes(json) {
@@ -79,9 +82,9 @@ impl RowWriter {
             }
         }
         if is_first && self.is_object {
-            self.out.push('{');
+            self.out.push_str(self.brackets.0);
         }
-        self.out.push_str(self.closing);
+        self.out.push_str(self.brackets.1);
     }
 
     /// The array of all rows.
@@ -97,9 +100,8 @@ fn rewritten(json: &str) -> String {
     string_text(&unescape(json.get(1..json.len() - 1).unwrap_or_default()))
 }
 
-fn object_opening(name: &str) -> (String, String) {
-    let name = string_text(name);
-    (format!("{{{name}:"), format!(",{name}:"))
+fn member_opening(name: &str) -> String {
+    format!(",{}:", string_text(name))
 }
 
 /// `text` as a JSON string with its quotes.
