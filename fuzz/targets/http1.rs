@@ -10,6 +10,7 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../crates/engine/src/transport"]
 mod transport {
     mod collected;
+    mod headers;
 
     /// Stands in for the connection, which feeds these modules.
     #[path = "http1"]
@@ -22,6 +23,8 @@ mod transport {
         use http::{HeaderMap, Method, StatusCode};
         use receiving::Receiving;
         use response::{Framing, Parsed, parse};
+
+        use super::headers::Headers;
 
         #[derive(Debug, PartialEq)]
         enum ErrorKind {
@@ -51,7 +54,7 @@ mod transport {
         #[derive(Debug)]
         struct Head {
             status: StatusCode,
-            headers: HeaderMap,
+            headers: Headers,
             body: Body,
         }
 
@@ -96,7 +99,8 @@ mod transport {
                     _ => arrived = [&arrived[..], &piece].concat().into(),
                 }
             };
-            Some(body.map(|body| (head.status, head.headers, body)).map_err(|fault| fault.kind))
+            let headers = head.headers.map().clone();
+            Some(body.map(|body| (head.status, headers, body)).map_err(|fault| fault.kind))
         }
 
         pub fn check(choice: u8, wire: &Bytes) {

@@ -77,7 +77,7 @@ impl Call<'_> {
             id: &id,
             status: answer.status.as_u16(),
             reason: answer.status.canonical_reason().unwrap_or_default(),
-            headers: &shown_headers(answer.headers),
+            headers: &shown_headers(answer.headers.map()),
             elapsed,
             body: body().as_deref(),
             wire_bytes: answer.wire_bytes,

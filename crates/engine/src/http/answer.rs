@@ -1,7 +1,7 @@
 //! From an upstream's answer to the value of a request (`connectors.md` 5).
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header};
+use http::{StatusCode, header};
 use qlio_data::{
     Object, Text, Value,
     codec::{
@@ -29,7 +29,7 @@ use crate::{
     event::Announced,
     operator::project::Decoded,
     sandbox::{Content, Hook, Parsed},
-    transport::{Reply, Timings, shown_uri},
+    transport::{Headers, Reply, Timings, as_text, shown_uri},
 };
 
 /// Why an answer could not be decoded.
@@ -48,7 +48,7 @@ pub(super) struct Answer<'r> {
     pub(super) asked_uri: &'r str,
     /// The status as it came.
     pub(super) status: StatusCode,
-    pub(super) headers: &'r HeaderMap,
+    pub(super) headers: &'r Headers,
     /// The body as it came. Empty if it came out of the cache and a hook had made something else of it.
     pub(super) body: Bytes,
     /// What the hook has made of the body.
@@ -133,7 +133,7 @@ impl Call<'_> {
                 if self.verb.format.is_some() && hooks.has(Hook::ParseResponse) {
                     sandbox.set_decoded(Some(self.declared(&answer)));
                 }
-                let parsed = hooks.parse(asked_uri, status, &reply.headers, &reply.body);
+                let parsed = hooks.parse(asked_uri, status, reply.headers.map(), &reply.body);
                 sandbox.set_decoded(None);
                 parsed
             }
@@ -232,7 +232,8 @@ impl Call<'_> {
 
     /// The same with the response hooks in between (`connectors.md` 5.1).
     fn hooked_value(&self, answer: &Answer<'_>, hooks: &Hooks) -> Result<Value, RunError> {
-        let (uri, status, headers) = (answer.asked_uri, answer.status.as_u16(), answer.headers);
+        let (uri, status) = (answer.asked_uri, answer.status.as_u16());
+        let headers = answer.headers.map();
         let failed = answer.failed(&self.table.name);
         let decoded = match &answer.parsed {
             Parsed::Value(value) => Ok(value.clone()),
@@ -265,7 +266,7 @@ impl Call<'_> {
         answer: &Answer<'_>,
         hooks: &Hooks,
     ) -> Result<Result<Value, Undecodable>, RunError> {
-        let (body, headers) = (answer.content(), answer.headers);
+        let (body, headers) = (answer.content(), answer.headers.map());
         let media_type = in_charset_of(answer, answer.media_type());
         let changed =
             hooks.media_type(answer.asked_uri, answer.status.as_u16(), headers, || {
@@ -522,16 +523,15 @@ fn without_decoder(body: Bytes, media_type: &MediaType) -> Result<Value, Undecod
 }
 
 /// JSON in UTF-8, as most servers name it.
-fn is_plain_json(headers: &HeaderMap) -> bool {
+fn is_plain_json(headers: &Headers) -> bool {
     let Some(value) = headers.get(header::CONTENT_TYPE) else { return true };
-    let value = value.as_bytes();
     value.eq_ignore_ascii_case(b"application/json")
         || value.eq_ignore_ascii_case(b"application/json; charset=utf-8")
         || value.eq_ignore_ascii_case(b"application/json;charset=utf-8")
 }
 
-fn media_type_of(headers: &HeaderMap) -> MediaType {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+fn media_type_of(headers: &Headers) -> MediaType {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(as_text);
     MediaType::parse(content_type.unwrap_or_default())
 }
 

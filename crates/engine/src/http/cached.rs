@@ -25,7 +25,7 @@ use crate::{
     error::RunError,
     operator::rows::Rows,
     sandbox::{Content, Parsed},
-    transport::Timings,
+    transport::{Headers, Timings},
 };
 
 impl Call<'_> {
@@ -57,7 +57,8 @@ impl Call<'_> {
         if let Some(decoded) = fetched.into_inner() {
             return project(decoded);
         }
-        let Some(answer) = answer_of(&found.entry, &uri) else {
+        let headers = Headers::from(Arc::clone(&found.entry.headers));
+        let Some(answer) = answer_of(&found.entry, &headers, &uri) else {
             // Whoever wrote that entry, it was not this program.
             return project(Box::pin(self.send_uncached(take()?, |_| ())).await?.0);
         };
@@ -82,7 +83,7 @@ fn entry_of(answer: &Answer<'_>) -> Entry {
     };
     Entry {
         status: answer.status,
-        headers: Arc::new(answer.headers.clone()),
+        headers: answer.headers.shared_map(),
         form,
         body: answer.content(),
     }
@@ -90,7 +91,7 @@ fn entry_of(answer: &Answer<'_>) -> Entry {
 
 /// A kept answer as if it had just arrived and "parse response" had run; `None` if it is no such
 /// answer.
-fn answer_of<'e>(entry: &'e Entry, uri: &'e str) -> Option<Answer<'e>> {
+fn answer_of<'e>(entry: &'e Entry, headers: &'e Headers, uri: &'e str) -> Option<Answer<'e>> {
     let media_type = || entry.form.media_type().map(Text::from);
     let parsed = match &entry.form {
         Form::Received => Parsed::Unchanged,
@@ -108,7 +109,7 @@ fn answer_of<'e>(entry: &'e Entry, uri: &'e str) -> Option<Answer<'e>> {
         uri,
         asked_uri: uri,
         status: entry.status,
-        headers: &entry.headers,
+        headers,
         body: match entry.form {
             Form::Received => entry.body.clone(),
             _ => Bytes::new(),

@@ -26,7 +26,7 @@ use qlio_data::{
 use qlio_plan::catalog::ProtobufFormat;
 
 use super::Call;
-use crate::transport::{self, Exchange, GRPC_HEAD_BYTES, GRPC_STATUS, Reply};
+use crate::transport::{self, Exchange, GRPC_HEAD_BYTES, GRPC_STATUS, Reply, as_text};
 
 /// Messages of one answer.
 const MESSAGES_MAX: usize = 100_000;
@@ -152,7 +152,7 @@ impl Call<'_> {
 async fn settle(mut reply: Reply, limit: usize, schema: Option<&Message>) -> Result<Reply, String> {
     let (code, message) = outcome(&reply);
     if code != code::OK {
-        let details = details(&reply.headers, schema);
+        let details = details(reply.headers.map(), schema);
         let body = [
             ("code", Value::int(i64::from(code))),
             ("message", Value::from(message)),
@@ -161,12 +161,17 @@ async fn settle(mut reply: Reply, limit: usize, schema: Option<&Message>) -> Res
         let body = Value::object(body.into_iter().collect());
         reply.body = json::to_string(&body).into();
         reply.status = http_status(code);
-        reply.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        set_media_type(&mut reply, "application/json");
         return Ok(reply);
     }
-    reply.body = decompressed(reply.body, &reply.headers, limit).await?;
-    reply.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    reply.body = decompressed(reply.body, reply.headers.map(), limit).await?;
+    set_media_type(&mut reply, MEDIA_TYPE);
     Ok(reply)
+}
+
+fn set_media_type(reply: &mut Reply, media_type: &'static str) {
+    let value = HeaderValue::from_static(media_type);
+    reply.headers.edit(|headers| drop(headers.insert(header::CONTENT_TYPE, value)));
 }
 
 /// The URI of a call as its table has it, from the one that was requested.
@@ -181,8 +186,8 @@ pub(super) fn call_uri(uri: &str) -> String {
 /// with a status of HTTP.
 fn outcome(reply: &Reply) -> (u32, String) {
     if let Some(status) = reply.headers.get(GRPC_STATUS) {
-        let code = status.to_str().ok().and_then(|text| text.trim().parse().ok());
-        let message = reply.headers.get(MESSAGE).map(|value| percent_decoded(value.as_bytes()));
+        let code = as_text(status).and_then(|text| text.trim().parse().ok());
+        let message = reply.headers.get(MESSAGE).map(percent_decoded);
         return (code.unwrap_or(code::UNKNOWN), message.unwrap_or_default());
     }
     let status = reply.status.as_u16();

@@ -432,7 +432,7 @@ mod tests {
     fn reply(status: u16, body: &str) -> Reply {
         Reply {
             status: StatusCode::from_u16(status).unwrap(),
-            headers: HeaderMap::new(),
+            headers: HeaderMap::new().into(),
             body: body.to_owned().into(),
             uri: String::new(),
             wire_bytes: 0,

@@ -4,7 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::{event, run::Run};
+use crate::{
+    event,
+    run::Run,
+    transport::{Headers, as_text},
+};
 
 impl Run<'_> {
     /// The id that an upstream call is sent with: `<seed>!ql.io!<address>[`. The open bracket is
@@ -32,9 +36,9 @@ impl Run<'_> {
     }
 
     /// Closes the id of an answered call: the upstream's own chain if it sent one.
-    pub(super) fn close_request_id(&self, sent: Option<&HeaderValue>, received: &HeaderMap) {
+    pub(super) fn close_request_id(&self, sent: Option<&HeaderValue>, received: &Headers) {
         let name = self.engine.default_headers().request_id();
-        let id = received.get(name).or(sent).and_then(|value| value.to_str().ok());
+        let id = received.get(name).or(sent.map(HeaderValue::as_bytes)).and_then(as_text);
         if let Some(id) = id {
             let mut ids = self.request_ids.borrow_mut();
             if ids.len() + id.len() < REQUEST_ID_BYTES_MAX {

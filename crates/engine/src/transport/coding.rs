@@ -7,13 +7,16 @@ use std::io::{Cursor, Read};
 use brotli_decompressor::Decompressor;
 use bytes::Bytes;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
-use http::{HeaderMap, header::CONTENT_ENCODING};
+use http::header::CONTENT_ENCODING;
 use ruzstd::decoding::{
     StreamingDecoder,
     errors::{FrameDecoderError, ReadFrameHeaderError},
 };
 
-use super::error::{ErrorKind, Fault};
+use super::{
+    error::{ErrorKind, Fault},
+    headers::Headers,
+};
 
 /// Output per step, in bytes.
 const STEP_BYTES: u64 = 512 * 1024;
@@ -39,10 +42,10 @@ pub(super) enum Coding {
 }
 
 /// The codings of a response in the order they were applied.
-pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Fault> {
+pub(super) fn codings(headers: &Headers) -> Result<Vec<Coding>, Fault> {
     let mut found = Vec::new();
-    for value in headers.get_all(CONTENT_ENCODING) {
-        for name in value.as_bytes().split(|byte| *byte == b',') {
+    for value in headers.all(&CONTENT_ENCODING) {
+        for name in value.split(|byte| *byte == b',') {
             let name = String::from_utf8_lossy(name.trim_ascii()).to_ascii_lowercase();
             let coding = match name.as_str() {
                 "" | "identity" => continue,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::Instant;
 
@@ -12,6 +12,7 @@ use super::{
     error::{ErrorKind, Fault},
     exchange::Timings,
     frames::Tail,
+    headers::Headers,
     http1, http2,
     patience::Patience,
 };
@@ -28,7 +29,7 @@ pub(super) enum Connection {
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Headers,
     pub(super) body: Body,
 }
 

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::{
     error::{ErrorKind, Fault, TransportError},
     frames::Grpc,
+    headers::Headers,
 };
 
 /// The content codings we decode, in the form of an `accept-encoding` value.
@@ -103,7 +104,7 @@ pub struct Reply {
     /// The status, whatever it is; an error status is not a transport failure.
     pub status: StatusCode,
     /// The headers as received; `content-encoding` and `content-length` describe the wire, not `body`.
-    pub headers: HeaderMap,
+    pub headers: Headers,
     /// The body after content decoding.
     pub body: Bytes,
     /// The URI that answered, after redirects, without user-info and fragment. It may hold credentials in

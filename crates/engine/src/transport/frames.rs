@@ -6,6 +6,8 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::headers::Headers;
+
 /// The header or trailer with the status of a call.
 pub(crate) const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
@@ -99,8 +101,8 @@ impl Tail {
 }
 
 /// Whether the upstream says that it cannot serve for now.
-pub(super) fn is_unavailable(headers: &HeaderMap) -> bool {
-    headers.get(STATUS).is_some_and(|status| status.as_bytes() == UNAVAILABLE)
+pub(super) fn is_unavailable(headers: &Headers) -> bool {
+    headers.get(STATUS) == Some(UNAVAILABLE)
 }
 
 #[cfg(test)]

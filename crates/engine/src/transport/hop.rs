@@ -15,6 +15,7 @@ use super::{
     error::{ErrorKind, Fault},
     exchange::{Exchange, Guard, Timings},
     frames::Tail,
+    headers::Headers,
     http1, http2,
     patience::Patience,
     pool::Lease,
@@ -53,7 +54,7 @@ pub(super) enum Outcome {
 /// A response as it was on the wire.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Headers,
     pub(super) body: Bytes,
     pub(super) codings: Vec<Coding>,
 }
@@ -127,7 +128,7 @@ impl Hop<'_> {
                 answer.body = received?;
                 timings.receive = Some(ended - started);
                 if let Some(tail) = tail {
-                    tail.settle(&mut answer.headers);
+                    answer.headers.edit(|headers| tail.settle(headers));
                 }
             }
             // What the body of a redirect says, or that it breaks off, does not matter any more.

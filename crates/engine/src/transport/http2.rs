@@ -67,7 +67,7 @@ impl Connection {
                 failed
             })?
             .into_parts();
-        Ok(Head { status: head.status, headers: head.headers, body: Body::Stream(body) })
+        Ok(Head { status: head.status, headers: head.headers.into(), body: Body::Stream(body) })
     }
 }
 

@@ -27,6 +27,7 @@ mod egress;
 mod error;
 mod exchange;
 mod frames;
+mod headers;
 mod hop;
 mod http1;
 mod http2;
@@ -54,6 +55,8 @@ pub use exchange::{
 };
 pub use frames::Grpc;
 pub(crate) use frames::{HEAD_BYTES as GRPC_HEAD_BYTES, STATUS as GRPC_STATUS};
+pub use headers::Headers;
+pub(crate) use headers::as_text;
 pub use secrets::{is_sensitive_header, is_sensitive_parameter, shown_uri};
 pub use settings::{
     BackoffScope, BackoffSettings, EgressSettings, ProxyLogin, ProxyTarget, SettingsError,
@@ -164,6 +167,7 @@ impl Transport {
     /// Makes one exchange: sends, follows redirects, retries if allowed, and decodes the body.
     ///
     /// Any status is a success here. Errors: see [`ErrorKind`].
+    #[expect(clippy::manual_async_fn, reason = "it is `Send` by promise, not by chance")]
     pub fn send(
         &self,
         mut exchange: Exchange,
@@ -274,7 +278,7 @@ impl Transport {
         &self,
         exchange: &Exchange,
         course: &Course,
-        headers: &HeaderMap,
+        headers: &Headers,
     ) -> Result<(), Fault> {
         if !frames::is_unavailable(headers) {
             self.note_success(exchange, course.target());

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 use super::{
     error::{ErrorKind, Fault},
+    headers::Headers,
     secrets::is_sensitive_header,
     site::Sites,
     target::Target,
@@ -27,7 +28,7 @@ pub(super) fn next(
     current: &Target,
     sites: &Sites,
     status: StatusCode,
-    headers: &HeaderMap,
+    headers: &Headers,
 ) -> Result<Next, Fault> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Ok(Next::Answer);
@@ -37,10 +38,8 @@ pub(super) fn next(
         305 => return Err(ErrorKind::UseProxy305.into()),
         _ => return Ok(Next::Answer),
     }
-    let location = headers
-        .get(header::LOCATION)
-        .map(|value| clean(value.as_bytes()))
-        .ok_or(ErrorKind::RedirectWithoutLocation)?;
+    let location =
+        headers.get(header::LOCATION).map(clean).ok_or(ErrorKind::RedirectWithoutLocation)?;
     let target = Target::take(&mut resolve(current, &location), sites)?;
     if current.site.is_https && !target.site.is_https {
         return Err(ErrorKind::RedirectDowngrade.into());

@@ -84,8 +84,8 @@ impl Upstream {
         let is_head = exchange.method == Method::HEAD;
         let reply = self.transport.send(exchange).await;
         let reply = reply.map_err(|error| format!("the upstream failed: {error}"))?;
-        let mut headers = end_to_end(&reply.headers);
-        if is_head && let Some(length) = reply.headers.get(header::CONTENT_LENGTH) {
+        let mut headers = end_to_end(reply.headers.map());
+        if is_head && let Some(length) = reply.headers.map().get(header::CONTENT_LENGTH) {
             headers.insert(header::CONTENT_LENGTH, length.clone());
         }
         headers.remove(header::CONTENT_ENCODING);

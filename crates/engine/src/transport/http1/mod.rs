@@ -33,6 +33,7 @@ use super::{
     connection::{Body, Failed, Head, note_head},
     error::{ErrorKind, Fault},
     exchange::Timings,
+    headers::Headers,
     patience::Patience,
 };
 use receiving::Receiving;
@@ -128,9 +129,9 @@ impl Connection {
 
     /// Takes a request to send; it goes its way while its response is waited for.
     pub(super) fn begin(&mut self, request: &Request<'_>) {
-        self.stays_open = !request.closes();
-        self.sending =
-            Sending { head: request.head(), body: request.body.clone(), ..Sending::default() };
+        let (head, closes) = request.head();
+        self.stays_open = !closes;
+        self.sending = Sending { head, body: request.body.clone(), ..Sending::default() };
     }
 
     /// Sends the request that was begun, of this method, and waits for the head of the response.
@@ -381,7 +382,10 @@ impl Prelude {
     /// Whether it is worth while to parse: at first, then whenever an empty line has come. So a head that
     /// comes byte by byte is not parsed for each of them.
     fn may_have_head(&mut self, arrived: &[u8]) -> bool {
-        let is_first = self.searched == 0;
+        if self.searched == 0 {
+            self.searched = arrived.len();
+            return !arrived.is_empty();
+        }
         // The line before may have ended where the search did.
         let from = self.searched.saturating_sub(2);
         let mut unsearched = &arrived[from.min(arrived.len())..];
@@ -392,7 +396,7 @@ impl Prelude {
                 return true;
             }
         }
-        is_first && !arrived.is_empty()
+        false
     }
 }
 

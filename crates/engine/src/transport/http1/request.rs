@@ -1,12 +1,17 @@
 //! The head of a request, as bytes (RFC 9112, 3).
 
+use std::iter;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::response::has_token;
 
-/// What each header line costs beside name and value: `: ` and the end of the line.
-const LINE_BYTES: usize = 4;
+/// Room for a header line of the usual length, in bytes.
+const LINE_BYTES_USUAL: usize = 48;
+
+/// Room for the method, the version and what is ours, in bytes.
+const FRAME_BYTES_USUAL: usize = 64;
 
 /// A request to write. Method, target and headers are of types that hold no line break.
 pub(in super::super) struct Request<'a> {
@@ -22,20 +27,11 @@ pub(in super::super) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Whether it asks for the end of the connection.
-    pub(super) fn closes(&self) -> bool {
-        has_token(self.headers, &header::CONNECTION, "close")
-    }
-
-    /// The bytes before the body.
-    pub(super) fn head(&self) -> Vec<u8> {
-        let lines: usize = self
-            .headers
-            .iter()
-            .map(|(name, value)| name.as_str().len() + value.len() + LINE_BYTES)
-            .sum();
-        let login = self.proxy_authorization.map_or(0, |value| value.len() + 32);
-        let mut head = Vec::with_capacity(self.target.len() + lines + self.host.len() + login + 64);
+    /// The bytes before the body, and whether they ask for the end of the connection.
+    pub(super) fn head(&self) -> (Vec<u8>, bool) {
+        let lines = self.headers.len() * LINE_BYTES_USUAL;
+        let mut head = Vec::with_capacity(self.target.len() + lines + FRAME_BYTES_USUAL);
+        let mut closes = false;
         head.extend_from_slice(self.method.as_str().as_bytes());
         head.push(b' ');
         head.extend_from_slice(self.target.as_bytes());
@@ -44,6 +40,10 @@ impl Request<'_> {
             let value = match *name {
                 header::HOST => self.host,
                 header::PROXY_AUTHORIZATION if self.proxy_authorization.is_some() => continue,
+                header::CONNECTION => {
+                    closes |= has_token(iter::once(value.as_bytes()), "close");
+                    value
+                }
                 _ => value,
             };
             put_line(&mut head, name.as_str(), value.as_bytes());
@@ -56,7 +56,7 @@ impl Request<'_> {
             put_line(&mut head, header::CONTENT_LENGTH.as_str(), length.as_bytes());
         }
         head.extend_from_slice(b"\r\n");
-        head
+        (head, closes)
     }
 }
 
@@ -92,7 +92,8 @@ mod tests {
             proxy_authorization: Some(&HeaderValue::from_static("Basic x")),
             body: &Bytes::from_static(b"12345"),
         };
-        let head = String::from_utf8(request.head()).expect("text");
+        let (head, closes) = request.head();
+        let head = String::from_utf8(head).expect("text");
         let (first, lines) = head.split_once("\r\n").expect("lines");
         assert_eq!(first, "POST http://h/p?q HTTP/1.1");
         let mut lines: Vec<&str> = lines.split("\r\n").collect();
@@ -102,7 +103,7 @@ mod tests {
             lines,
             ["content-length: 5", "host: h", "proxy-authorization: Basic x", "x-a: 1 2"]
         );
-        assert!(!request.closes());
+        assert!(!closes);
     }
 
     #[test]
@@ -116,7 +117,7 @@ mod tests {
                 proxy_authorization: None,
                 body: &Bytes::new(),
             };
-            assert_eq!(request.closes(), closes, "{value}");
+            assert_eq!(request.head().1, closes, "{value}");
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::mem::MaybeUninit;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{Method, StatusCode, header};
 
-use super::{Body, ErrorKind, Fault, Head};
+use super::{Body, ErrorKind, Fault, Head, Headers};
 
 /// The longest head, in bytes.
 pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -70,36 +70,25 @@ pub(super) fn parse(arrived: &Bytes, method: &Method) -> Result<Parsed, Fault> {
         return Ok(Parsed::Interim { length });
     }
     let is_http10 = response.version == Some(0);
-    let headers = header_map(arrived, response.headers)?;
+    let lines = response.headers.iter().map(|line| (line.name, line.value));
+    let headers = Headers::of_lines(&arrived.slice(..length), lines)
+        .ok_or_else(|| Fault::new(ErrorKind::Protocol, "invalid HTTP header name"))?;
     let framing = framing(method, status, &headers, is_http10)?;
     let stays_open = framing != Framing::UntilClose
-        && !has_token(&headers, &header::CONNECTION, "close")
+        && !has_token(headers.all(&header::CONNECTION), "close")
         // Two lengths are a sign of somebody in between who counts differently (RFC 9112, 6.3).
-        && !(headers.contains_key(header::TRANSFER_ENCODING)
-            && (is_http10 || headers.contains_key(header::CONTENT_LENGTH)))
-        && (!is_http10 || has_token(&headers, &header::CONNECTION, "keep-alive"));
+        && !(headers.get(header::TRANSFER_ENCODING).is_some()
+            && (is_http10 || headers.get(header::CONTENT_LENGTH).is_some()))
+        && (!is_http10 || has_token(headers.all(&header::CONNECTION), "keep-alive"));
     let head = Head { status, headers, body: Body::Framed(framing) };
     Ok(Parsed::Final { length, head, stays_open })
-}
-
-fn header_map(arrived: &Bytes, parsed: &[httparse::Header<'_>]) -> Result<HeaderMap, Fault> {
-    let protocol = |cause: &dyn std::fmt::Display| Fault::new(ErrorKind::Protocol, cause);
-    let mut headers = HeaderMap::with_capacity(parsed.len());
-    for line in parsed {
-        let name =
-            HeaderName::from_bytes(line.name.as_bytes()).map_err(|cause| protocol(&cause))?;
-        let value = HeaderValue::from_maybe_shared(arrived.slice_ref(line.value))
-            .map_err(|cause| protocol(&cause))?;
-        headers.try_append(name, value).map_err(|cause| protocol(&cause))?;
-    }
-    Ok(headers)
 }
 
 /// RFC 9112, 6.3, without what is only for servers and tunnels.
 fn framing(
     method: &Method,
     status: StatusCode,
-    headers: &HeaderMap,
+    headers: &Headers,
     is_http10: bool,
 ) -> Result<Framing, Fault> {
     if *method == Method::HEAD
@@ -108,7 +97,7 @@ fn framing(
         return Ok(Framing::None);
     }
     let mut is_chunked = false;
-    for coding in tokens(headers, &header::TRANSFER_ENCODING) {
+    for coding in tokens(headers.all(&header::TRANSFER_ENCODING)) {
         if is_chunked || !(coding.eq_ignore_ascii_case(b"chunked") || coding == b"identity") {
             return Err(Fault::new(
                 ErrorKind::Protocol,
@@ -125,9 +114,9 @@ fn framing(
         };
     }
     let mut length = None;
-    for value in headers.get_all(header::CONTENT_LENGTH) {
+    for value in headers.all(&header::CONTENT_LENGTH) {
         // Some name the same length twice, in one line or in several.
-        for number in value.as_bytes().split(|byte| *byte == b',') {
+        for number in value.split(|byte| *byte == b',') {
             let number = decimal(number.trim_ascii()).ok_or_else(|| {
                 Fault::new(ErrorKind::Protocol, "`content-length` is not a number")
             })?;
@@ -152,19 +141,17 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// The members of a header that is a list.
-fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
-    headers
-        .get_all(name)
-        .into_iter()
-        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+/// The members of a header that is a list, from its values.
+fn tokens<'a>(values: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
+    values
+        .flat_map(|value| value.split(|byte| *byte == b','))
         .map(<[u8]>::trim_ascii)
         .filter(|token| !token.is_empty())
 }
 
 /// Whether a header that is a list has this member, in any case.
-pub(super) fn has_token(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
-    tokens(headers, name).any(|token| token.eq_ignore_ascii_case(wanted.as_bytes()))
+pub(super) fn has_token<'a>(values: impl Iterator<Item = &'a [u8]>, wanted: &str) -> bool {
+    tokens(values).any(|token| token.eq_ignore_ascii_case(wanted.as_bytes()))
 }
 
 #[cfg(test)]
