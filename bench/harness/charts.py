@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 COLOURS = {
     "qlio": "#c2410c",
+    "plain": "#fdba74",
     "nginx": "#15803d",
     "lua": "#2563eb",
     "node": "#7c3aed",

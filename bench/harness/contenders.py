@@ -184,16 +184,21 @@ class Fleet:
         return Contender("hive", "Hive Gateway (GraphQL)", f"http://127.0.0.1:{port}", process.pid, scenarios, requests)
 
     def start_qlio(self, binary):
-        folder = self.folder / "qlio"
+        return self.gateway(binary, "qlio", "qlio", (*AGGREGATION, *FORMATS, "G"))
+
+    def start_plain(self, binary):
+        return self.gateway(binary, "plain", "qlio, built without a profile", AGGREGATION)
+
+    def gateway(self, binary, name, title, scenarios):
+        folder = self.folder / name
         shutil.copytree(BENCH / "qlio", folder)
         shutil.copy(formats.SCHEMA, folder / "tables")
         settings = folder / "config.json"
         settings.write_text(json.dumps({"upstream": f"127.0.0.1:{self.upstream_port}", **QLIO_LIMITS}))
         command = [binary, "serve", "--tables", folder / "tables", "--routes", folder / "routes"]
         command += ["--config", settings, "--host", "127.0.0.1", "--port", "0", "--workers", self.workers, "--strict"]
-        process = self.process("qlio", command)
-        url = self.loopback_url("qlio", process)
-        return Contender("qlio", "qlio", url, process.pid, (*AGGREGATION, *FORMATS, "G"))
+        process = self.process(name, command)
+        return Contender(name, title, self.loopback_url(name, process), process.pid, scenarios)
 
     def start_bare(self, program):
         return self.bare(program, "bare", "plain", "bare exchanges (hyper)")

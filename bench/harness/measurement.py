@@ -19,7 +19,7 @@ from .processes import Processes, StartError
 from .verify import WrongAnswer, verify
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CONTENDERS = ("nginx", "qlio", "lua", "node", "hive", "bare", "bare-own")
+CONTENDERS = ("nginx", "qlio", "plain", "lua", "node", "hive", "bare", "bare-own")
 SCENARIOS = ("A", "B", "C", "D", "J", "E", "F", "J3", "E3", "F3", "G")
 PARTS = ("load", "crowd", "growth", "start", "compile")
 WARM_UP_SECONDS = 1
@@ -64,9 +64,13 @@ def take_part(chosen):
         else:
             programs[name] = None
     if "qlio" in programs:
-        programs["qlio"] = chosen.qlio.resolve() if chosen.qlio else tools.build_qlio(ROOT, chosen.quick)
+        programs["qlio"] = chosen.qlio.resolve() if chosen.qlio else tools.build_qlio(ROOT, not chosen.quick)
+    if "plain" in programs and chosen.quick:
+        del programs["plain"]
+    if "plain" in programs:
+        programs["plain"] = chosen.plain.resolve() if chosen.plain else tools.build_qlio(ROOT, False)
     bare = [name for name in ("bare", "bare-own") if name in programs]
-    built = (chosen.bare.resolve() if chosen.bare else tools.build_bare(ROOT, chosen.quick)) if bare else None
+    built = (chosen.bare.resolve() if chosen.bare else tools.build_bare(ROOT)) if bare else None
     for name in bare:
         programs[name] = built
         if built is None:

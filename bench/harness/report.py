@@ -186,7 +186,8 @@ def load_section(results):
         table(WINDOW_HEADER, window_rows(results, points)),
         "",
         "*Bare exchanges* are the eleven exchanges of D made by a program that reads no answer: no script, no JSON, no join.",
-        "One makes them with hyper's connections as they are, the other with the HTTP client of qlio.",
+        "One makes them with hyper's connections as they are, the other with the HTTP client of qlio; both are built without a profile, and"
+        " so is the qlio that they are compared with in the budgets.",
     ]
 
 

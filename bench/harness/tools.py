@@ -130,30 +130,31 @@ def cargo(root, *arguments):
     return done.stdout if done.returncode == 0 else None
 
 
-def build(root, is_quick, *arguments):
-    """Build an executable as it is shipped, or, quicker, without a profile; return its folder, or None."""
-    if is_quick:
-        built = cargo(root, "build", "--release", *arguments) is not None
-        return root / os.environ.get("CARGO_TARGET_DIR", "target") / "release" if built else None
-    command = ["scripts/with-toolchain", "--needs", "llvm-tools", "scripts/build-profiled", *arguments]
-    done = subprocess.run(command, cwd=root, check=False, stdout=subprocess.PIPE, text=True)
-    return Path(done.stdout.strip()) if done.returncode == 0 else None
+def build_folder(root):
+    return root / os.environ.get("CARGO_TARGET_DIR", "target") / "release"
 
 
-def build_qlio(root, is_quick):
-    """Build qlio and return its path."""
-    print("building qlio", file=sys.stderr)
-    folder = build(root, is_quick, *(["-p", "qlio-gateway", "--bin", "qlio"] if is_quick else []))
+def build_qlio(root, by_profile):
+    """Build qlio, by a profile of itself as it is shipped or plainly, and return its path."""
+    print(f"building qlio ({'by a profile of itself' if by_profile else 'release'})", file=sys.stderr)
+    if by_profile:
+        command = ["scripts/with-toolchain", "--needs", "llvm-tools", "scripts/build-profiled"]
+        done = subprocess.run(command, cwd=root, check=False, stdout=subprocess.PIPE, text=True)
+        folder = Path(done.stdout.strip()) if done.returncode == 0 else None
+    else:
+        built = cargo(root, "build", "--release", "-p", "qlio-gateway", "--bin", "qlio")
+        folder = None if built is None else build_folder(root)
     if folder is None:
         raise MissingTool("qlio does not build")
     return folder / "qlio"
 
 
-def build_bare(root, is_quick):
+def build_bare(root):
     """Build the program that makes the exchanges of scenario D and nothing else; None if it fails."""
-    print("building the example bare_exchanges", file=sys.stderr)
-    folder = build(root, is_quick, "-p", "qlio-gateway", "--example", "bare_exchanges")
-    return folder and folder / "examples" / "bare_exchanges"
+    print("building the example bare_exchanges (release)", file=sys.stderr)
+    if cargo(root, "build", "--release", "-p", "qlio-gateway", "--example", "bare_exchanges") is None:
+        return None
+    return build_folder(root) / "examples" / "bare_exchanges"
 
 
 def build_compile_bench(root):

@@ -64,11 +64,12 @@ def document():
         },
         "left_out": {"hive": "npm ci failed"},
         "scenarios": [{"name": name, "title": title, "upstream_calls": calls.get(name, 1)} for name, title in titles.items()],
-        "contenders": [{"name": name, "title": name.upper()} for name in ("nginx", "qlio", "lua", "node", "bare")],
+        "contenders": [{"name": name, "title": name.upper()} for name in ("nginx", "qlio", "plain", "lua", "node", "bare")],
         "series": [
             series("A", "nginx", 1000, 1100, 900),
             series("A", "qlio", 900, 1100, 855),
             series("D", "qlio", 500, 520, 480, upstream_calls=11.05, cpu_us_per_request=130.0),
+            series("D", "plain", 500, 520, 480, upstream_calls=11.05, cpu_us_per_request=140.0),
             series("D", "bare", 600, 610, 590, upstream_calls=11.0),
             series("J", "qlio", 1000, 1000, 1000),
             series("E", "qlio", 400, 500, 450),
