@@ -45,8 +45,7 @@ pub fn decode_tree(
     options: &ProtobufOptions,
     limits: &DecodeLimits,
 ) -> Result<Value, DecodeError> {
-    walk(bytes, &Projection::All, message, *options, limits, Whole::Tree)
-        .map_err(Fault::into_error)
+    walk(bytes, &Projection::All, message, *options, limits, Whole::Tree).map_err(Fault::into_error)
 }
 
 /// Decodes a body in one of two ways. As text it fails also for bodies that are only unusual.
