@@ -35,7 +35,7 @@ build: ## Build the optimised executable, target/release/qlio
 	@$(with) cargo build --release --locked --package qlio-gateway --bin qlio
 
 .PHONY: profiled
-profiled: ## Build the executable to ship, optimised by a profile of itself, a third faster (10 minutes)
+profiled: ## Build the executable to ship, optimised by a profile of itself (10 minutes)
 	@$(with) --needs llvm-tools scripts/build-profiled
 
 .PHONY: fmt

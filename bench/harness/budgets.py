@@ -82,7 +82,7 @@ TOPICS = {
     " ([ADR 0011](adr/0011-own-http1-client.md): 16 % of the CPU of eleven calls), by polling a connection from the request's own task"
     " ([ADR 0004](adr/0004-upstream-transport.md)), by futures that hold each request once instead of at every step, by another"
     " allocator, by fewer allocations, copies and readings of the clock, by checking JSON sixteen bytes at a time, and by building what is shipped by"
-    " a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a third of the time in our own code). What is left, and"
+    " a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a quarter of the time in our own code). What is left, and"
     " what did not help, is in [ADR 0010](adr/0010-where-the-time-goes.md): the kernel, which takes half and the same for nginx, hyper's"
     " HTTP/1.1 towards clients, and memory that is cold because three programs share the caches."
     " In D, the bare exchanges stand beside the route: they show how much of it is exchanges and how much is script, decoding and join.",

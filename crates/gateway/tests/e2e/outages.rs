@@ -18,7 +18,7 @@ use super::{PATIENCE, folder, serve_folder};
 const CLIENTS: usize = 4;
 
 /// How long anything may take while a server is gone; the idle timeout alone is ten seconds.
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(9);
 
 /// Short, so that a test does not wait for the back-off.
 const DELAYS: &str = "minDelay 20 maxDelay 200";
