@@ -106,7 +106,10 @@ fn too_many_scripts_at_once_are_refused_by_name() {
 
 #[test]
 fn stopping_waits_for_the_script_that_runs() {
-    let mut bench = Bench::new(Respond::json(json!("late")).delay(500), &json!({}), &[]);
+    // One worker, so that what one connection has been told, the others know as well.
+    let one_worker = ["--workers", "1"];
+    let respond = Respond::json(json!("late")).delay(500);
+    let mut bench = Bench::new(respond, &json!({}), &one_worker);
     let mut idle = bench.connect();
     let mut busy = bench.connect();
     let mut stepping = bench.connect();
