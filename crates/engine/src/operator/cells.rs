@@ -12,7 +12,7 @@ use qlio_data::{
 };
 use qlio_plan::operator::{ColumnPath, Output, OutputValue, Scan, ScanColumns, Side};
 
-use super::rows::Table;
+use super::{project, rows::Table, shape::or_null};
 use crate::run::Run;
 
 /// Bare values up to this number cost no more than their text, and are mostly looked at: ids that the
@@ -52,18 +52,15 @@ pub(crate) fn of_variable(scan: &Scan, value: &Value, keys: Keys) -> Option<Cell
     }
 }
 
-/// A column that is absent in every row is told, because it is easily misspelt.
+/// As [`project::warn_of_unmatched`] of rows that are text: their columns are all static.
 pub(crate) fn warn_of_unmatched(run: &Run<'_>, scan: &Scan, cells: &CellTable) {
     let ScanColumns::List(columns) = &scan.columns else { return };
-    for (position, column) in columns.iter().enumerate() {
-        if let ColumnPath::Static(path) = &column.path
-            && !column.is_key
-            && !cells.has_column(position)
-        {
-            let (source, path, rows) = (&scan.source.name, path.text(), cells.len());
-            run.warn(format!("column `{path}` matches nothing in {rows} rows of {source}"));
-        }
-    }
+    let columns = columns.iter().filter_map(|column| match &column.path {
+        ColumnPath::Static(path) => Some((path, column.is_key)),
+        ColumnPath::Dynamic(_) => None,
+    });
+    let is_matched = |position| cells.has_column(position);
+    project::warn_of_unmatched(run, scan, cells.len(), columns, is_matched);
 }
 
 /// The rows as values.
@@ -73,10 +70,6 @@ pub(crate) fn table_of(cells: &CellTable) -> Table {
         table.push((0..cells.width()).map(|column| cells.value(row, column)));
     }
     table
-}
-
-fn or_null(value: Value) -> Value {
-    if value.is_absent() { Value::Null } else { value }
 }
 
 /// How the rows of an output are written as text.

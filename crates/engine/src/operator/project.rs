@@ -74,7 +74,10 @@ pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, 
             None => push_row(run, &paths, &value, &mut table)?,
         },
     }
-    warn_of_unmatched(run, scan, &paths, &table);
+    let columns = paths.iter().map(|(path, is_key)| (&**path, *is_key));
+    warn_of_unmatched(run, scan, table.len(), columns, |position| {
+        table.rows().any(|row| !row[position].is_absent())
+    });
     Ok(Rows::Table(table))
 }
 
@@ -114,11 +117,18 @@ fn push_own_row(
     }
 }
 
-/// A column that is absent in every row is told, because it is easily misspelt.
-fn warn_of_unmatched(run: &Run<'_>, scan: &Scan, paths: &[(Cow<'_, Path>, bool)], table: &Table) {
-    for (position, (path, is_key)) in paths.iter().enumerate() {
-        if !is_key && table.rows().all(|row| row[position].is_absent()) {
-            let (source, path, rows) = (&scan.source.name, path.text(), table.len());
+/// A column that is absent in every row is told, because it is easily misspelt. `columns` are those of
+/// the scan: the path, and whether it is a key of a join.
+pub(crate) fn warn_of_unmatched<'p>(
+    run: &Run<'_>,
+    scan: &Scan,
+    rows: usize,
+    columns: impl Iterator<Item = (&'p Path, bool)>,
+    is_matched: impl Fn(usize) -> bool,
+) {
+    for (position, (path, is_key)) in columns.enumerate() {
+        if !is_key && !is_matched(position) {
+            let (source, path) = (&scan.source.name, path.text());
             run.warn(format!("column `{path}` matches nothing in {rows} rows of {source}"));
         }
     }

@@ -91,19 +91,18 @@ fn shape_rows(
             }
             Value::object(object)
         } else if output.is_flat {
-            let value = output.columns.first().map_or(Value::Absent, |column| value(0, column));
-            if value.is_absent() { Value::Null } else { value }
+            or_null(output.columns.first().map_or(Value::Absent, |column| value(0, column)))
         } else {
-            let values = output.columns.iter().enumerate().map(|(index, column)| {
-                match value(index, column) {
-                    Value::Absent => Value::Null,
-                    value => value,
-                }
-            });
-            values.collect()
+            let columns = output.columns.iter().enumerate();
+            columns.map(|(index, column)| or_null(value(index, column))).collect()
         });
     }
     Value::array(shaped)
+}
+
+/// Lists and bare values have no place for what is absent.
+pub(crate) fn or_null(value: Value) -> Value {
+    if value.is_absent() { Value::Null } else { value }
 }
 
 impl From<Rows> for Shaped {
