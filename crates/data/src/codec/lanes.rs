@@ -11,6 +11,12 @@ pub(super) type Lanes = u8x16;
 /// How many those are.
 pub(super) const LANES: usize = 16;
 
+/// The sixteen bytes from a position on, if there are as many.
+#[inline]
+pub(super) fn lanes_at(bytes: &[u8], at: usize) -> Option<Lanes> {
+    bytes.get(at..)?.first_chunk().map(|chunk| Lanes::new(*chunk))
+}
+
 /// The first byte that `is_hit`; `hits` tells the same of sixteen bytes at once.
 #[inline]
 pub(super) fn find(
@@ -19,8 +25,8 @@ pub(super) fn find(
     hits: impl Fn(Lanes) -> Lanes,
     is_hit: impl Fn(u8) -> bool,
 ) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
-        let found = hits(Lanes::new(*chunk)).to_bitmask();
+    while let Some(lanes) = lanes_at(bytes, at) {
+        let found = hits(lanes).to_bitmask();
         if found != 0 {
             return at + found.trailing_zeros() as usize;
         }

@@ -280,6 +280,7 @@ impl Reader<'_> {
                     return Ok(false);
                 }
                 let start = self.scanner.at();
+                let first_name = self.scanner.first_name();
                 loop {
                     let is_row = self.scanner.peek() == b'{';
                     if !is_row || !self.row(depth + 1)? || !self.count() {
@@ -291,6 +292,7 @@ impl Reader<'_> {
                     if !self.scanner.has_next(b']', COMMA_OR_BRACKET)? {
                         return Ok(true);
                     }
+                    self.scanner.expect(first_name);
                 }
             }
             _ => Ok(false),

@@ -5,6 +5,7 @@
 //! followed with an explicit stack, so depth costs memory and never the thread's stack.
 
 use super::{
+    names::Expected,
     scan::{COMMA_OR_BRACE, COMMA_OR_BRACKET, Fault, Problem, Scanner, Span},
     text::unescape,
 };
@@ -53,7 +54,7 @@ struct Decoder<'t> {
 
 /// A structure that is being built.
 enum Frame<'p> {
-    Array { elements: Vec<Value>, projection: &'p Projection },
+    Array { elements: Vec<Value>, first_name: Expected, projection: &'p Projection },
     Object { object: Object, name: Text, projection: &'p Projection },
 }
 
@@ -73,7 +74,8 @@ impl Decoder<'_> {
                         self.scanner.advance();
                         Value::array(Vec::new())
                     } else {
-                        frames.push(Frame::Array { elements: Vec::new(), projection });
+                        let (elements, first_name) = (Vec::new(), self.scanner.first_name());
+                        frames.push(Frame::Array { elements, first_name, projection });
                         projection = projection.element();
                         continue;
                     }
@@ -103,10 +105,11 @@ impl Decoder<'_> {
                 let depth = frames.len();
                 match frames.last_mut() {
                     None => return Ok(value),
-                    Some(Frame::Array { elements, projection: own }) => {
+                    Some(Frame::Array { elements, first_name, projection: own }) => {
                         self.count()?;
                         elements.push(value);
                         if self.scanner.has_next(b']', COMMA_OR_BRACKET)? {
+                            self.scanner.expect(*first_name);
                             projection = own.element();
                             break;
                         }

@@ -8,12 +8,13 @@
 //! of several members of one name wins, half a surrogate pair becomes U+FFFD, and no size of number
 //! is refused. An empty or blank body is an error here; callers know what it means to them.
 //!
-//! Read on in `scan` (the grammar), `decode` (what is kept), `raw` (looking into kept slices),
+//! Read on in `scan` (the grammar; `names`, which ones to expect), `decode` (what is kept), `raw` (looking into kept slices),
 //! `cells` and `rows` (plain columns, from text to text) and [`encode`].
 
 mod cells;
 mod decode;
 mod encode;
+mod names;
 mod raw;
 mod rows;
 mod scan;

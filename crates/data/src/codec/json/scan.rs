@@ -5,7 +5,8 @@
 //! followed with an explicit stack under a named bound. Strings are read sixteen bytes at a time.
 //! Nothing is built here; [`decode`](super::decode) does that.
 
-use crate::codec::lanes::{Lanes, find};
+use super::names::{Expected, Names};
+use crate::codec::lanes::{LANES, Lanes, find, lanes_at};
 
 /// What is wrong at a place. Boxed, because a result of one word and an address travels in
 /// registers: measured, this is a seventh of the time of a decode.
@@ -67,14 +68,18 @@ pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     depth_max: usize,
-    /// The closing brackets that the structures around the position wait for; kept between calls
-    /// for its memory only.
-    closers: Vec<u8>,
+    /// For the structures around the position, the closing brackets that they wait for, and the first
+    /// names of their elements; kept between calls for its memory only.
+    open: Vec<(u8, Expected)>,
+    names: Names,
+    /// The name that may come next.
+    expected: Expected,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(bytes: &'a [u8], depth_max: usize) -> Self {
-        Self { bytes, at: 0, depth_max, closers: Vec::new() }
+        let (names, expected) = (Names::default(), Expected::NOWHERE);
+        Self { bytes, at: 0, depth_max, open: Vec::new(), names, expected }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -121,6 +126,18 @@ impl<'a> Scanner<'a> {
         Ok(span)
     }
 
+    /// Inside an array, in front of its first element: where the names of its elements begin.
+    pub(super) fn first_name(&mut self) -> Expected {
+        self.expected = self.names.of_elements(self.expected);
+        self.expected
+    }
+
+    /// In front of a further element of an array whose [`Self::first_name`] this is.
+    #[inline]
+    pub(super) fn expect(&mut self, first: Expected) {
+        self.expected = first;
+    }
+
     /// Moves over a member name, the colon and the white space behind it.
     pub(super) fn name(&mut self) -> Result<Span, Fault> {
         let name = name_at(self.bytes, self.at)?;
@@ -141,16 +158,25 @@ impl<'a> Scanner<'a> {
         // Unwanted members are passed without writing the position back.
         let mut at = self.at;
         loop {
-            let name = name_at(bytes, at)?;
-            at = name.end + 1;
-            // Blanks are rare, so what is expected is looked for first.
-            if byte_at(bytes, at) != b':' {
-                at = behind_blanks(bytes, at);
+            let name = if let Some(length) = self.names.take(bytes, at, &mut self.expected) {
+                let start = at + 1;
+                at += length;
+                Span { start, end: at - 2, has_escapes: false }
+            } else {
+                let start = at;
+                let name = name_at(bytes, at)?;
+                at = name.end + 1;
+                // Blanks are rare, so what is expected is looked for first.
                 if byte_at(bytes, at) != b':' {
-                    return Err(COLON.at(at));
+                    at = behind_blanks(bytes, at);
+                    if byte_at(bytes, at) != b':' {
+                        return Err(COLON.at(at));
+                    }
                 }
-            }
-            at += 1;
+                at += 1;
+                self.names.note(bytes, start, at, &mut self.expected);
+                name
+            };
             let mut byte = byte_at(bytes, at);
             if byte <= b' ' {
                 at = behind_blank_run(bytes, at);
@@ -226,10 +252,15 @@ impl<'a> Scanner<'a> {
         let mut at = self.at;
         // The innermost open structure's closing bracket; those around it are on the stack.
         let mut closer = 0;
-        self.closers.clear();
+        let mut first = Expected::NOWHERE;
+        let mut expected = self.expected;
+        self.open.clear();
         loop {
             if closer == b'}' {
-                at = behind_name(bytes, at)?;
+                at = match self.names.take(bytes, at, &mut expected) {
+                    Some(length) => at + length,
+                    None => self.other_name(at, &mut expected)?,
+                };
             }
             // A value starts here. Blanks are rare, so what is expected is looked for first.
             let mut byte = byte_at(bytes, at);
@@ -240,10 +271,14 @@ impl<'a> Scanner<'a> {
             match byte {
                 b'"' => at = behind_string(bytes, at + 1)?,
                 b'{' | b'[' => {
-                    if depth + self.closers.len() >= self.depth_max {
+                    if depth + self.open.len() >= self.depth_max {
                         return Err(Problem::TooDeep(self.depth_max).at(at));
                     }
-                    self.closers.push(closer);
+                    self.open.push((closer, first));
+                    if byte == b'[' {
+                        expected = self.names.of_elements(expected);
+                        first = expected;
+                    }
                     // `]` and `}` stand two places behind their opening brackets in ASCII.
                     closer = byte + 2;
                     at = behind_blanks(bytes, at + 1);
@@ -251,24 +286,28 @@ impl<'a> Scanner<'a> {
                         continue;
                     }
                     at += 1;
-                    closer = self.closers.pop().unwrap_or(0);
+                    (closer, first) = self.open.pop().unwrap_or((0, Expected::NOWHERE));
                 }
                 _ => at = behind_number_or_word(bytes, at)?,
             }
             // A value ended here: structures that close with it end, too.
             loop {
-                if self.closers.is_empty() {
+                if self.open.is_empty() {
                     self.at = at;
+                    self.expected = expected;
                     return Ok(());
                 }
                 match byte_at(bytes, at) {
                     b',' => {
                         at += 1;
+                        if closer == b']' {
+                            expected = first;
+                        }
                         break;
                     }
                     byte if byte == closer => {
                         at += 1;
-                        closer = self.closers.pop().unwrap_or(0);
+                        (closer, first) = self.open.pop().unwrap_or((0, Expected::NOWHERE));
                     }
                     byte => {
                         let behind = behind_blanks(bytes, at);
@@ -282,6 +321,16 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
+    }
+
+    /// Over a name that was not expected, and white space in front of it.
+    #[expect(clippy::inline_always, reason = "measured: most documents have no rows")]
+    #[inline(always)]
+    fn other_name(&mut self, at: usize, expected: &mut Expected) -> Result<usize, Fault> {
+        let start = behind_blanks(self.bytes, at);
+        let behind = behind_name(self.bytes, start)?;
+        self.names.note(self.bytes, start, behind, expected);
+        Ok(behind)
     }
 
     /// Moves over the structure at the position, trusting that it is valid: only brackets and
@@ -315,21 +364,19 @@ pub(super) fn is_number(text: &[u8]) -> bool {
         && behind_number_or_word(text, 0) == Ok(text.len())
 }
 
-/// The next byte that a string cannot simply contain: a quote, a backslash or a control character.
-/// The end of the text if there is none.
+/// Which of sixteen bytes a string cannot simply contain: quotes, backslashes and control characters.
+#[inline]
+fn specials(lanes: Lanes) -> Lanes {
+    const CONTROL_MAX: Lanes = Lanes::splat(0x1f);
+    lanes.simd_eq(Lanes::splat(b'"'))
+        | lanes.simd_eq(Lanes::splat(b'\\'))
+        | lanes.min(CONTROL_MAX).simd_eq(lanes)
+}
+
+/// The next byte that a string cannot simply contain. The end of the text if there is none.
 #[inline]
 pub(super) fn special_byte(bytes: &[u8], at: usize) -> usize {
-    const CONTROL_MAX: Lanes = Lanes::splat(0x1f);
-    find(
-        bytes,
-        at,
-        |lanes| {
-            lanes.simd_eq(Lanes::splat(b'"'))
-                | lanes.simd_eq(Lanes::splat(b'\\'))
-                | lanes.min(CONTROL_MAX).simd_eq(lanes)
-        },
-        |byte| matches!(byte, b'"' | b'\\' | 0..=0x1f),
-    )
+    find(bytes, at, specials, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
 }
 
 /// The next bracket, brace or quote, or the end of the text.
@@ -389,15 +436,12 @@ fn byte_at(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)
 }
 
-/// Over a member name and its colon, and white space in front of both.
+/// Over a member name and its colon, and white space between them.
 #[expect(clippy::inline_always, reason = "measured: half of all strings are names")]
 #[inline(always)]
 fn behind_name(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     if byte_at(bytes, at) != b'"' {
-        at = behind_blanks(bytes, at);
-        if byte_at(bytes, at) != b'"' {
-            return Err(NAME.at(at));
-        }
+        return Err(NAME.at(at));
     }
     at = behind_string(bytes, at + 1)?;
     if byte_at(bytes, at) != b':' {
@@ -448,10 +492,27 @@ fn behind_string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 /// As [`behind_string`], from the first byte on that is not plain.
 #[inline(never)]
 fn behind_special_string(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+    // Escapes come in groups, so all of those in sixteen bytes are found at once.
+    while let Some(lanes) = lanes_at(bytes, at) {
+        let mut found = specials(lanes).to_bitmask();
+        let mut passed = 0;
+        while found != 0 {
+            let special = at + found.trailing_zeros() as usize;
+            passed = match byte_at(bytes, special) {
+                b'"' => return Ok(special + 1),
+                b'\\' => behind_escape(bytes, special)? - at,
+                _ => return Err(Problem::ControlCharacter.at(special)),
+            };
+            // What an escape consists of is not special; it may end behind these bytes.
+            found &= if passed < LANES { u32::MAX << passed } else { 0 };
+        }
+        at += passed.max(LANES);
+    }
     loop {
+        at = special_byte(bytes, at);
         match bytes.get(at) {
             Some(b'"') => return Ok(at + 1),
-            Some(b'\\') => at = special_byte(bytes, behind_escape(bytes, at)?),
+            Some(b'\\') => at = behind_escape(bytes, at)?,
             Some(_) => return Err(Problem::ControlCharacter.at(at)),
             None => return Err(Problem::OpenString.at(at)),
         }
