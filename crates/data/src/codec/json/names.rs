@@ -6,17 +6,22 @@
 //! that passing over rows takes. In: positions in the text that is scanned. Out: how long the
 //! expected name is, if it is there. A name that is not expected is left to the grammar.
 
+use super::scan::special_byte;
 use crate::codec::lanes::{LANES, lanes_at};
 
 /// How many names are kept for one text: more than the rows of most answers have, and few enough for
 /// the processor's first cache.
 const NAMES_MAX: usize = 256;
 
-/// A name as it stands in the text, with its quotes and the colon behind them, without escapes.
+/// Room for the names of most rows, so that it is made once.
+const NAMES_USUAL: usize = 32;
+
+/// A name as it stands in the text, with its quotes and the colon behind them, without escapes. In
+/// the first four gigabytes, so that a name takes one word.
 #[derive(Debug, Clone, Copy)]
 struct Name {
-    start: usize,
-    length: usize,
+    start: u32,
+    length: u32,
 }
 
 /// The names of the elements so far, in the order in which they came.
@@ -57,7 +62,7 @@ impl Names {
             return None;
         }
         *expected = expected.next(1);
-        Some(name.length)
+        Some(name.length as usize)
     }
 
     /// Notes a name that was not expected, from its first quote to behind the colon.
@@ -68,7 +73,7 @@ impl Names {
         }
     }
 
-    #[inline(never)]
+    #[cold]
     fn note_element(&mut self, bytes: &[u8], at: usize, behind: usize, expected: &mut Expected) {
         let place = expected.0 as usize;
         if place < self.seen.len() {
@@ -79,10 +84,16 @@ impl Names {
             }
             return;
         }
-        let name = bytes.get(at + 1..behind).unwrap_or_default();
-        let is_plain = name.ends_with(b"\":") && !name.contains(&b'\\');
-        if self.seen.len() < NAMES_MAX && is_plain {
-            self.seen.push(Name { start: at, length: behind - at });
+        // Neither escapes nor white space in front of the colon.
+        let is_plain = special_byte(bytes, at + 1) + b"\":".len() == behind;
+        if is_plain
+            && self.seen.len() < NAMES_MAX
+            && let (Ok(start), Ok(length)) = (u32::try_from(at), u32::try_from(behind - at))
+        {
+            if self.seen.is_empty() {
+                self.seen.reserve(NAMES_USUAL);
+            }
+            self.seen.push(Name { start, length });
             *expected = expected.next(1);
         }
     }
@@ -92,7 +103,7 @@ impl Name {
     /// Whether the same bytes stand at a position.
     #[inline]
     fn is_at(self, bytes: &[u8], at: usize) -> bool {
-        let Self { start, length } = self;
+        let (start, length) = (self.start as usize, self.length as usize);
         let (Some(there), Some(here)) = (lanes_at(bytes, start), lanes_at(bytes, at)) else {
             return false;
         };

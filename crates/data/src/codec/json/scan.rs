@@ -6,7 +6,7 @@
 //! Nothing is built here; [`decode`](super::decode) does that.
 
 use super::names::{Expected, Names};
-use crate::codec::lanes::{LANES, Lanes, find, lanes_at};
+use crate::codec::lanes::{LANES, Lanes, find};
 
 /// What is wrong at a place. Boxed, because a result of one word and an address travels in
 /// registers: measured, this is a seventh of the time of a decode.
@@ -493,36 +493,51 @@ fn behind_string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 #[inline(never)]
 fn behind_special_string(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     // Escapes come in groups, so all of those in sixteen bytes are found at once.
-    while let Some(lanes) = lanes_at(bytes, at) {
-        let mut found = specials(lanes).to_bitmask();
-        let mut passed = 0;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+        let mut found = specials(Lanes::new(*chunk)).to_bitmask();
+        let mut behind = LANES;
         while found != 0 {
-            let special = at + found.trailing_zeros() as usize;
-            passed = match byte_at(bytes, special) {
-                b'"' => return Ok(special + 1),
-                b'\\' => behind_escape(bytes, special)? - at,
-                _ => return Err(Problem::ControlCharacter.at(special)),
-            };
-            // What an escape consists of is not special; it may end behind these bytes.
-            found &= if passed < LANES { u32::MAX << passed } else { 0 };
+            let place = found.trailing_zeros() as usize;
+            match chunk[place % LANES] {
+                b'"' => return Ok(at + place + 1),
+                b'\\' => {}
+                _ => return Err(Problem::ControlCharacter.at(at + place)),
+            }
+            if place + 1 < LANES && is_escaped_plainly(chunk[(place + 1) % LANES]) {
+                behind = place + 2;
+            } else {
+                behind = behind_escape(bytes, at + place)? - at;
+                if behind >= LANES {
+                    break;
+                }
+            }
+            // What an escape consists of is not special.
+            found &= u32::MAX << behind;
+            behind = behind.max(LANES);
         }
-        at += passed.max(LANES);
+        at += behind;
     }
     loop {
-        at = special_byte(bytes, at);
         match bytes.get(at) {
             Some(b'"') => return Ok(at + 1),
-            Some(b'\\') => at = behind_escape(bytes, at)?,
-            Some(_) => return Err(Problem::ControlCharacter.at(at)),
+            Some(b'\\') => at = special_byte(bytes, behind_escape(bytes, at)?),
+            Some(0..=0x1f) => return Err(Problem::ControlCharacter.at(at)),
+            Some(_) => at = special_byte(bytes, at),
             None => return Err(Problem::OpenString.at(at)),
         }
     }
 }
 
+/// Whether a backslash and this byte are a whole escape.
+#[inline]
+fn is_escaped_plainly(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
+}
+
 #[inline]
 fn behind_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     match bytes.get(at + 1) {
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(byte) if is_escaped_plainly(*byte) => Ok(at + 2),
         Some(b'u') => {
             let digits = bytes.get(at + 2..at + 6).unwrap_or_default();
             if digits.len() == 4 && digits.iter().all(u8::is_ascii_hexdigit) {
