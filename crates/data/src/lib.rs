@@ -14,6 +14,7 @@ pub mod params;
 pub mod path;
 pub mod percent;
 pub mod projection;
+pub mod redact;
 pub mod scope;
 pub mod template;
 pub mod uri_template;

@@ -53,7 +53,8 @@ pub struct Loaded {
 pub fn load(folders: &CatalogFolders, config: &Config) -> Loaded {
     let tables_root = folders.tables.clone().unwrap_or_default();
     let resources = FilesBeside::new(&tables_root);
-    let mut builder = CatalogBuilder::new(config.values.clone(), &resources);
+    let mut builder =
+        CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
     if let Some(tables) = &folders.tables {
         each_script(tables, &mut builder, CatalogBuilder::add_table_file);
     }
@@ -155,7 +156,8 @@ pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
         .map(|path| if path.is_dir() { path.clone() } else { parent(path) })
         .unwrap_or_default();
     let resources = FilesBeside::new(&root);
-    let mut builder = CatalogBuilder::new(config.values.clone(), &resources);
+    let mut builder =
+        CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
     let mut scripts = Vec::new();
     for path in paths {
         each_script(path, &mut builder, |_, file, text| {

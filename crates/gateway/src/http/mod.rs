@@ -22,7 +22,6 @@ pub mod negotiate;
 mod packet;
 pub mod percent;
 pub mod query;
-mod redact;
 pub mod respond;
 pub mod sanitize;
 pub mod server;

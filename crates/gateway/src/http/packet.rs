@@ -7,13 +7,14 @@
 
 use std::{cell::RefCell, time::Duration};
 
-use qlio_data::{Number, Object, Text, Value};
+use qlio_data::{
+    Number, Object, Text, Value,
+    redact::{redact, replaced},
+};
 use qlio_engine::{
     event::{AnswerEvent, Event, EventKind, RequestEvent},
     transport::Timings,
 };
-
-use super::redact::{redact, replaced};
 
 /// An event as it is told.
 #[derive(Debug, Clone, PartialEq)]

@@ -41,6 +41,13 @@ impl<'a> CatalogBuilder<'a> {
         Self { catalog: Catalog::empty(config), resources, problems: Vec::new() }
     }
 
+    /// Values of the settings that must not be read in descriptions of tables (`decisions.md` 5).
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Vec<String>) -> Self {
+        self.catalog.secrets = secrets;
+        self
+    }
+
     /// Registers all tables of a table file. A file with a syntax error loads no table; other
     /// statements than `create table` are parsed, ignored and warned about (`connectors.md` 1.3).
     pub fn add_table_file(&mut self, file: &str, text: &str) {

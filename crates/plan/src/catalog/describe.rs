@@ -1,6 +1,6 @@
 //! `show` and `describe`: the catalog as values (`language.md` 5.14, `server.md` 2.4).
 
-use qlio_data::{Object, Text, Value, percent, uri_template::UriToken};
+use qlio_data::{Object, Text, Value, percent, redact::redact, uri_template::UriToken};
 
 use super::{
     Catalog, Route,
@@ -23,7 +23,8 @@ pub fn show_tables<'a>(catalog: &'a Catalog, inline: impl Iterator<Item = &'a Ta
     loaded.chain(inline.iter().copied()).map(entry).collect()
 }
 
-/// What `describe <table>` answers.
+/// What `describe <table>` answers. Settings stand filled in; those that are secret do not show
+/// (`decisions.md` 5).
 pub fn describe_table(catalog: &Catalog, table: &Table) -> Value {
     let mut result = Object::new();
     result.insert("name", Value::from(table.name.clone()));
@@ -48,7 +49,7 @@ pub fn describe_table(catalog: &Catalog, table: &Table) -> Value {
     for verb in table.verbs() {
         result.insert(verb.kind.as_str(), describe_verb(verb));
     }
-    Value::object(result)
+    redact(Value::object(result), &catalog.secrets)
 }
 
 fn describe_verb(verb: &Verb) -> Value {

@@ -33,6 +33,8 @@ pub struct Catalog {
     table_index: HashMap<String, usize>,
     routes: Vec<Arc<Route>>,
     config: Value,
+    /// Texts that nobody is told.
+    secrets: Vec<String>,
 }
 
 impl Catalog {

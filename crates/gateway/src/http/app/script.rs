@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::body::Body;
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Value, redact::redact};
 use qlio_engine::{
     Answer, Caller, ClientRequest, RunError,
     event::{Event, Subscription, Watch},
@@ -19,7 +19,6 @@ use crate::http::{
     incident::IncidentId,
     logs::RunLog,
     query,
-    redact::redact,
     respond::{self, Note, Rendition, Response},
     trace::{self, Trace},
 };

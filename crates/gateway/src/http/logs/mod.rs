@@ -24,14 +24,14 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use qlio_data::{Object, Value, codec::json};
+use qlio_data::{Object, Value, codec::json, redact::redact};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 pub(super) use request::RequestLog;
 pub(super) use run::RunLog;
 use writer::Writer;
 
-use super::{redact::redact, server::Event};
+use super::server::Event;
 
 /// The files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

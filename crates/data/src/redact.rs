@@ -1,6 +1,7 @@
-//! Keeping secrets of the settings out of errors and traces (`decisions.md` 5).
+//! Keeping secrets of the settings out of what people read: errors, traces, logs, descriptions of tables
+//! (`decisions.md` 5).
 
-use qlio_data::{Object, Text, Value};
+use crate::{Object, Text, Value};
 
 /// What stands in the place of a secret.
 const REDACTED: &str = "[redacted]";
@@ -8,7 +9,7 @@ const REDACTED: &str = "[redacted]";
 const DEPTH_MAX: usize = 100;
 
 /// The value with every occurrence of a secret replaced, in names and texts.
-pub(super) fn redact(value: Value, secrets: &[String]) -> Value {
+pub fn redact(value: Value, secrets: &[String]) -> Value {
     if secrets.is_empty() { value } else { redacted(&value, secrets, 0) }
 }
 
@@ -34,7 +35,7 @@ fn redacted(value: &Value, secrets: &[String], depth: usize) -> Value {
 }
 
 /// A text with every occurrence of a secret replaced.
-pub(super) fn replaced(text: &Text, secrets: &[String]) -> Text {
+pub fn replaced(text: &Text, secrets: &[String]) -> Text {
     let is_leaking = |secret: &&String| !secret.is_empty() && text.contains(secret.as_str());
     if !secrets.iter().any(|secret| is_leaking(&secret)) {
         return text.clone();
@@ -48,7 +49,7 @@ pub(super) fn replaced(text: &Text, secrets: &[String]) -> Text {
 
 #[cfg(test)]
 mod tests {
-    use qlio_data::codec::json::parse_str;
+    use crate::codec::json::{parse_str, to_string};
 
     use super::*;
 
@@ -66,6 +67,6 @@ mod tests {
     fn what_is_nested_too_deeply_is_not_searched_but_replaced() {
         let deep = format!("{}\"s3cret\"{}", "[".repeat(200), "]".repeat(200));
         let clean = redact(parse_str(&deep).expect("valid"), &["s3cret".to_owned()]);
-        assert!(!qlio_data::codec::json::to_string(&clean).contains("s3cret"));
+        assert!(!to_string(&clean).contains("s3cret"));
     }
 }
