@@ -17,6 +17,7 @@ use crate::http::{
     compile_error,
     failure::Failure,
     incident::IncidentId,
+    jsonp::Callback,
     logs::RunLog,
     query,
     respond::{self, Note, Rendition, Response},
@@ -24,7 +25,8 @@ use crate::http::{
 };
 
 impl HttpApp {
-    /// Runs the script of a client (`server.md` 2.3). Of the body, only the member `s` is read.
+    /// Runs the script of a client (`server.md` 2.3). Of the body, the members `s`, `callback` and `events`
+    /// are read.
     pub(super) async fn script<B>(
         &self,
         exchange: &Exchange<'_>,
@@ -46,6 +48,10 @@ impl HttpApp {
             let text = in_body.as_str().filter(|text| !text.is_empty());
             text.ok_or(Failure::MissingQuery)?.to_owned()
         };
+        let callback = fields.member("callback");
+        let callback = callback.as_str().map(Callback::parse).transpose();
+        let callback = callback.map_err(|_| Failure::InvalidCallback)?;
+        let rendition = Rendition { callback: rendition.callback.or(callback), ..rendition };
         query.remove("s");
         let request = ClientRequest {
             query,

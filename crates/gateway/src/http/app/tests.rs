@@ -256,6 +256,13 @@ fn scripts_of_clients_run_at_q() {
     let answer = fixture.check("GET /q?s=return%20%5B1,2%5D&callback=cb", 200, "cb([1,2])");
     assert_eq!(answer.header("content-type"), "application/javascript");
     fixture.check("GET /q?s=return%201&callback=a(", 400, r#"{"err":"Invalid callback"}"#);
+    let json = "content-type: application/json";
+    let body = r#"{"s": "return 5", "callback": "cb"}"#;
+    let answer = fixture.check(&format!("POST /q\n{json}\n\n{body}"), 200, "cb(5)");
+    assert_eq!(answer.header("content-type"), "application/javascript");
+    let body = r#"{"s": "return 5", "callback": "a("}"#;
+    let refusal = r#"{"err":"Invalid callback"}"#;
+    fixture.check(&format!("POST /q\n{json}\n\n{body}"), 400, refusal);
 }
 
 #[test]
