@@ -310,11 +310,7 @@ fn push_part(
         head.extend(["; filename=\"", &quoted(file), "\""]);
     }
     if let Some(media_type) = media_type {
-        head.extend([
-            "
-Content-Type: ",
-            &quoted(media_type),
-        ]);
+        head.extend(["\r\nContent-Type: ", &quoted(media_type)]);
     }
     head.push_str("\r\n\r\n");
     out.extend_from_slice(head.as_bytes());
