@@ -124,7 +124,9 @@ fn succeeded(args: &RunArgs, answer: &Answer, request_id_header: String) -> Exit
     if let Some(id) = &answer.request_id {
         headers.insert(request_id_header, Value::from(id.as_str()));
     }
-    for (name, value) in &answer.headers {
+    let of_script = answer.headers.iter();
+    // The media type is ours (`server.md` 1.9).
+    for (name, value) in of_script.filter(|(name, _)| !name.eq_ignore_ascii_case("content-type")) {
         headers.insert(name.as_str(), Value::from(value.as_str()));
     }
     let value = if answer.value.is_absent() { Value::Null } else { answer.value.clone() };
@@ -177,12 +179,14 @@ fn client_request(args: &RunArgs) -> Result<ClientRequest, String> {
         request.headers =
             headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
         request.body = value.member("body");
-        request.raw_body = match &request.body {
-            Value::Absent => Bytes::new(),
-            Value::String(text) => text.clone().into_bytes(),
+        let content_type = request.headers.get("content-type").and_then(Value::as_str);
+        let content_type = content_type.map(str::to_owned);
+        (request.raw_body, request.content_type) = match &request.body {
+            Value::Absent => (Bytes::new(), None),
+            Value::String(text) => (text.clone().into_bytes(), content_type),
             body => {
-                request.content_type = Some("application/json".to_owned());
-                json::to_string(body).into()
+                let content_type = content_type.unwrap_or_else(|| "application/json".to_owned());
+                (json::to_string(body).into(), Some(content_type))
             }
         };
     }

@@ -11,7 +11,13 @@ pub(super) struct ScriptArgs {
     #[arg(value_name = "FILE", required_unless_present = "expression")]
     file: Option<String>,
     /// The script itself.
-    #[arg(short = 'e', long = "expression", value_name = "SCRIPT", conflicts_with = "file")]
+    #[arg(
+        short = 'e',
+        long = "expression",
+        value_name = "SCRIPT",
+        conflicts_with = "file",
+        allow_hyphen_values = true
+    )]
     expression: Option<String>,
 }
 

@@ -18,6 +18,7 @@ fn run_prints_the_result_as_json() {
         (["run", "s.ql"].as_slice(), ""),
         (["run", "-"].as_slice(), "return {\"a\": [1, null]}"),
         (["run", "-e", "return {\"a\": [1, null]}"].as_slice(), ""),
+        (["run", "-e", "-- note\nreturn {\"a\": [1, null]}"].as_slice(), ""),
     ] {
         let finished = run(arguments, folder.path(), stdin);
         assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
@@ -215,4 +216,44 @@ fn a_request_file_has_objects_and_the_envelope_the_name_of_the_request_id() {
     let finished = run(&arguments, folder.path(), "");
     let headers = &printed(&finished.stdout)["headers"];
     assert!(headers["x-trace"].is_string(), "{headers}");
+}
+
+#[test]
+fn no_script_changes_the_media_type_of_its_answer() {
+    let folder = folder(&[]);
+    let script = "return 1 via route '/a' using method get \
+                  using headers 'Content-Type' = 'text/x', 'x-kept' = 'k'";
+    let finished = run(&["run", "-e", script, "--envelope"], folder.path(), "");
+    let headers = &printed(&finished.stdout)["headers"];
+    assert_eq!(*headers, json!({"content-type": "application/json", "x-kept": "k"}));
+}
+
+#[test]
+fn the_body_of_a_request_file_is_sent_on_with_its_media_type() {
+    for (request, media_type, body) in [
+        (
+            json!({"body": "<a/>", "headers": {"Content-Type": "application/xml"}}),
+            "application/xml",
+            "<a/>",
+        ),
+        (json!({"body": {"a": 1}}), "application/json", "{\"a\":1}"),
+        (
+            json!({"body": {"a": 1}, "headers": {"content-type": "application/x+json"}}),
+            "application/x+json",
+            "{\"a\":1}",
+        ),
+    ] {
+        let upstream =
+            Upstream::with([Expectation::new("POST", "/t").respond(Respond::json(json!(1)))])
+                .unwrap();
+        let table = format!("create table t on insert post to '{}/t'", upstream.base());
+        let folder = folder(&[("tables/t.ql", &table), ("r.json", &request.to_string())]);
+        let arguments =
+            ["run", "-e", "return insert into t", "-t", "tables", "--request", "r.json"];
+        let finished = run(&arguments, folder.path(), "");
+        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+        let received = &upstream.requests()[0];
+        assert_eq!(received.header("content-type").as_deref(), Some(media_type));
+        assert_eq!(received.body, body.as_bytes());
+    }
 }
