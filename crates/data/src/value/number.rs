@@ -43,12 +43,16 @@ impl Number {
     }
 
     /// The shortest decimal form, as JavaScript prints numbers: `1.50` is `1.5`, `5.0` is `5`,
-    /// `1e21` is `1e+21`. Whole numbers that fit 64 bits keep all digits.
+    /// `1e21` is `1e+21`. Whole numbers that fit 64 bits keep all digits, unsigned ones too: an id must
+    /// not become another one on its way into a URI.
     pub fn to_shortest(&self) -> String {
         if let Some(whole) = self.as_i64() {
             return whole.to_string();
         }
-        shortest_float(self.as_f64())
+        match self {
+            Self::Source(text) if text.parse::<u64>().is_ok() => text.to_string(),
+            _ => shortest_float(self.as_f64()),
+        }
     }
 }
 
@@ -102,6 +106,9 @@ mod tests {
             ("-0.5", "-0.5"),
             ("-0", "0"),
             ("9007199254740993", "9007199254740993"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("18446744073709551616", "18446744073709552000"),
+            ("-9223372036854775809", "-9223372036854776000"),
             ("123456.789", "123456.789"),
         ] {
             assert_eq!(Number::Source(text.into()).to_shortest(), printed, "{text}");
