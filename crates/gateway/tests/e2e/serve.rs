@@ -7,7 +7,7 @@ use qlio_testkit::upstream::{Expectation, Fault, Respond, Upstream};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{PATIENCE, folder, run, serve_folder};
+use super::{PATIENCE, folder, run, serve_folder, start};
 
 const ROUTE: (&str, &str) = ("routes/r.ql", "return {\"ok\": 1} via route '/r' using method get");
 
@@ -19,6 +19,22 @@ fn it_names_its_address_and_answers() {
     assert_eq!((answer.status, answer.json().unwrap()), (200, json!({"ok": 1})));
     let finished = server.stop(PATIENCE);
     assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+}
+
+#[test]
+fn it_takes_tables_routes_and_settings_from_their_usual_places() {
+    let folder = folder(&[
+        ("tables/t.ql", "create table t on select get from 'http://127.0.0.1:1/{config.place}'"),
+        ROUTE,
+        ("config/dev.json", "{\"place\": \"here\"}"),
+    ]);
+    let server = start(&["serve", "--port", "0", "--dev"], folder.path());
+    let answer = fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap();
+    assert_eq!(answer.status, 200);
+    let table = Request::get("/table?name=t&format=json");
+    let table = fetch(server.address(), &table, PATIENCE).unwrap().json().unwrap();
+    assert_eq!(table["select"]["uri"], "http://127.0.0.1:1/here");
+    assert_eq!(server.stop(PATIENCE).code(), Some(0));
 }
 
 #[test]
