@@ -7,7 +7,7 @@ use qlio_data::{
     Object, Text, Value,
     codec::{
         DecodeLimits,
-        json::{self, CellTable, RowForm, RowWriter},
+        json::{self, CellTable, RowForm, RowReader, RowWriter},
     },
     projection::Projection,
     value::loose::{LooseKey, LooseScalar, loosely_equals},
@@ -41,6 +41,10 @@ const VALUES: [&str; 22] = [
     "{ \"a\":1,\"a\" : \"\\u0041\" }",
     "\"[object Object]\"",
 ];
+
+/// What takes the place of a byte.
+const DAMAGE: [&[u8]; 13] =
+    [b"", b"{", b"]", b"\"", b",", b"}", b"[", b"0", b"\\", b"\x01", b" ", b":", b"\xff"];
 
 fn blank() -> impl Strategy<Value = &'static str> {
     select(&["", "", "", " ", "\n\t ", "  "][..])
@@ -107,6 +111,38 @@ fn written(rows: &[Vec<Value>], form: RowForm<'_>) -> String {
     json::to_string(&rows.iter().map(row).collect())
 }
 
+/// The cells as text, if the body is rows.
+fn shown(cells: Option<CellTable>) -> Option<Vec<String>> {
+    let cells = cells?;
+    let places =
+        (0..cells.len()).flat_map(|row| (0..cells.width()).map(move |column| (row, column)));
+    Some(places.map(|(row, column)| format!("{:?}", cells.value(row, column))).collect())
+}
+
+/// Fails unless a body that is read whenever some more of it has come gives what the whole one does.
+fn reads_alike_in_pieces(
+    body: &[u8],
+    path: &[&str],
+    cuts: &[prop::sample::Index],
+    limits: &DecodeLimits,
+) -> Result<(), TestCaseError> {
+    let steps = steps(path);
+    let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
+    ends.sort_unstable();
+    let mut reader = RowReader::new(&steps, &COLUMNS, limits).with_pieces_of(1);
+    for end in &ends {
+        reader.read(&body[..*end]);
+    }
+    let body = Bytes::copy_from_slice(body);
+    let whole = CellTable::decode(body.clone(), &steps, &COLUMNS, limits);
+    prop_assert_eq!(shown(reader.finish(body)), shown(whole), "{:?}", ends);
+    Ok(())
+}
+
+fn cuts() -> impl Strategy<Value = Vec<prop::sample::Index>> {
+    vec(any::<prop::sample::Index>(), 0..20)
+}
+
 /// Whether the body was taken as cells, which then are as the values.
 fn agrees(body: &str, path: &[&str]) -> Result<bool, TestCaseError> {
     let bytes = Bytes::copy_from_slice(body.as_bytes());
@@ -169,6 +205,41 @@ proptest! {
         let at = at.index(characters.len());
         characters.splice(at..=at, put.chars());
         agrees(&characters.into_iter().collect::<String>(), &["r", "s"])?;
+    }
+
+    #[test]
+    fn rows_in_pieces_are_the_same_rows(
+        body in rows(),
+        envelope in enveloped(),
+        object in row(),
+        cuts in cuts(),
+        depth_max in 1_usize..6,
+        elements_max in 0_usize..40,
+    ) {
+        let default = DecodeLimits::default();
+        for limits in [default, DecodeLimits { depth_max, ..default }, DecodeLimits { elements_max, ..default }] {
+            reads_alike_in_pieces(body.as_bytes(), &[], &cuts, &limits)?;
+            reads_alike_in_pieces(envelope.as_bytes(), &["r", "s"], &cuts, &limits)?;
+            reads_alike_in_pieces(object.as_bytes(), &[], &cuts, &limits)?;
+        }
+    }
+
+    #[test]
+    fn damaged_rows_in_pieces_are_judged_as_a_whole(
+        body in enveloped(),
+        at in any::<prop::sample::Index>(),
+        put in select(&DAMAGE[..]),
+        is_cut in any::<bool>(),
+        cuts in cuts(),
+    ) {
+        let mut body = body.into_bytes();
+        let at = at.index(body.len());
+        if is_cut {
+            body.truncate(at);
+        } else {
+            body.splice(at..=at, put.iter().copied());
+        }
+        reads_alike_in_pieces(&body, &["r", "s"], &cuts, &DecodeLimits::default())?;
     }
 
     #[test]

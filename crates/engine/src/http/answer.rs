@@ -8,7 +8,7 @@ use qlio_data::{
         DecodeError, DecodeLimits, cbor,
         charset::{self, Sniff},
         csv,
-        json::{self, CellTable},
+        json::{self, CellTable, RowReader},
         media_type::{Decoder, MediaType},
         msgpack,
         protobuf::{self, Message, ProtobufOptions},
@@ -160,7 +160,8 @@ impl Call<'_> {
             .map_err(|fault| fault.message)
     }
 
-    /// The rows of the answer if they can stay text, else its value.
+    /// The rows of the answer if they can stay text, else its value. `rows` may have read the beginning of
+    /// the body.
     ///
     /// # Errors
     /// See [`Self::value`].
@@ -168,18 +169,20 @@ impl Call<'_> {
         &self,
         answer: &Answer<'_>,
         hooks: Option<&Hooks>,
+        rows: Option<Box<RowReader<'_>>>,
     ) -> Result<Decoded, RunError> {
         if let Some(columns) = &self.plain_columns
             && hooks.is_none()
             && self.is_plain(answer)
-            && let Some(cells) = CellTable::decode(
-                answer.body.clone(),
-                &self.verb.resultset,
-                columns,
-                &self.limits(),
-            )
         {
-            return Ok(Decoded::Cells(cells));
+            let body = answer.body.clone();
+            let cells = match rows {
+                Some(rows) => rows.finish(body),
+                None => CellTable::decode(body, &self.verb.resultset, columns, &self.limits()),
+            };
+            if let Some(cells) = cells {
+                return Ok(Decoded::Cells(cells));
+            }
         }
         self.value(answer, hooks).map(Decoded::Value)
     }

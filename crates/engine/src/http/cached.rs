@@ -64,7 +64,7 @@ impl Call<'_> {
         };
         self.announce_answer(None, &answer);
         self.run.close_request_id(id.as_ref(), answer.headers);
-        project(self.decoded_rows(&answer, hooks.as_deref())?)
+        project(self.decoded_rows(&answer, hooks.as_deref(), None)?)
     }
 }
 

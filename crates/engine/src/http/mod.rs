@@ -18,6 +18,7 @@ mod grpc;
 mod headers;
 mod hooks;
 mod oauth2;
+mod onlooker;
 mod prepare;
 mod request_id;
 mod scripts;

@@ -27,10 +27,9 @@ use qlio_plan::catalog::{FORM, Oauth2};
 use qlio_syntax::diagnostic::codes;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Call, answer::Answer, failure};
+use super::{Call, answer::Answer, failure, onlooker::Onlooker};
 use crate::{
     error::RunError,
-    event::Announced,
     transport::{ErrorKind, Exchange, Reply, Retry, TransportError, shown_uri},
 };
 
@@ -188,7 +187,7 @@ impl Call<'_> {
         &self,
         exchange: &mut Exchange,
         clause: &Oauth2,
-        mut announced: Option<&mut Announced>,
+        onlooker: &mut Onlooker<'_, '_>,
     ) -> Result<Reply, RunError> {
         let transport = self.run.engine.transport();
         let credentials = Credentials::of(clause);
@@ -197,8 +196,7 @@ impl Call<'_> {
         exchange.headers.insert(header::AUTHORIZATION, token.header.clone());
         let is_repeatable = exchange.retry == Retry::Once;
         let again = is_repeatable.then(|| exchange.clone());
-        let on_retry = || self.announce_again(announced.as_deref_mut());
-        let sent = transport.send_watched(exchange, on_retry).await;
+        let sent = transport.send_watched(exchange, onlooker).await;
         let reply = sent.map_err(|error| self.exchange_failed(&error))?;
         if !self.is_unauthenticated(&reply) {
             return Ok(reply);
@@ -210,15 +208,15 @@ impl Call<'_> {
             }
             return Ok(reply);
         };
-        if announced.is_some() {
+        if onlooker.announced.is_some() {
             let refusal = self.settled(reply).await?;
-            self.announce_answer(announced.as_deref(), &Answer::received(&refusal, &refusal.uri));
+            let answer = Answer::received(&refusal, &refusal.uri);
+            self.announce_answer(onlooker.announced.as_deref(), &answer);
         }
         let token = self.token(&slot, &credentials, &again, Some(&token)).await?;
         again.headers.insert(header::AUTHORIZATION, token.header);
-        self.announce_again(announced.as_deref_mut());
-        let on_retry = || self.announce_again(announced.as_deref_mut());
-        let sent = transport.send_watched(&mut again, on_retry).await;
+        self.announce_again(onlooker.announced.as_deref_mut());
+        let sent = transport.send_watched(&mut again, onlooker).await;
         sent.map_err(|error| self.exchange_failed(&error))
     }
 
@@ -255,12 +253,11 @@ impl Call<'_> {
     ) -> Result<Token, Reason> {
         let outcome = async {
             let mut request = credentials.request(exchange)?;
-            let mut announced = self.announce(&request);
-            let on_retry = || self.announce_again(announced.as_deref_mut());
-            let sent = self.run.engine.transport().send_watched(&mut request, on_retry).await;
+            let mut onlooker = Onlooker::new(self, self.announce(&request));
+            let sent = self.run.engine.transport().send_watched(&mut request, &mut onlooker).await;
             let reply = sent.map_err(Reason::Transport)?;
             let answer = Answer::received(&reply, &reply.uri);
-            self.announce_secret(announced.as_deref(), &answer);
+            self.announce_secret(onlooker.announced.as_deref(), &answer);
             read_token(credentials, &reply)
         };
         match outcome.await {

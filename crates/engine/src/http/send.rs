@@ -8,10 +8,9 @@ use http::{HeaderMap, Method, header};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use tokio::time::Instant;
 
-use super::{Call, answer::Answer, failure, grpc::call_uri, prepare::Prepared};
+use super::{Call, answer::Answer, failure, grpc::call_uri, onlooker::Onlooker, prepare::Prepared};
 use crate::{
     error::RunError,
-    event::Announced,
     operator::{project::Decoded, rows::Rows},
     request::Caller,
     transport::{Exchange, Guard, Reply, Retry, TransportError, shown_uri},
@@ -67,12 +66,14 @@ impl Call<'_> {
             let Prepared { exchange, hooks, .. } = request;
             let hooks = hooks.clone();
             let asked_uri = hooks.is_some().then(|| exchange.uri.clone());
-            let mut announced = self.announce(exchange);
-            let reply = self.exchange_with(exchange, announced.as_deref_mut()).await?;
+            let announced = self.announce(exchange);
+            let mut onlooker = Onlooker::of_statement(self, announced, hooks.as_deref());
+            let reply = self.exchange_with(exchange, &mut onlooker).await?;
             let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
-            let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced.as_deref())?;
+            let announced = onlooker.announced.as_deref();
+            let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced)?;
             let kept = keep(&answer);
-            Ok((self.decoded_rows(&answer, hooks.as_deref())?, kept))
+            Ok((self.decoded_rows(&answer, hooks.as_deref(), onlooker.into_rows())?, kept))
         }
     }
 
@@ -80,17 +81,17 @@ impl Call<'_> {
     fn exchange_with(
         &self,
         exchange: &mut Exchange,
-        announced: Option<&mut Announced>,
+        onlooker: &mut Onlooker<'_, '_>,
     ) -> impl Future<Output = Result<Reply, RunError>> {
         async move {
             let deadline = self.delays.deadline_ms.map(Duration::from_millis);
             exchange.deadline = deadline.map(|patience| Instant::now() + patience);
             if self.verb.grpc.is_none() {
-                return self.exchanged(exchange, announced).await;
+                return self.exchanged(exchange, onlooker).await;
             }
             Box::pin(async {
                 self.make_call(exchange);
-                let reply = self.exchanged(exchange, announced).await?;
+                let reply = self.exchanged(exchange, onlooker).await?;
                 self.settled(reply).await
             })
             .await
@@ -101,17 +102,16 @@ impl Call<'_> {
     fn exchanged(
         &self,
         exchange: &mut Exchange,
-        mut announced: Option<&mut Announced>,
+        onlooker: &mut Onlooker<'_, '_>,
     ) -> impl Future<Output = Result<Reply, RunError>> {
         async move {
             let reply = match &self.verb.oauth2 {
                 // What the table or its patch puts into the header stays.
                 Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {
-                    Box::pin(self.exchange_with_token(exchange, clause, announced)).await?
+                    Box::pin(self.exchange_with_token(exchange, clause, onlooker)).await?
                 }
                 _ => {
-                    let on_retry = || self.announce_again(announced.as_deref_mut());
-                    let sent = self.run.engine.transport().send_watched(exchange, on_retry).await;
+                    let sent = self.run.engine.transport().send_watched(exchange, onlooker).await;
                     sent.map_err(|error| self.exchange_failed(&error))?
                 }
             };

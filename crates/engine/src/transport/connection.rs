@@ -15,6 +15,7 @@ use super::{
     headers::Headers,
     http1, http2,
     patience::Patience,
+    watcher::Watcher,
 };
 
 /// A connection to use for one exchange.
@@ -59,17 +60,18 @@ impl From<Fault> for Failed {
 
 impl Connection {
     /// Receives a whole body; more than `limit` bytes are an error. `tail` takes the trailers of a gRPC
-    /// call and says when enough has come.
+    /// call and says when enough has come; a body of known length over HTTP/1.1 is shown to `watcher`.
     pub(super) async fn body(
         &mut self,
         body: Body,
         patience: &mut Patience,
         limit: usize,
         tail: Option<&mut Tail>,
+        watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
         match (self, body) {
             (Self::Own(connection), Body::Framed(framing)) => {
-                connection.body(framing, patience, limit).await
+                connection.body(framing, patience, limit, watcher).await
             }
             (_, Body::Stream(body)) => receive(body, patience, limit, tail).await,
             // A head comes from the connection of its exchange.

@@ -22,6 +22,7 @@ use super::{
     redirect::{Next, next},
     settings::ProxyTarget,
     target::Target,
+    watcher::Watcher,
 };
 
 /// Bodies of redirects up to this size are read to keep the connection; larger ones are cut off with it.
@@ -49,6 +50,13 @@ pub(super) struct Hop<'a> {
 pub(super) enum Outcome {
     Answer(Answer),
     Redirect(Target),
+}
+
+impl Outcome {
+    /// Whether the body will be that of the reply, unchanged.
+    fn is_as_it_comes(&self) -> bool {
+        matches!(self, Self::Answer(answer) if answer.codings.is_empty())
+    }
 }
 
 /// A response as it was on the wire.
@@ -84,6 +92,7 @@ impl Hop<'_> {
         &self,
         patience: &mut Patience,
         timings: &mut Timings,
+        watcher: &mut impl Watcher,
     ) -> impl Future<Output = Result<Outcome, Fault>> {
         async move {
             let Self { transport, exchange, target, .. } = self;
@@ -116,9 +125,14 @@ impl Hop<'_> {
             }
             let started = patience.moved_at();
             let mut tail = exchange.grpc.map(|grpc| Box::new(Tail::new(grpc)));
-            let received = match connection.body_at_hand(&body, limit) {
-                Some(received) => received,
-                None => Box::pin(connection.body(body, patience, limit, tail.as_deref_mut())).await,
+            let received = if let Some(received) = connection.body_at_hand(&body, limit) {
+                received
+            } else {
+                let is_wanted = outcome.is_as_it_comes()
+                    && body.length().is_some_and(|bytes| watcher.wants_body(bytes));
+                let watcher = is_wanted.then_some(watcher);
+                let tail = tail.as_deref_mut();
+                Box::pin(connection.body(body, patience, limit, tail, watcher)).await
             };
             let ended = patience.moved_at();
             if received.is_ok() {

@@ -40,6 +40,7 @@ mod settings;
 mod site;
 mod target;
 mod tls;
+mod watcher;
 
 use std::{
     future::Future,
@@ -74,6 +75,7 @@ use redirect::strip_credentials;
 use site::Sites;
 use target::Target;
 pub(crate) use tls::Tls;
+pub use watcher::Watcher;
 
 /// Undoes gzip; `None` if it is broken or makes more than `limit` bytes.
 pub(crate) async fn gunzip(body: bytes::Bytes, limit: usize) -> Option<bytes::Bytes> {
@@ -172,25 +174,25 @@ impl Transport {
         &self,
         mut exchange: Exchange,
     ) -> impl Future<Output = Result<Reply, TransportError>> + Send {
-        async move { self.send_watched(&mut exchange, || ()).await }
+        async move { self.send_watched(&mut exchange, &mut ()).await }
     }
 
-    /// The same, telling when an attempt after the first begins.
+    /// The same, telling how it goes on.
     ///
     /// The exchange is lent, and spent by it: a fan-out holds as many of these futures as it has
     /// requests, and all that they hold while they wait.
     #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
-    pub(crate) fn send_watched(
+    pub fn send_watched(
         &self,
         exchange: &mut Exchange,
-        mut on_retry: impl FnMut(),
+        watcher: &mut impl Watcher,
     ) -> impl Future<Output = Result<Reply, TransportError>> {
         async move {
             let mut course = Course::begin(exchange, self)?;
             let exchange = &*exchange;
             let mut patience = Patience::new(exchange.timeout, exchange.deadline);
             loop {
-                let attempt = self.attempt(exchange, &mut patience, &mut course, &mut on_retry);
+                let attempt = self.attempt(exchange, &mut patience, &mut course, watcher);
                 let fault = match attempt.await {
                     Ok(reply) => return Ok(reply),
                     Err(fault) => fault,
@@ -216,7 +218,7 @@ impl Transport {
         exchange: &Exchange,
         patience: &mut Patience,
         course: &mut Course,
-        on_retry: &mut impl FnMut(),
+        watcher: &mut impl Watcher,
     ) -> impl Future<Output = Result<Reply, Fault>> {
         async move {
             course.detour = None;
@@ -225,9 +227,7 @@ impl Transport {
                 self.ask_backoff(exchange, course.target())?;
                 if course.detour.is_none() {
                     course.attempts += 1;
-                    if course.attempts > 1 {
-                        on_retry();
-                    }
+                    watcher.on_attempt(course.attempts);
                 }
                 let hop = Hop {
                     transport: self,
@@ -236,7 +236,7 @@ impl Transport {
                     headers: course.headers(exchange),
                 };
                 timings = Timings::default();
-                let answer = match hop.run(patience, &mut timings).await? {
+                let answer = match hop.run(patience, &mut timings, watcher).await? {
                     Outcome::Answer(answer) => answer,
                     Outcome::Redirect(next) => {
                         self.turn(exchange, course, next)?;
@@ -364,7 +364,7 @@ mod tests {
     fn the_future_of_an_exchange_is_small() {
         let transport = Transport::new(TransportSettings::default()).expect("valid");
         let mut exchange = Exchange::new(http::Method::GET, "http://h.test/");
-        let size = size_of_val(&transport.send_watched(&mut exchange, || ()));
+        let size = size_of_val(&transport.send_watched(&mut exchange, &mut ()));
         assert!(size <= FUTURE_BYTES_MAX, "{size} bytes");
     }
 }

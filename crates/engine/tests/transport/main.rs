@@ -10,6 +10,7 @@ mod redirects;
 mod tinyproxy;
 mod tls;
 mod upstream;
+mod watching;
 
 use std::time::Duration;
 

@@ -8,6 +8,7 @@ mod cache;
 mod commands;
 mod examples;
 mod grpc;
+mod large_answers;
 mod load;
 mod logs;
 mod mock;

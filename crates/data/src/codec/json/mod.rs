@@ -8,14 +8,16 @@
 //! of several members of one name wins, half a surrogate pair becomes U+FFFD, and no size of number
 //! is refused. An empty or blank body is an error here; callers know what it means to them.
 //!
-//! Read on in `scan` (the grammar; `names`, which ones to expect), `decode` (what is kept), `raw` (looking into kept slices),
-//! `cells` and `rows` (plain columns, from text to text) and [`encode`].
+//! Read on in `scan` (the grammar; `names`, which ones to expect), `decode` (what is kept), `raw`
+//! (looking into kept slices), `row_reader`, `cells` and `rows` (plain columns, from text to text) and
+//! [`encode`].
 
 mod cells;
 mod decode;
 mod encode;
 mod names;
 mod raw;
+mod row_reader;
 mod rows;
 mod scan;
 mod text;
@@ -35,6 +37,7 @@ pub(super) use encode::{is_read_back, raw_value, write_number};
 #[cfg(feature = "protobuf")]
 pub(super) use encode::{key, write_digits};
 pub(crate) use raw::{count, element, elements, member, open};
+pub use row_reader::RowReader;
 pub use rows::{RowForm, RowWriter};
 pub(super) use text::{write_part, write_plain_name, write_string};
 

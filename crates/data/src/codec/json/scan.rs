@@ -1,6 +1,6 @@
 //! The JSON grammar over bytes: where strings, numbers and whole values end.
 //!
-//! In: bytes that are known to be UTF-8, and a position. Out: the position behind what was asked
+//! In: bytes that are, or must yet prove to be, UTF-8, and a position. Out: the position behind what was asked
 //! for, or a [`Fault`]. Every byte that is passed has been checked against RFC 8259; nesting is
 //! followed with an explicit stack under a named bound. Strings are read sixteen bytes at a time.
 //! Nothing is built here; [`decode`](super::decode) does that.
@@ -78,12 +78,22 @@ pub(super) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(bytes: &'a [u8], depth_max: usize) -> Self {
-        let (names, expected) = (Names::default(), Expected::NOWHERE);
-        Self { bytes, at: 0, depth_max, open: Vec::new(), names, expected }
+        Self::from(bytes, 0, depth_max, Names::default())
+    }
+
+    /// A scanner that goes on at a position which another one has reached in the beginning of the
+    /// same text, with the names that it had met.
+    pub(super) fn from(bytes: &'a [u8], at: usize, depth_max: usize, names: Names) -> Self {
+        Self { bytes, at, depth_max, open: Vec::new(), names, expected: Expected::NOWHERE }
     }
 
     pub(super) fn at(&self) -> usize {
         self.at
+    }
+
+    /// The names that were met in arrays.
+    pub(super) fn into_names(self) -> Names {
+        self.names
     }
 
     /// The byte at the position; a blank (which no grammar rule accepts) at the end of the text.

@@ -21,10 +21,11 @@ use std::{
     task::{Context, Poll, Waker, ready},
 };
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::Method;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
+    task::yield_now,
     time::Instant,
 };
 
@@ -35,6 +36,7 @@ use super::{
     exchange::Timings,
     headers::Headers,
     patience::Patience,
+    watcher::Watcher,
 };
 use receiving::Receiving;
 pub(super) use request::Request;
@@ -45,6 +47,10 @@ use response::{HEAD_BYTES_MAX, Parsed, parse};
 const READ_BYTES_FIRST: usize = 2 * 1024;
 const READ_BYTES_MIN: usize = 1024;
 const READ_BYTES_MAX: usize = 64 * 1024;
+
+/// How much of a body is read at once, in bytes, if it is looked at while it arrives: what is looked at
+/// then is still in the processor's cache, and others get their turn in between.
+const SHOWN_BYTES_MAX: usize = 128 * 1024;
 
 /// Room for a head of the usual size, in bytes.
 const HEAD_BYTES_USUAL: usize = 512;
@@ -223,14 +229,16 @@ impl Connection {
         Ok(None)
     }
 
-    /// Receives the body of a response; more than `limit` bytes are an error.
+    /// Receives the body of a response; more than `limit` bytes are an error. If its length is known, it
+    /// is shown to `watcher`.
     pub(super) async fn body(
         &mut self,
         framing: Framing,
         patience: &mut Patience,
         limit: usize,
+        watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
-        let body = self.whole_body(framing, patience, limit).await;
+        let body = self.whole_body(framing, patience, limit, watcher).await;
         self.note_body(&body);
         body
     }
@@ -271,16 +279,25 @@ impl Connection {
         framing: Framing,
         patience: &mut Patience,
         limit: usize,
+        mut watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
         let mut receiving = Receiving::new(framing, limit)?;
+        let bytes_max = if watcher.is_some() { SHOWN_BYTES_MAX } else { usize::MAX };
         loop {
             if let Some(body) = receiving.take(&mut self.arrived)? {
                 return Ok(body);
             }
-            let arrival = poll_fn(|cx| match self.poll_more(cx, &mut receiving, patience) {
-                Poll::Pending => patience.poll_expired(cx).map(Err),
-                ready @ Poll::Ready(_) => ready,
-            });
+            if let Some(watcher) = &mut watcher
+                && let Some(beginning) = receiving.beginning()
+            {
+                watcher.on_body(beginning);
+                yield_now().await;
+            }
+            let arrival =
+                poll_fn(|cx| match self.poll_more(cx, &mut receiving, bytes_max, patience) {
+                    Poll::Pending => patience.poll_expired(cx).map(Err),
+                    ready @ Poll::Ready(_) => ready,
+                });
             match arrival.await? {
                 Arrival::Data => {}
                 Arrival::End => return receiving.end(),
@@ -293,11 +310,12 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         receiving: &mut Receiving,
+        bytes_max: usize,
         patience: &mut Patience,
     ) -> Poll<Result<Arrival, Fault>> {
         let Some(room) = receiving.room() else { return self.poll_arrival(cx, patience) };
         self.poll_send(cx, patience);
-        let read = ready!(pin!(self.stream.read_buf(room)).poll(cx));
+        let read = ready!(pin!(self.stream.read_buf(&mut room.limit(bytes_max))).poll(cx));
         patience.touch(Instant::now());
         Poll::Ready(arrival(read))
     }

@@ -91,6 +91,16 @@ impl Receiving {
         }
     }
 
+    /// What has come of a body whose length is known, if anything has.
+    pub(super) fn beginning(&self) -> Option<&[u8]> {
+        match &self.state {
+            State::Sized { length, body } if !body.is_empty() => {
+                Some(&body[..body.len().min(*length)])
+            }
+            _ => None,
+        }
+    }
+
     /// Where the next bytes can be put at once, if they need not be looked at first.
     pub(super) fn room(&mut self) -> Option<&mut BytesMut> {
         match &mut self.state {

@@ -1,0 +1,117 @@
+//! Rows of large answers are read while they arrive: however a body comes, the answer is that of the body
+//! as a whole.
+
+use qlio_testkit::{
+    client::{Answer, Request, fetch},
+    upstream::{Expectation, Fault, Respond, Upstream},
+};
+
+use super::{PATIENCE, folder, serve_folder};
+
+/// Pieces that end anywhere in a row, and are large enough to be read one by one.
+const PIECE_BYTES: usize = 40_009;
+
+/// Rows with everything that a row may have, 400 KB of them.
+fn rows(name: &str) -> String {
+    let row = |number: usize| {
+        format!(
+            r#"{{"id":{number},"{name}":"名 \"{number}\"\n\u00e9","x":{{"id":["]}}",{{}}]}},"tags":["a","b"],"note":"{}"}}"#,
+            "z".repeat(number % 97)
+        )
+    };
+    (0..3000).map(row).collect::<Vec<_>>().join(" ,\r\n")
+}
+
+/// What upstreams send, as the name of a table with the place of its rows, and a body.
+fn bodies() -> Vec<(&'static str, &'static str, String)> {
+    let all = rows("name");
+    let cut = all.len() - 3;
+    vec![
+        ("rows", "", format!("[{all}]")),
+        ("enveloped", "r.s", format!("{{\"n\":1,\"r\":{{\"s\":[{all}],\"t\":[]}},\"m\":{{}}}}")),
+        ("repeated", "r", format!("{{\"r\":[{all}],\"r\":[{{\"id\":7}}]}}")),
+        ("elsewhere", "r", format!("{{\"s\":[{all}]}}")),
+        ("mixed", "", format!("[{all},1,null,{{\"id\":2}}]")),
+        ("single", "", format!("{{\"id\":[{all}]}}")),
+        ("unlike", "", format!("[{}]", rows("title"))),
+        ("unended", "", format!("[{all}")),
+        ("trailing", "", format!("[{all}] ]")),
+        ("broken", "", format!("[{},{}]", &all[..cut], &all)),
+    ]
+}
+
+fn respond(body: &str) -> Respond {
+    Respond {
+        body: Some(body.to_owned()),
+        content_type: Some("application/json".to_owned()),
+        ..Respond::default()
+    }
+}
+
+fn in_pieces(body: &str) -> Respond {
+    let fault = Some(Fault::SlowBody);
+    Respond { fault, size: Some(PIECE_BYTES), pace: Some(1), ..respond(body) }
+}
+
+fn text(answer: &Answer) -> (u16, String) {
+    (answer.status, answer.text())
+}
+
+#[test]
+fn an_answer_in_pieces_is_the_answer_as_a_whole() {
+    let bodies = bodies();
+    let upstream = Upstream::start().unwrap();
+    let mut files = Vec::new();
+    for (name, path, body) in &bodies {
+        // A body without a length is read when it is complete.
+        let whole = Respond { chunked: true, ..respond(body) };
+        let path = if path.is_empty() { String::new() } else { format!("resultset '{path}'") };
+        upstream.expect([
+            Expectation::get(&format!("/{name}")).respond(in_pieces(body)),
+            Expectation::get(&format!("/{name}")).respond(whole),
+        ]);
+        let table =
+            format!("create table {name} on select get from '{}/{name}' {path}", upstream.base());
+        let route = format!(
+            "return select name as title, id as id, id as again from {name} via route '/{name}' using method get"
+        );
+        files.push((format!("tables/{name}.ql"), table));
+        files.push((format!("routes/{name}.ql"), route));
+    }
+    let files: Vec<_> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
+    let folder = folder(&files);
+    let server = serve_folder(folder.path(), &["--dev", "--strict", "--workers", "1"]);
+    for (name, ..) in &bodies {
+        let request = Request::get(&format!("/{name}"));
+        let [pieces, whole] = [0; 2].map(|_| fetch(server.address(), &request, PATIENCE).unwrap());
+        let is_right = matches!(*name, "unended" | "trailing" | "broken") == (whole.status == 502);
+        assert!(is_right, "{name}: {} {:.300}", whole.status, whole.text());
+        assert_eq!(text(&pieces), text(&whole), "{name}");
+    }
+    upstream.verify().unwrap();
+}
+
+#[test]
+fn of_a_body_that_broke_off_nothing_is_left() {
+    let (first, second) = (format!("[{}]", rows("title")), format!("[{}]", rows("name")));
+    let broken = Respond { fault: Some(Fault::ResetBody), ..respond(&first) };
+    let coded = Respond { coding: Some("gzip".to_owned()), ..respond(&second) };
+    let upstream = Upstream::with([
+        Expectation::get("/t").respond(broken.clone()),
+        Expectation::get("/t").respond(in_pieces(&second)),
+        Expectation::get("/t").respond(broken),
+        Expectation::get("/t").respond(coded),
+        Expectation::get("/t").respond(respond(&second)),
+    ])
+    .unwrap();
+    let table = format!("create table t on select get from '{}/t'", upstream.base());
+    let route = "return select name, id from t via route '/t' using method get";
+    let folder = folder(&[("tables/t.ql", &table), ("routes/t.ql", route)]);
+    let server = serve_folder(folder.path(), &["--dev", "--strict", "--workers", "1"]);
+    let request = Request::get("/t");
+    let answers = [0; 3].map(|_| fetch(server.address(), &request, PATIENCE).unwrap());
+    assert_eq!(answers[2].json().unwrap().as_array().map(Vec::len), Some(3000));
+    assert_eq!(text(&answers[0]), text(&answers[2]), "a body in pieces after one that broke off");
+    assert_eq!(text(&answers[1]), text(&answers[2]), "a coded one");
+    upstream.verify().unwrap();
+}
