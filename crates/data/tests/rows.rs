@@ -62,6 +62,41 @@ fn rows() -> impl Strategy<Value = String> {
         .prop_map(|(a, rows, b)| format!("[{a}{}{b}]", rows.join(&format!("{b},{a}"))))
 }
 
+/// Names of lengths at which a name is compared in another way, and of the same length.
+const LONG_NAMES: [&str; 9] = [
+    r#""abcdefghijklm""#,
+    r#""abcdefghijklM""#,
+    r#""abcdefghijklmn""#,
+    r#""abcdefghijklmno""#,
+    r#""Abcdefghijklmno""#,
+    r#""abcdefghijklmnopqrstuvwxyzabc""#,
+    r#""abcdefghijklmnOpqrstuvwxyzabc""#,
+    r#""abcdefghijklmnopqrstuvwxyzabcd""#,
+    r#""abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz""#,
+];
+
+/// Rows that mostly have the same members in the same order: some lack members, some have others.
+fn similar_rows() -> impl Strategy<Value = String> {
+    let name = || prop_oneof![select(&NAMES[..]), select(&LONG_NAMES[..])];
+    let shape = vec(name(), 1..12);
+    (shape, vec((vec(0_usize..20, 12), name(), select(&VALUES[..]), blank()), 1..12)).prop_map(
+        |(shape, rows)| {
+            let row = |(choices, other, value, blank): &(Vec<usize>, &str, &str, &str)| {
+                let members = shape.iter().zip(choices).map(|(name, choice)| match choice {
+                    0 => String::new(),
+                    1 => format!("{other}:{value},"),
+                    2 => format!("{name}{blank}:{value},"),
+                    3 => format!("{other}:{blank}1,{blank}{name}:{choice},"),
+                    _ => format!("{name}:{choice},"),
+                });
+                format!("{{{}}}", members.collect::<String>().trim_end_matches(','))
+            };
+            // So that the last row is not always near the end of the text.
+            format!("[{}]{}", rows.iter().map(row).collect::<Vec<_>>().join(","), " ".repeat(40))
+        },
+    )
+}
+
 /// A body with rows below `r.s`, and a word of what else is in it.
 fn enveloped() -> impl Strategy<Value = String> {
     let around = select(&["", "\"x\":[1,{\"r\":2}],", "\"rr\" : null , "][..]);
@@ -182,6 +217,21 @@ proptest! {
         prop_assert!(agrees(&body, &[])?, "{}", body);
         let raw = Text::from(&*body);
         prop_assert!(CellTable::of_raw(&raw, &COLUMNS).is_some());
+    }
+
+    #[test]
+    fn rows_like_the_one_before_are_the_same_cells(
+        body in similar_rows(),
+        cuts in cuts(),
+        at in any::<prop::sample::Index>(),
+        put in select(&["", "x", "\"", ":", ","][..]),
+    ) {
+        prop_assert!(agrees(&body, &[])?, "{}", body);
+        reads_alike_in_pieces(body.as_bytes(), &[], &cuts, &DecodeLimits::default())?;
+        let mut characters: Vec<char> = body.chars().collect();
+        let at = at.index(characters.len());
+        characters.splice(at..=at, put.chars());
+        agrees(&characters.into_iter().collect::<String>(), &[])?;
     }
 
     #[test]

@@ -11,10 +11,11 @@ use bytes::Bytes;
 use super::{RowReader, decode::string, scan::Span};
 use crate::{Number, Text, Value, codec::DecodeLimits, value::loose::LooseScalar};
 
-/// The longest text that cells can point into; the top bit of a length has another meaning.
+/// The longest text that cells can point into; the top bits have another meaning.
 pub(super) const TEXT_BYTES_MAX: usize = (1 << 31) - 1;
 
-/// A value in a text: where it starts, how long it is, whether it is a string with escapes.
+/// A value in a text: where it starts, how long it is, whether it is a string with escapes, and whether
+/// the encoder would write them in another way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell {
     start: u32,
@@ -22,15 +23,28 @@ pub(super) struct Cell {
 }
 
 impl Cell {
+    /// In a length.
     const HAS_ESCAPES: u32 = 1 << 31;
+    /// In a start.
+    const HAS_OTHER_ESCAPES: u32 = 1 << 31;
     /// No value is empty text.
     pub(super) const ABSENT: Self = Self { start: 0, length: 0 };
 
-    pub(super) fn new(start: usize, end: usize, has_escapes: bool) -> Self {
+    /// A value that is no string with escapes.
+    pub(super) fn new(start: usize, end: usize) -> Self {
         // The text is bounded, so both fit.
         let start = u32::try_from(start).unwrap_or(0);
-        let length = u32::try_from(end).unwrap_or(0).saturating_sub(start);
-        Self { start, length: length | if has_escapes { Self::HAS_ESCAPES } else { 0 } }
+        Self { start, length: u32::try_from(end).unwrap_or(0).saturating_sub(start) }
+    }
+
+    /// A string, the quotes being part of it.
+    pub(super) fn of_string(span: Span) -> Self {
+        let Self { start, length } = Self::new(span.start - 1, span.end + 1);
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        Self {
+            start: start | flag(span.has_other_escapes, Self::HAS_OTHER_ESCAPES),
+            length: length | flag(span.has_escapes, Self::HAS_ESCAPES),
+        }
     }
 
     fn len(self) -> usize {
@@ -38,7 +52,7 @@ impl Cell {
     }
 
     fn start(self) -> usize {
-        self.start as usize
+        (self.start & !Self::HAS_OTHER_ESCAPES) as usize
     }
 
     fn end(self) -> usize {
@@ -47,6 +61,10 @@ impl Cell {
 
     fn has_escapes(self) -> bool {
         self.length & Self::HAS_ESCAPES != 0
+    }
+
+    fn has_other_escapes(self) -> bool {
+        self.start & Self::HAS_OTHER_ESCAPES != 0
     }
 }
 
@@ -167,10 +185,11 @@ impl CellTable {
         self.text.as_bytes().get(self.cell(row, column).start()).copied().unwrap_or(0)
     }
 
-    /// The JSON text of a cell as it came, and whether it is a string with escapes. Empty if absent.
+    /// The JSON text of a cell as it came, and whether the encoder would write it with other escapes. Empty
+    /// if absent.
     pub(super) fn json(&self, row: usize, column: usize) -> (&str, bool) {
         let cell = self.cell(row, column);
-        (self.text.get(cell.start()..cell.end()).unwrap_or_default(), cell.has_escapes())
+        (self.text.get(cell.start()..cell.end()).unwrap_or_default(), cell.has_other_escapes())
     }
 
     fn cell(&self, row: usize, column: usize) -> Cell {
@@ -184,5 +203,6 @@ fn content(cell: Cell) -> Span {
         start: cell.start() + 1,
         end: cell.end().saturating_sub(1),
         has_escapes: cell.has_escapes(),
+        has_other_escapes: cell.has_other_escapes(),
     }
 }

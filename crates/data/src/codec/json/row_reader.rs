@@ -333,14 +333,13 @@ impl Pass<'_> {
             if !self.count() {
                 return Ok(false);
             }
-            let start = self.scanner.at();
-            let has_escapes = if self.scanner.peek() == b'"' {
-                self.scanner.string()?.has_escapes
+            self.cells[row + column] = if self.scanner.peek() == b'"' {
+                Cell::of_string(self.scanner.string()?)
             } else {
+                let start = self.scanner.at();
                 self.scanner.value(depth + 1)?;
-                false
+                Cell::new(start, self.scanner.at())
             };
-            self.cells[row + column] = Cell::new(start, self.scanner.at(), has_escapes);
             has_next = self.scanner.has_next(b'}', COMMA_OR_BRACE)?;
         }
         for (column, first) in self.repeated {

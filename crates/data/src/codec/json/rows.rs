@@ -6,7 +6,7 @@
 
 use super::{
     cells::CellTable,
-    text::{has_own_escapes, unescape, write_string},
+    text::{unescape, write_string},
 };
 use crate::{Text, Value};
 
@@ -62,7 +62,7 @@ impl RowWriter {
         let mut is_first = true;
         for (position, opening) in self.openings.iter().enumerate() {
             let (table, row, column) = cell(position);
-            let (json, has_escapes) = table.json(row, column);
+            let (json, has_other_escapes) = table.json(row, column);
             if json.is_empty() && self.is_object {
                 continue;
             }
@@ -75,7 +75,7 @@ impl RowWriter {
             }
             if json.is_empty() {
                 self.out.push_str("null");
-            } else if has_escapes && !has_own_escapes(json) {
+            } else if has_other_escapes {
                 self.out.push_str(&rewritten(json));
             } else {
                 self.out.push_str(json);

@@ -53,6 +53,14 @@ pub(super) struct Span {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) has_escapes: bool,
+    /// Whether the encoder would write one of the escapes in another way: `\/`, or one by number.
+    pub(super) has_other_escapes: bool,
+}
+
+impl Span {
+    fn plain(start: usize, end: usize) -> Self {
+        Self { start, end, has_escapes: false, has_other_escapes: false }
+    }
 }
 
 pub(super) const COMMA_OR_BRACKET: Problem = Problem::Expected("`,` or `]`");
@@ -171,7 +179,7 @@ impl<'a> Scanner<'a> {
             let name = if let Some(length) = self.names.take(bytes, at, &mut self.expected) {
                 let start = at + 1;
                 at += length;
-                Span { start, end: at - 2, has_escapes: false }
+                Span::plain(start, at - 2)
             } else {
                 let start = at;
                 let name = name_at(bytes, at)?;
@@ -478,10 +486,22 @@ fn behind_colon(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 fn span_at(bytes: &[u8], start: usize) -> Result<Span, Fault> {
     let end = special_byte(bytes, start);
     if byte_at(bytes, end) == b'"' {
-        return Ok(Span { start, end, has_escapes: false });
+        return Ok(Span::plain(start, end));
     }
-    let behind = behind_special_string(bytes, end)?;
-    Ok(Span { start, end: behind - 1, has_escapes: true })
+    special_span(bytes, start, end)
+}
+
+/// As [`span_at`], from the first byte on that is not plain.
+#[inline(never)]
+fn special_span(bytes: &[u8], start: usize, mut at: usize) -> Result<Span, Fault> {
+    let mut has_other_escapes = false;
+    while bytes.get(at) == Some(&b'\\') {
+        has_other_escapes |= matches!(bytes.get(at + 1), Some(b'/' | b'u'));
+        at = special_byte(bytes, behind_escape(bytes, at)?);
+    }
+    // A quote, or what should not be there.
+    let behind = behind_special_string(bytes, at)?;
+    Ok(Span { start, end: behind - 1, has_escapes: true, has_other_escapes })
 }
 
 /// The member name at a position.

@@ -57,21 +57,6 @@ fn hex_unit(text: &str) -> (u32, &str) {
     (u32::from_str_radix(digits, 16).unwrap_or(0xfffd), behind)
 }
 
-/// Whether [`write_string`] would write the text of this valid JSON string with the same escapes, so
-/// that it can be copied. `\/` and escapes by number are written in another way.
-pub(super) fn has_own_escapes(string: &str) -> bool {
-    let bytes = string.as_bytes();
-    let mut at = 1;
-    loop {
-        at = special_byte(bytes, at);
-        match (bytes.get(at), bytes.get(at + 1)) {
-            (Some(b'\\'), Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't')) => at += 2,
-            (Some(b'\\'), _) => return false,
-            _ => return true,
-        }
-    }
-}
-
 /// Writes `text` as a JSON string with its quotes.
 pub(in crate::codec) fn write_string(text: &str, out: &mut Vec<u8>) {
     write_part(text.as_bytes(), 0..text.len(), out);
