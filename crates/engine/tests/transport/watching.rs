@@ -78,7 +78,7 @@ async fn a_large_body_is_shown_in_parts_and_each_follows_the_one_before() {
     let reply = transport.send_watched(&mut exchange, &mut notes).await.expect("an answer");
     assert!(reply.body == body);
     let ends: Vec<usize> = notes.shown.iter().map(Vec::len).collect();
-    assert!(ends.windows(2).all(|pair| pair[1] - pair[0] <= 128 * 1024), "{ends:?}");
+    assert!(ends.windows(2).all(|pair| pair[1] - pair[0] <= 256 * 1024), "{ends:?}");
     assert!(notes.shown.last().is_some_and(|last| body.starts_with(last)));
 }
 

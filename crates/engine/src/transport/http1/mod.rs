@@ -49,8 +49,11 @@ const READ_BYTES_MIN: usize = 1024;
 const READ_BYTES_MAX: usize = 64 * 1024;
 
 /// How much of a body is read at once, in bytes, if it is looked at while it arrives: what is looked at
-/// then is still in the processor's cache, and others get their turn in between.
-const SHOWN_BYTES_MAX: usize = 128 * 1024;
+/// then is still in the processor's cache, and the upstream sends on meanwhile.
+const SHOWN_BYTES_MAX: usize = 256 * 1024;
+
+/// After so many bytes that were looked at, others get their turn; to let them costs some microseconds.
+const TURN_BYTES: usize = 1024 * 1024;
 
 /// Room for a head of the usual size, in bytes.
 const HEAD_BYTES_USUAL: usize = 512;
@@ -283,6 +286,7 @@ impl Connection {
     ) -> Result<Bytes, Fault> {
         let mut receiving = Receiving::new(framing, limit)?;
         let bytes_max = if watcher.is_some() { SHOWN_BYTES_MAX } else { usize::MAX };
+        let mut turn_ends_at = TURN_BYTES;
         loop {
             if let Some(body) = receiving.take(&mut self.arrived)? {
                 return Ok(body);
@@ -291,7 +295,10 @@ impl Connection {
                 && let Some(beginning) = receiving.beginning()
             {
                 watcher.on_body(beginning);
-                yield_now().await;
+                if beginning.len() >= turn_ends_at {
+                    turn_ends_at = beginning.len() + TURN_BYTES;
+                    yield_now().await;
+                }
             }
             let arrival =
                 poll_fn(|cx| match self.poll_more(cx, &mut receiving, bytes_max, patience) {
