@@ -18,7 +18,7 @@ use std::{
 };
 
 use hyper::{
-    StatusCode,
+    StatusCode, Version,
     body::{Body, Incoming},
     header::{self, HeaderValue},
     server::conn::http1::{self, UpgradeableConnection},
@@ -143,13 +143,16 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
     let stream = TokioIo::new(WatchedStream::new(stream, Arc::clone(&activity), guard));
     let service = service_fn(|message: hyper::Request<Incoming>| {
         let in_flight = activity.begin(framing(&message));
+        let stays_open = stays_open(&message);
         let shared = Rc::clone(&shared);
         let (takeover, activity, is_cut_short) = (&takeover, &activity, &is_cut_short);
         async move {
             let mut response = shared.answer(Request { message, peer, local }).await;
             let due = in_flight.answered();
             let close = HeaderValue::from_static("close");
-            is_cut_short.set(response.headers().get(header::CONNECTION) == Some(&close));
+            let connection = response.headers().get(header::CONNECTION);
+            is_cut_short.set(connection == Some(&close));
+            let is_told = connection.is_some();
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                 activity.leave_http();
                 takeover.replace(response.extensions_mut().remove());
@@ -157,6 +160,9 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
                 // The phase may have changed while the answer was made, before the loop of `watch`
                 // saw it.
                 response.headers_mut().insert(header::CONNECTION, close);
+            } else if stays_open && !is_told {
+                let keep_alive = HeaderValue::from_static("keep-alive");
+                response.headers_mut().insert(header::CONNECTION, keep_alive);
             }
             Ok::<_, Infallible>(response.map(|body| DueBody::new(body, due)))
         }
@@ -220,6 +226,15 @@ where
             }
         }
     }
+}
+
+/// Whether the connection serves further requests as far as the client is concerned; then the answer
+/// says so (`server.md` 1.9). What older clients are told is hyper's affair.
+fn stays_open<B>(message: &hyper::Request<B>) -> bool {
+    let wishes = message.headers().get_all(header::CONNECTION);
+    let tokens = wishes.iter().flat_map(|wish| wish.as_bytes().split(|byte| *byte == b','));
+    let closes = |token: &[u8]| token.trim_ascii().eq_ignore_ascii_case(b"close");
+    message.version() == Version::HTTP_11 && !tokens.into_iter().any(closes)
 }
 
 /// How hyper will read the body of a request.

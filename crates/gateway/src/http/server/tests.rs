@@ -224,6 +224,21 @@ fn a_connection_is_used_again() {
 }
 
 #[test]
+fn an_answer_tells_whether_the_connection_stays_open() {
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    for _ in 0..2 {
+        let (head, _) = client.get("/a");
+        assert!(head.contains("\r\nconnection: keep-alive\r\n"), "{head}");
+    }
+    client.send("GET /b HTTP/1.1\r\nhost: h\r\nconnection: te, Close\r\n\r\n");
+    let (head, _) = client.receive();
+    assert!(head.contains("\r\nconnection: close\r\n"), "{head}");
+    assert!(!head.contains("keep-alive"), "{head}");
+    client.expect_closed();
+}
+
+#[test]
 fn pipelined_requests_are_answered_in_order() {
     let running = Running::start(ServerLimits::default());
     let mut client = running.connect();
