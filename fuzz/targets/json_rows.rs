@@ -28,8 +28,7 @@ fuzz_target!(|input: &[u8]| {
 fn compare(bytes: &[u8], steps: &[&str], choice: usize) {
     let (body, limits) = (Bytes::copy_from_slice(bytes), DecodeLimits::default());
     let texts: Vec<Text> = steps.iter().map(|step| Text::from(*step)).collect();
-    let mut reader =
-        RowReader::new(&texts, &COLUMNS, &limits).with_pieces_of(choice % 4);
+    let mut reader = RowReader::new(&texts, &COLUMNS, &limits).with_pieces_of(choice % 4);
     for end in (0..bytes.len()).step_by(choice / 4 + 1) {
         reader.read(&bytes[..end]);
     }
@@ -41,7 +40,8 @@ fn compare(bytes: &[u8], steps: &[&str], choice: usize) {
     for column in COLUMNS {
         projection.add_members(&[steps, &[column]].concat());
     }
-    let mut value = json::decode(body, &projection, &limits).expect("what is taken as rows decodes");
+    let mut value =
+        json::decode(body, &projection, &limits).expect("what is taken as rows decodes");
     for step in steps {
         value = value.member(step);
     }

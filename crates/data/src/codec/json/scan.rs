@@ -1,9 +1,9 @@
 //! The JSON grammar over bytes: where strings, numbers and whole values end.
 //!
-//! In: bytes that are, or must yet prove to be, UTF-8, and a position. Out: the position behind what was asked
-//! for, or a [`Fault`]. Every byte that is passed has been checked against RFC 8259; nesting is
-//! followed with an explicit stack under a named bound. Strings are read sixteen bytes at a time.
-//! Nothing is built here; [`decode`](super::decode) does that.
+//! In: bytes that are UTF-8, or are yet to be checked for it, and a position. Out: the position
+//! behind what was asked for, or a [`Fault`]. Every byte that is passed has been checked against RFC
+//! 8259; nesting is followed with an explicit stack under a named bound. Strings are read sixteen
+//! bytes at a time. Nothing is built here; [`decode`](super::decode) does that.
 
 use super::names::{Expected, Names};
 use crate::codec::lanes::{LANES, Lanes, find};
