@@ -33,13 +33,13 @@ use crate::{Text, Value, projection::Projection};
 
 pub use cells::CellTable;
 pub use encode::{TooLarge, encode, encode_within, to_string};
-pub(super) use encode::{is_read_back, raw_value, write_number};
+pub(super) use encode::{is_read_back, raw_value, write_number, write_raw};
 #[cfg(feature = "protobuf")]
 pub(super) use encode::{key, write_digits};
 pub(crate) use raw::{count, element, elements, member, open};
 pub use row_reader::RowReader;
 pub use rows::{RowForm, RowWriter};
-pub(super) use text::{write_part, write_plain_name, write_string};
+pub(super) use text::{write_escape, write_part, write_plain_name, write_string};
 
 const FORMAT: &str = "JSON";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -112,19 +112,25 @@ pub(in crate::codec) fn write_plain_name(
     out.extend_from_slice(b"\":");
 }
 
+/// Which bytes need an escape.
+#[inline]
+pub(in crate::codec) fn special_lanes(lanes: Lanes) -> Lanes {
+    const CONTROL_MAX: Lanes = Lanes::splat(0x1f);
+    lanes.simd_eq(Lanes::splat(b'"'))
+        | lanes.simd_eq(Lanes::splat(b'\\'))
+        | lanes.min(CONTROL_MAX).simd_eq(lanes)
+}
+
 /// How many bytes at the start of the chunk need no escape.
 #[inline]
 fn plain_bytes(chunk: [u8; LANES]) -> usize {
-    const CONTROL_MAX: Lanes = Lanes::splat(0x1f);
-    let lanes = Lanes::new(chunk);
-    let special = lanes.simd_eq(Lanes::splat(b'"'))
-        | lanes.simd_eq(Lanes::splat(b'\\'))
-        | lanes.min(CONTROL_MAX).simd_eq(lanes);
+    let special = special_lanes(Lanes::new(chunk));
     (special.to_bitmask() | 1 << LANES).trailing_zeros() as usize
 }
 
+/// Appends the escape of a byte that needs one.
 #[cold]
-fn write_escape(byte: u8, out: &mut Vec<u8>) {
+pub(in crate::codec) fn write_escape(byte: u8, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     match byte {
         b'"' => out.extend_from_slice(b"\\\""),

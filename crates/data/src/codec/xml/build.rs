@@ -8,13 +8,14 @@ use std::{borrow::Cow, collections::HashMap, ops::Range};
 use foldhash::fast::RandomState;
 
 use super::{
-    Coerce, TEXT, XmlOptions,
+    TEXT, XmlOptions,
     coerce::trim,
     keep::{ALL, ArrayPlace, Keep, State},
     reference,
     scan::{Event, Fault, Scanner},
     skip::Leaf,
     tape::{Content, Member, Name, Place, Tape},
+    whole::{Room, Whole},
 };
 use crate::{Text, Value, codec::DecodeLimits};
 
@@ -80,6 +81,7 @@ pub(super) struct Builder<'a> {
     /// A few bytes of the name of each member, to compare first.
     tags: Vec<u32>,
     tape: Tape<'a>,
+    whole: Whole,
     /// Character data since the last tag.
     run: Run,
     built: usize,
@@ -104,6 +106,7 @@ impl<'a> Builder<'a> {
             members: Vec::new(),
             tags: Vec::new(),
             tape: Tape::new(document, &options.arrays),
+            whole: Whole::new(options.coerce),
             run: Run::Empty,
             built: 0,
             copied_bytes: document.len(),
@@ -140,6 +143,7 @@ impl<'a> Builder<'a> {
             fault.map_err(|(offset, reason)| Fault { offset, reason })?;
         }
         let document = self.tape.close(&self.members);
+        self.tape.json = self.whole.finish();
         // Nobody asks for the name of the whole.
         let whole = Member::new(Name::Text, document).whole(self.keep.root() == ALL);
         Ok(self.tape.into_value(&whole, self.options.coerce))
@@ -166,6 +170,30 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Takes an element that is kept whole as JSON text if it is simple; else it is left where it is.
+    fn whole(&mut self, scanner: &mut Scanner<'_>, name: &Range<usize>) -> bool {
+        let room = Room {
+            elements: self.limits.elements_max.saturating_sub(self.built),
+            copied_bytes: self.limits.decoded_bytes_max.saturating_sub(self.copied_bytes),
+        };
+        let at = self.find(&self.document[name.clone()]);
+        let is_next = at.is_some_and(|at| match self.tape.last(&self.members[at]) {
+            Content::Json(place) => place.range().end == self.whole.out.len(),
+            _ => false,
+        });
+        let (start, depth) = (name.start - 1, scanner.open.len());
+        let Some(written) = self.whole.element(scanner, start, depth, room, is_next) else {
+            return false;
+        };
+        scanner.at = written.end;
+        self.flush_run();
+        self.frame.has_members = true;
+        self.built += written.built;
+        self.copied_bytes += written.copied_bytes;
+        self.add(Place::of(name), Content::Json(written.json), false, ALL);
+        true
+    }
+
     /// Opens an element whose start tag has been scanned, or passes all of it.
     fn open(
         &mut self,
@@ -174,11 +202,33 @@ impl<'a> Builder<'a> {
         is_empty: bool,
     ) -> Result<(), Fault> {
         let offset = name.start;
+        if !is_empty && self.whole.is_tried(offset - 1) && self.is_whole(&name) {
+            scanner.open.pop();
+            if self.whole(scanner, &name) {
+                return Ok(());
+            }
+            scanner.open.push(name.clone());
+        }
         let is_kept = self.start(scanner, &name, is_empty);
         if !is_kept.map_err(|reason| Fault { offset, reason })? && !is_empty {
             scanner.skip_element()?;
         }
         Ok(())
+    }
+
+    /// The same without elements that become text at once.
+    #[cfg(test)]
+    pub(super) fn element_by_element(mut self) -> Self {
+        self.whole.try_none();
+        self
+    }
+
+    /// Whether a member of the innermost element is kept whole, without declared arrays in it.
+    fn is_whole(&self, name: &Range<usize>) -> bool {
+        let Frame { state, place, .. } = self.frame;
+        let name = &self.document[name.clone()];
+        self.keep.member(state, name) == Some(ALL)
+            && self.options.arrays.member(place, name).is_none()
     }
 
     /// What the text of a leaf is.
@@ -462,10 +512,4 @@ fn tag(name: &str) -> u32 {
 fn bit(tag: u32) -> u64 {
     // The upper bits of a product with the golden ratio depend on all bits of the factor.
     1 << (tag.wrapping_mul(0x9e37_79b9) >> 26)
-}
-
-impl Default for XmlOptions {
-    fn default() -> Self {
-        Self { coerce: Coerce::Safe, arrays: super::ArrayPaths::default() }
-    }
 }

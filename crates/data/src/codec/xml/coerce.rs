@@ -22,7 +22,7 @@ pub enum Coerce {
 }
 
 /// Numbers of up to this many digits survive the way through a 64-bit float unchanged.
-const EXACT_DIGITS: usize = 15;
+pub(super) const EXACT_DIGITS: usize = 15;
 /// No number prints longer than this, so longer text need not be tried.
 const PRINTED_BYTES_MAX: usize = 32;
 

@@ -13,15 +13,18 @@
 //! callers know what it means to them.
 //!
 //! Read on in `scan` (the grammar), `skip` (what is not kept), `keep` (projection), `build` (the mapping),
-//! `tape` (what comes of it), `coerce`.
+//! `tape` (what comes of it), `coerce`, `whole` (simple elements become text in one pass; `names`, `scalar`).
 
 mod build;
 mod coerce;
 mod keep;
+mod names;
 mod reference;
+mod scalar;
 mod scan;
 mod skip;
 mod tape;
+mod whole;
 
 use bytes::Bytes;
 
@@ -40,7 +43,7 @@ pub const DOCUMENT_BYTES_MAX: usize = 1 << 30;
 const TEXT: &str = "$t";
 
 /// How a document is mapped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct XmlOptions {
     /// `using xml coerce`; default `safe`.
     pub coerce: Coerce,

@@ -47,21 +47,14 @@ impl Scanner<'_> {
     /// The name in `<name>` if that comes next, inside the root and not too deep.
     #[inline]
     pub(super) fn simple_tag(&self) -> Option<Range<usize>> {
-        let start = self.at + 1;
-        let rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"<")?;
-        let length = match rest.first_chunk::<LANES>() {
-            Some(chunk) => match name_bytes(*chunk) {
-                LANES => name_length(rest),
-                length => length,
-            },
-            None => name_length(rest),
-        };
-        let has_start = rest.first().is_some_and(|byte| !matches!(byte, b'-' | b'.' | b'0'..=b'9'));
-        let is_simple = length > 0
-            && has_start
-            && rest.get(length) == Some(&b'>')
-            && (1..self.depth_max).contains(&self.open.len());
-        is_simple.then_some(start..start + length)
+        let (start, bytes) = (self.at + 1, self.text.as_bytes());
+        if bytes.get(self.at) != Some(&b'<') {
+            return None;
+        }
+        let end = start + name_length_at(bytes, start)?;
+        let is_simple =
+            bytes.get(end) == Some(&b'>') && (1..self.depth_max).contains(&self.open.len());
+        is_simple.then_some(start..end)
     }
 
     /// Goes into such an element.
@@ -97,6 +90,21 @@ impl Scanner<'_> {
         is_plain &= !self.has_returns || memchr::memchr(b'\r', &bytes[start..end]).is_none();
         Some(Leaf { text: start..end, is_plain })
     }
+}
+
+/// The length of the name of ASCII characters that stands at `at`. It may go on behind them.
+#[inline]
+pub(super) fn name_length_at(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let length = match rest.first_chunk::<LANES>() {
+        Some(chunk) => match name_bytes(*chunk) {
+            LANES => name_length(rest),
+            length => length,
+        },
+        None => name_length(rest),
+    };
+    let has_start = rest.first().is_some_and(|byte| !matches!(byte, b'-' | b'.' | b'0'..=b'9'));
+    (length > 0 && has_start).then_some(length)
 }
 
 /// How many bytes at the start are ASCII characters of names.

@@ -42,6 +42,8 @@ pub(super) enum Content {
     Text(Place),
     /// An object of the members with these indexes.
     Object(Place),
+    /// JSON text that was written already.
+    Json(Place),
     /// Nothing: an array without elements.
     Missing,
 }
@@ -108,6 +110,8 @@ pub(super) struct Tape<'a> {
     arrays: &'a ArrayPaths,
     /// Texts that had references to resolve, or came in several runs.
     pub(super) written: String,
+    /// Elements that have become JSON text. Each stands in brackets, or between the commas of a list.
+    pub(super) json: Text,
     /// The members of elements that have been closed.
     closed: Vec<Member>,
     /// Further values; the link of number n is at n - 1.
@@ -116,7 +120,14 @@ pub(super) struct Tape<'a> {
 
 impl<'a> Tape<'a> {
     pub(super) fn new(document: &'a Text, arrays: &'a ArrayPaths) -> Self {
-        Self { document, arrays, written: String::new(), closed: Vec::new(), more: Vec::new() }
+        Self {
+            document,
+            arrays,
+            written: String::new(),
+            json: Text::default(),
+            closed: Vec::new(),
+            more: Vec::new(),
+        }
     }
 
     /// Takes the members of an element that ends.
@@ -135,6 +146,31 @@ impl<'a> Tape<'a> {
             last => self.more[last as usize - 1].next = link,
         }
         member.last_more = link;
+    }
+
+    /// The last value of a member.
+    pub(super) fn last(&self, member: &Member) -> Content {
+        let last = member.last_more.checked_sub(1);
+        last.map_or(member.content, |last| self.more[last as usize].content)
+    }
+
+    /// The text of a whole member if it was written as it is.
+    fn written_json(&self, member: &Member) -> Option<Text> {
+        let mut values = self.values(member);
+        let Content::Json(place) = values.next()? else { return None };
+        let Range { start, mut end } = place.range();
+        if !member.is_list() {
+            return Some(self.json.slice(start, end));
+        }
+        for content in values {
+            match content {
+                Content::Json(next) if next.range().start == end + 1 => end = next.range().end,
+                _ => return None,
+            }
+        }
+        // A list of its own stands in brackets; a part of another one does not.
+        let text = self.json.slice(start - 1, end + 1);
+        (text.as_bytes().first() == Some(&b'[') && text.ends_with(']')).then_some(text)
     }
 
     /// The place of the text that was written from `start` on.
@@ -183,7 +219,7 @@ impl<'t> Finished<'t> {
     fn value(&self, member: &Member, writer: &mut Option<Writer<'_>>) -> Value {
         if let Some(writer) = writer
             && member.is_whole
-            && (member.is_list() || matches!(member.content, Content::Object(_)))
+            && (member.is_list() || !matches!(member.content, Content::Text(_)))
         {
             return writer.raw(member);
         }
@@ -202,6 +238,9 @@ impl<'t> Finished<'t> {
                 let members =
                     members.map(|member| (self.name(member.name), self.value(member, writer)));
                 Value::object(Object::from_distinct(members.collect()))
+            }
+            Content::Json(place) => {
+                Value::Raw(self.tape.json.slice(place.range().start, place.range().end))
             }
             Content::Missing => Value::Absent,
         }
@@ -243,6 +282,9 @@ struct Writer<'t> {
 
 impl Writer<'_> {
     fn raw(&mut self, member: &Member) -> Value {
+        if let Some(text) = self.tape.tape.written_json(member) {
+            return Value::Raw(text);
+        }
         self.out.clear();
         self.member(member);
         // What is written of text is text.
@@ -281,6 +323,9 @@ impl Writer<'_> {
                     self.member(member);
                 }
                 self.out.push(b'}');
+            }
+            Content::Json(place) => {
+                json::write_raw(&self.tape.tape.json.as_bytes()[place.range()], &mut self.out);
             }
             // A list without elements has none to write.
             Content::Missing => {}

@@ -322,7 +322,7 @@ fn document() -> impl Strategy<Value = String> {
 }
 
 /// Documents of everything that the mapping distinguishes.
-fn mixed_document() -> impl Strategy<Value = String> {
+pub(super) fn mixed_document() -> impl Strategy<Value = String> {
     let text = prop::sample::select(vec![
         "",
         " ",
