@@ -121,14 +121,6 @@ fn write_key(name: &str, out: &mut Vec<u8>) {
     out.push(b':');
 }
 
-/// A name as it begins a member: quoted, with its colon.
-#[cfg(feature = "protobuf")]
-pub(in crate::codec) fn key(name: &Text) -> Vec<u8> {
-    let mut key = Vec::with_capacity(name.len() + 3);
-    write_key(name, &mut key);
-    key
-}
-
 fn write_leaf(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::String(text) => write_string(text, out),
@@ -172,11 +164,14 @@ pub(in crate::codec) fn write_number(number: &Number, out: &mut Vec<u8>) {
 }
 
 /// Makes a raw value of an array or object that was written to `out`. A large one takes the buffer with
-/// it, so that it is not copied; else the buffer stays for the next. `None` if it is not UTF-8.
+/// it, so that it is not copied, unless most of it is empty; else the buffer stays for the next. `None` if
+/// it is not UTF-8.
 pub(in crate::codec) fn raw_value(out: &mut Vec<u8>) -> Option<Value> {
     /// Bytes from which copying costs more than a new buffer.
     const TAKEN_FROM: usize = 16 << 10;
-    let text = if out.len() < TAKEN_FROM {
+    /// How many times as much room as text a buffer may have that is taken.
+    const ROOM_MAX: usize = 4;
+    let text = if out.len() < TAKEN_FROM || out.capacity() / ROOM_MAX > out.len() {
         Bytes::copy_from_slice(out)
     } else {
         Bytes::from(std::mem::take(out))

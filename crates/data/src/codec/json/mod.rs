@@ -16,6 +16,7 @@ mod cells;
 mod decode;
 mod encode;
 mod names;
+mod opening;
 mod raw;
 mod row_reader;
 mod rows;
@@ -32,10 +33,11 @@ use super::{DecodeError, DecodeLimits};
 use crate::{Text, Value, projection::Projection};
 
 pub use cells::CellTable;
+#[cfg(feature = "protobuf")]
+pub(super) use encode::write_digits;
 pub use encode::{TooLarge, encode, encode_within, to_string};
 pub(super) use encode::{is_read_back, raw_value, write_number, write_raw};
-#[cfg(feature = "protobuf")]
-pub(super) use encode::{key, write_digits};
+pub(super) use opening::Opening;
 pub(crate) use raw::{count, element, elements, member, open};
 pub use row_reader::RowReader;
 pub use rows::{RowForm, RowWriter};

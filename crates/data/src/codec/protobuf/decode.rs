@@ -12,7 +12,7 @@ use super::{
     DEPTH_MAX, Mapping, Message, ProtobufOptions,
     plan::{ALL, Action, PlanId, Plans},
     scalar::{self, Scalar},
-    tables::{Field, Kind, MessageTable, Shape, Tables, WellKnown},
+    tables::{Field, Kind, Lookup, MessageTable, Shape, Tables, WellKnown},
     text::Writer,
     well_known,
     wire::{Fault, Reader, Source, WireType},
@@ -207,27 +207,26 @@ impl Walker<'_> {
                     break;
                 }
             }
-            let (number, wire_type) = reader.tag()?;
-            let Some(lookup) = table.by_number(number) else {
-                reader.skip(number, wire_type)?;
+            let Some((lookup, wire_type)) = reader.field(table, &mut required)? else {
                 continue;
             };
-            if let Some(position) = lookup.required {
-                required.mark(position);
-            }
             if lookup.is_in_oneof {
                 self.clear_oneof(table, plan, base, lookup.at);
             }
             let Some(slot) = self.plans.slot(plan, lookup.at) else {
-                reader.skip(number, wire_type)?;
+                reader.skip(lookup.number, wire_type)?;
                 continue;
             };
-            let field = &table.fields[lookup.at];
-            if field.is_mapped(self.options) {
+            if lookup.is_mapped(self.options) {
+                let field = &table.fields[lookup.at];
+                if self.is_raw_list(lookup, plan) {
+                    self.raw_list(&mut reader, lookup, wire_type, base + slot, depth)?;
+                    continue;
+                }
                 let plan = (plan, lookup.at);
                 self.field(&mut reader, field, wire_type, plan, base + slot, depth)?;
             } else {
-                reader.skip(number, wire_type)?;
+                reader.skip(lookup.number, wire_type)?;
             }
         }
         if let Some(field) = required.missing(table) {
@@ -245,6 +244,31 @@ impl Walker<'_> {
                 self.slots[base + slot] = Slot::Empty;
             }
         }
+    }
+
+    /// Whether a field is a list of messages that are kept whole, as text.
+    fn is_raw_list(&self, field: &Lookup, plan: PlanId) -> bool {
+        let (Kind::Message(message) | Kind::Group(message)) = field.kind else { return false };
+        self.whole == Whole::Text
+            && field.shape(self.options) == Shape::Repeated
+            && matches!(self.plans.action(plan, field.at), Action::Keep(ALL))
+            && self.own_form(message).is_none()
+    }
+
+    /// Reads all of such a list. In several parts it is unusual.
+    fn raw_list(
+        &mut self,
+        reader: &mut Reader<'_>,
+        field: &Lookup,
+        wire_type: WireType,
+        slot: usize,
+        depth: usize,
+    ) -> Result<(), Fault> {
+        if !matches!(self.slots[slot], Slot::Empty) {
+            return Err(reader.fault("a list in several parts"));
+        }
+        self.slots[slot] = Slot::Value(self.raw_elements(reader, field, wire_type, depth)?);
+        Ok(())
     }
 
     /// Reads one occurrence of a field that is kept.

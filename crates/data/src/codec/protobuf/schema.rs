@@ -296,7 +296,6 @@ fn declared_field(
             && !message.is_map_entry(),
         oneof,
         required: None,
-        keys: Default::default(),
     }
 }
 
@@ -314,7 +313,6 @@ fn extension_field(extension: &ExtensionDescriptor, indexes: &Indexes) -> Field 
         is_implicit: false,
         oneof: None,
         required: None,
-        keys: Default::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Mapping, Names, ProtobufOptions};
-use crate::{Number, Text, Value, codec::json};
+use crate::{Number, Text, Value, codec::json::Opening};
 
 /// Field numbers below this are found by position, others by search.
 const DENSE_MAX: usize = 512;
@@ -35,8 +35,12 @@ pub(super) struct MessageTable {
     pub(super) full_name: Text,
     /// In order of their numbers.
     pub(super) fields: Vec<Field>,
-    /// By number, for the numbers below [`DENSE_MAX`].
-    dense: Vec<Lookup>,
+    /// What the walk asks of each of them.
+    lookups: Vec<Lookup>,
+    /// By number, for the numbers below [`DENSE_MAX`]: the index of the field, and one more.
+    dense: Vec<u32>,
+    /// Their names as they begin members in JSON text, by [`Spelling`] and index.
+    openings: [Vec<Opening>; 3],
     by_name: HashMap<Text, usize>,
     pub(super) oneofs: Vec<Vec<usize>>,
     /// Whether there is one of more than one member; `optional` makes others.
@@ -52,14 +56,14 @@ pub(super) struct MessageTable {
 pub(super) struct Lookup {
     /// Index of the field.
     pub(super) at: usize,
+    pub(super) number: u32,
+    pub(super) kind: Kind,
+    pub(super) shape: Shape,
     /// Position among the required fields.
     pub(super) required: Option<u16>,
     pub(super) is_in_oneof: bool,
-    is_known: bool,
-}
-
-impl Lookup {
-    const NONE: Self = Self { at: 0, required: None, is_in_oneof: false, is_known: false };
+    pub(super) is_extension: bool,
+    pub(super) is_implicit: bool,
 }
 
 /// A field, an extension, or the key or value of a map entry.
@@ -80,11 +84,9 @@ pub(super) struct Field {
     pub(super) oneof: Option<usize>,
     /// Position among the required fields.
     pub(super) required: Option<u16>,
-    /// What stands before the value in JSON text, by [`Spelling`].
-    pub(super) keys: [Vec<u8>; 3],
 }
 
-/// Which of its names a field has in JSON.
+/// Which of its names a field has in JSON. Those of an extension are all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spelling {
     Json,
@@ -137,7 +139,7 @@ pub(super) struct EnumTable {
 }
 
 impl MessageTable {
-    /// Arranges fields; their `required` positions and their keys are set here.
+    /// Arranges fields; their `required` positions are set here.
     pub(super) fn new(
         full_name: Text,
         mut fields: Vec<Field>,
@@ -147,7 +149,7 @@ impl MessageTable {
     ) -> Self {
         fields.sort_by_key(|field| field.number);
         let highest = fields.iter().map(|field| field.number as usize).filter(|n| *n < DENSE_MAX);
-        let mut dense = vec![Lookup::NONE; highest.max().map_or(0, |highest| highest + 1)];
+        let mut dense = vec![0; highest.max().map_or(0, |highest| highest + 1)];
         let mut by_name = HashMap::new();
         let mut oneofs = vec![Vec::new(); oneof_count];
         let mut required = Vec::new();
@@ -160,9 +162,9 @@ impl MessageTable {
                 field.required = u16::try_from(required.len()).ok();
                 required.push(at);
             }
-            field.keys = [&field.json_name, &field.proto_name, &field.camel_name].map(json::key);
             if let Some(slot) = dense.get_mut(field.number as usize) {
-                *slot = field.lookup(at);
+                // Numbers have 29 bits, so there are not more fields than that.
+                *slot = u32::try_from(at + 1).unwrap_or_default();
             }
             by_name.insert(field.json_name.clone(), at);
         }
@@ -177,11 +179,18 @@ impl MessageTable {
         // The lowest bits, as many as there are required fields.
         let count = u32::try_from(required.len()).unwrap_or(u32::MAX);
         let required_bits = !u64::MAX.checked_shl(count).unwrap_or_default();
+        let lookups = fields.iter().enumerate().map(|(at, field)| field.lookup(at)).collect();
+        let names: [fn(&Field) -> &Text; 3] =
+            [|field| &field.json_name, |field| &field.proto_name, |field| &field.camel_name];
+        let openings =
+            names.map(|name| fields.iter().map(|field| Opening::new(name(field))).collect());
         let has_oneofs = oneofs.iter().any(|members| members.len() > 1);
         Self {
             full_name,
             fields,
+            lookups,
             dense,
+            openings,
             by_name,
             oneofs,
             has_oneofs,
@@ -193,16 +202,21 @@ impl MessageTable {
 
     /// The field with a number.
     #[inline]
-    pub(super) fn by_number(&self, number: u32) -> Option<Lookup> {
+    pub(super) fn by_number(&self, number: u32) -> Option<&Lookup> {
         match self.dense.get(number as usize) {
-            Some(lookup) => lookup.is_known.then_some(*lookup),
+            Some(behind) => self.lookups.get((*behind as usize).checked_sub(1)?),
             None => self.search(number),
         }
     }
 
-    fn search(&self, number: u32) -> Option<Lookup> {
-        let at = self.fields.binary_search_by_key(&number, |field| field.number).ok()?;
-        Some(self.fields[at].lookup(at))
+    fn search(&self, number: u32) -> Option<&Lookup> {
+        let at = self.lookups.binary_search_by_key(&number, |field| field.number).ok()?;
+        self.lookups.get(at)
+    }
+
+    /// The names of the fields as they begin members in JSON text.
+    pub(super) fn openings(&self, options: ProtobufOptions) -> &[Opening] {
+        &self.openings[options.spelling() as usize]
     }
 
     /// The field with a JSON or declared name.
@@ -211,45 +225,59 @@ impl MessageTable {
     }
 }
 
-impl Field {
-    fn lookup(&self, at: usize) -> Lookup {
-        let (required, is_in_oneof) = (self.required, self.oneof.is_some());
-        Lookup { at, required, is_in_oneof, is_known: true }
+impl Lookup {
+    /// Whether a mapping has the field; the low-level one knows no extensions.
+    #[inline]
+    pub(super) fn is_mapped(&self, options: ProtobufOptions) -> bool {
+        !(self.is_extension && options.mapping == Mapping::LowLevel)
     }
 
-    fn spelling(&self, options: ProtobufOptions) -> Spelling {
-        match (options.names, options.mapping) {
-            _ if self.is_extension => Spelling::Json,
+    /// The shape under a mapping.
+    #[inline]
+    pub(super) fn shape(&self, options: ProtobufOptions) -> Shape {
+        self.shape.under(options.mapping)
+    }
+}
+
+impl Shape {
+    /// The low-level mapping knows no maps, only lists of entries.
+    #[inline]
+    fn under(self, mapping: Mapping) -> Self {
+        match (self, mapping) {
+            (Self::Map, Mapping::LowLevel) => Self::Repeated,
+            (shape, _) => shape,
+        }
+    }
+}
+
+impl ProtobufOptions {
+    fn spelling(self) -> Spelling {
+        match (self.names, self.mapping) {
             (Names::Proto, _) => Spelling::Proto,
             (Names::Json, Mapping::Proto3) => Spelling::Json,
             (Names::Json, Mapping::LowLevel) => Spelling::Camel,
         }
     }
+}
+
+impl Field {
+    fn lookup(&self, at: usize) -> Lookup {
+        let &Self { number, kind, shape, required, is_extension, is_implicit, .. } = self;
+        let is_in_oneof = self.oneof.is_some();
+        Lookup { at, number, kind, shape, required, is_in_oneof, is_extension, is_implicit }
+    }
 
     pub(super) fn name(&self, options: ProtobufOptions) -> &Text {
-        match self.spelling(options) {
+        match options.spelling() {
             Spelling::Json => &self.json_name,
             Spelling::Proto => &self.proto_name,
             Spelling::Camel => &self.camel_name,
         }
     }
 
-    /// The name as it begins a member in JSON text: quoted, with its colon.
-    pub(super) fn key(&self, options: ProtobufOptions) -> &[u8] {
-        &self.keys[self.spelling(options) as usize]
-    }
-
-    /// Whether a mapping has the field; the low-level one knows no extensions.
-    pub(super) fn is_mapped(&self, options: ProtobufOptions) -> bool {
-        !(self.is_extension && options.mapping == Mapping::LowLevel)
-    }
-
-    /// The shape under a mapping; the low-level one knows no maps, only lists of entries.
+    /// The shape under a mapping.
     pub(super) fn shape(&self, options: ProtobufOptions) -> Shape {
-        match (self.shape, options.mapping) {
-            (Shape::Map, Mapping::LowLevel) => Shape::Repeated,
-            (shape, _) => shape,
-        }
+        self.shape.under(options.mapping)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Messages that are kept whole, from the wire to JSON text (ADR 0015).
 //!
 //! In: a part of the wire that is one message. Out: a raw value whose text is what the encoder would
-//! print of the message read as a tree. A message is gone through twice: first its fields are noted
-//! with their places, their contents passed by their length; then they are written in the order of
-//! the schema. Nothing is allocated per field.
+//! print of the message read as a tree. Fields are written as they come, which is the order of the
+//! schema, as a rule; where it is not, what was written is put into that order. Nothing is allocated per
+//! field.
 //!
 //! It writes what writers of messages produce. Whatever is unusual (a scalar or a sub-message that
 //! comes twice, two members of a oneof, equal keys of a map) or malformed is an error here that
@@ -14,7 +14,7 @@ use std::{collections::HashSet, ops::Range};
 use super::{
     decode::{Part, Required, Walker},
     scalar::{self, Form},
-    tables::{Field, Kind, MessageTable, Shape},
+    tables::{Field, Kind, Lookup, MessageTable, Shape},
     wire::{Fault, Reader, WireType},
 };
 use crate::{Value, codec::json};
@@ -26,8 +26,8 @@ const COMPARED_MAX: usize = 16;
 #[derive(Default)]
 pub(super) struct Writer {
     out: Vec<u8>,
-    /// A stack: the fields of every message that is being written, the innermost last.
-    places: Vec<Place>,
+    /// A stack: what was written of every message that is being written, the innermost last.
+    runs: Vec<Run>,
     has_text: bool,
     has_inexact: bool,
 }
@@ -38,21 +38,34 @@ impl Writer {
         self.has_inexact |= !form.is_read_back();
     }
 
+    /// Begins a text of that many bytes on the wire.
+    fn start(&mut self, bytes: usize) {
+        /// Names are longer than tags.
+        const GROWTH: usize = 3;
+        self.has_text = true;
+        self.out.clear();
+        self.runs.clear();
+        self.out.reserve(bytes.saturating_mul(GROWTH));
+    }
+
+    /// The text as a value. The strings in it have not been checked one by one.
+    fn raw_value(&mut self, reader: &Reader<'_>) -> Result<Value, Fault> {
+        json::raw_value(&mut self.out).ok_or_else(|| reader.fault("text is not UTF-8"))
+    }
+
     /// Whether raw values that were made, if any, are equal to what trees would be.
     pub(super) fn is_exact(&self) -> bool {
         !(self.has_text && self.has_inexact)
     }
 }
 
-/// One occurrence of a field on the wire.
+/// A field that was written, or the values of a repeated one that stood side by side.
 #[derive(Clone, Copy)]
-struct Place {
+struct Run {
     /// Index of the field.
     at: usize,
-    is_packed: bool,
-    /// A length-delimited scalar starts at its length, all else at its content.
+    /// Where it starts: with a comma. Nothing is there if the field counts as unset.
     start: usize,
-    end: usize,
 }
 
 impl Walker<'_> {
@@ -63,16 +76,22 @@ impl Walker<'_> {
         message: usize,
         depth: usize,
     ) -> Result<Value, Fault> {
-        /// Names are longer than tags.
-        const GROWTH: usize = 3;
-        self.writer.has_text = true;
-        self.writer.out.clear();
-        self.writer.places.clear();
-        self.writer.out.reserve((part.end - part.start).saturating_mul(GROWTH));
+        self.writer.start(part.end - part.start);
         self.write_message(part, message, depth)?;
-        // The strings in it have not been checked one by one.
-        json::raw_value(&mut self.writer.out)
-            .ok_or_else(|| part.reader().fault("text is not UTF-8"))
+        self.writer.raw_value(&part.reader())
+    }
+
+    /// Reads the elements of a list of messages that stand side by side as a raw value.
+    pub(super) fn raw_elements(
+        &mut self,
+        reader: &mut Reader<'_>,
+        field: &Lookup,
+        wire_type: WireType,
+        depth: usize,
+    ) -> Result<Value, Fault> {
+        self.writer.start(reader.left());
+        self.write_list(reader, field, wire_type, depth)?;
+        self.writer.raw_value(reader)
     }
 
     /// Writes a message of any type.
@@ -83,12 +102,9 @@ impl Walker<'_> {
             json::encode(&value, &mut self.writer.out);
             return Ok(());
         }
-        let tables = self.tables;
-        let table = &tables.messages[message];
-        let base = self.writer.places.len();
-        self.find_fields(part, table, base)?;
-        self.write_members(part, table, base, depth)?;
-        self.writer.places.truncate(base);
+        let (tables, base) = (self.tables, self.writer.runs.len());
+        self.write_members(part, &tables.messages[message], base, depth)?;
+        self.writer.runs.truncate(base);
         // Names are not on the wire: text may grow far beyond it where a tree would share them.
         if self.writer.out.len() > self.limits.decoded_bytes_max {
             return Err(part.reader().fault("longer as text than a body may be"));
@@ -96,65 +112,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Notes the places of all fields, in the order of the schema.
-    fn find_fields(
-        &mut self,
-        part: Part<'_>,
-        table: &MessageTable,
-        base: usize,
-    ) -> Result<(), Fault> {
-        let mut reader = part.reader();
-        let mut required = Required::default();
-        let (mut last, mut is_sorted) = (0, true);
-        while !reader.is_done() {
-            let tag_at = reader.at;
-            let (number, wire_type) = reader.tag()?;
-            let Some(lookup) = table.by_number(number) else {
-                reader.skip(number, wire_type)?;
-                continue;
-            };
-            if let Some(position) = lookup.required {
-                required.mark(position);
-            }
-            let field = &table.fields[lookup.at];
-            if !field.is_mapped(self.options) {
-                reader.skip(number, wire_type)?;
-                continue;
-            }
-            let is_packed = wire_type == WireType::Length
-                && field.kind.is_packable()
-                && field.shape == Shape::Repeated;
-            if wire_type != field.kind.wire_type() && !is_packed {
-                return Err(reader.fault_at(tag_at, "field is framed as another type"));
-            }
-            let content = reader.at;
-            let (start, end) = match field.kind {
-                Kind::Message(_) => reader.delimited()?,
-                Kind::Group(_) => reader.group(number)?,
-                _ if is_packed => reader.delimited()?,
-                _ => {
-                    reader.skip(number, wire_type)?;
-                    (content, reader.at)
-                }
-            };
-            is_sorted &= last <= lookup.at;
-            last = lookup.at;
-            self.writer.places.push(Place { at: lookup.at, is_packed, start, end });
-        }
-        if required.missing(table).is_some() {
-            return Err(reader.fault("a required field is missing"));
-        }
-        let places = &mut self.writer.places[base..];
-        if !is_sorted {
-            places.sort_by_key(|place| place.at);
-        }
-        if table.has_oneofs && has_rivals(table, places) {
-            return Err(reader.fault("two members of a oneof"));
-        }
-        Ok(())
-    }
-
-    /// Writes the fields that were found, as an object.
+    /// Writes all fields, as an object.
     fn write_members(
         &mut self,
         part: Part<'_>,
@@ -162,93 +120,151 @@ impl Walker<'_> {
         base: usize,
         depth: usize,
     ) -> Result<(), Fault> {
-        let end = self.writer.places.len();
-        self.writer.out.push(b'{');
+        let mut reader = part.reader();
+        let mut required = Required::default();
+        let openings = table.openings(self.options);
         let start = self.writer.out.len();
-        let (mut at, mut next_field) = (base, 0);
-        loop {
-            let first = self.writer.places[..end].get(at).copied();
-            let found = first.map_or(table.fields.len(), |first| first.at);
-            if self.options.defaults {
-                for unset in &table.fields[next_field..found] {
-                    self.write_default(unset, start);
-                }
-                next_field = found + 1;
+        // The first field that may still come in order.
+        let (mut next, mut is_sorted) = (0, true);
+        while !reader.is_done() {
+            let Some((field, wire_type)) = reader.field(table, &mut required)? else { continue };
+            if !field.is_mapped(self.options) {
+                reader.skip(field.number, wire_type)?;
+                continue;
             }
-            let Some(first) = first else { break };
-            let field = &table.fields[found];
-            let mut behind = at + 1;
-            while behind < end && self.writer.places[behind].at == found {
-                behind += 1;
+            let at = field.at;
+            is_sorted &= at >= next;
+            if self.options.defaults && at > next {
+                self.write_defaults(table, next..at);
             }
+            next = at + 1;
             let before = self.writer.out.len();
-            self.write_key(field, start);
+            self.writer.runs.push(Run { at, start: before });
+            openings[at].write(&mut self.writer.out);
             let is_set = match field.shape(self.options) {
-                Shape::Single if behind - at > 1 => {
-                    return Err(part.reader().fault("a field comes twice"));
-                }
-                Shape::Single => self.write_value(part, field, first, depth)?,
-                Shape::Repeated => self.write_list(part, field, at..behind, depth)?,
-                Shape::Map => self.write_map(part, field, at..behind, depth)?,
+                Shape::Single => self.write_value(&mut reader, field, wire_type, depth)?,
+                Shape::Repeated => self.write_list(&mut reader, field, wire_type, depth)?,
+                Shape::Map => self.write_map(&mut reader, field, wire_type, depth)?,
             };
             if !is_set {
                 self.writer.out.truncate(before);
                 if self.options.defaults {
-                    self.write_default(field, start);
+                    self.write_defaults(table, at..next);
                 }
             }
-            at = behind;
         }
-        self.writer.out.push(b'}');
+        if required.missing(table).is_some() {
+            return Err(reader.fault("a required field is missing"));
+        }
+        if self.options.defaults {
+            self.write_defaults(table, next..table.fields.len());
+        }
+        if !is_sorted {
+            self.sort_members(&reader, table, base, start)?;
+        }
+        if table.has_oneofs && has_rivals(table, &self.writer.runs[base..]) {
+            return Err(reader.fault("two members of a oneof"));
+        }
+        let out = &mut self.writer.out;
+        // The bracket takes the place of the comma before the first member.
+        match out.get_mut(start) {
+            Some(comma) => *comma = b'{',
+            None => out.push(b'{'),
+        }
+        out.push(b'}');
         Ok(())
     }
 
-    /// Begins a member of the object whose first member is at `start`.
-    #[inline]
-    fn write_key(&mut self, field: &Field, start: usize) {
-        let out = &mut self.writer.out;
-        if out.len() > start {
-            out.push(b',');
+    /// Puts what was written since `start` into the order of the schema, and lists together.
+    #[cold]
+    fn sort_members(
+        &mut self,
+        reader: &Reader<'_>,
+        table: &MessageTable,
+        base: usize,
+        start: usize,
+    ) -> Result<(), Fault> {
+        if self.options.defaults {
+            return Err(reader.fault("defaults between fields that are not in order"));
         }
-        out.extend_from_slice(field.key(self.options));
+        let written = self.writer.out.split_off(start);
+        let runs = &mut self.writer.runs[base..];
+        let ends = runs.iter().skip(1).map(|run| run.start).chain([start + written.len()]);
+        let mut texts: Vec<_> = std::iter::zip(runs.iter(), ends)
+            .map(|(run, end)| (run.at, &written[run.start - start..end - start]))
+            .collect();
+        texts.sort_by_key(|(at, _)| *at);
+        runs.sort_by_key(|run| run.at);
+        let out = &mut self.writer.out;
+        for same in texts.chunk_by(|(one, _), (other, _)| one == other) {
+            let at = same[0].0;
+            let is_list = table.fields[at].shape(self.options) == Shape::Repeated;
+            if same.len() > 1 && !is_list {
+                return Err(reader.fault("a field comes twice"));
+            }
+            let before = out.len();
+            for (_, text) in same.iter().filter(|(_, text)| !text.is_empty()) {
+                if out.len() == before {
+                    out.extend_from_slice(text);
+                } else {
+                    // The bracket that ends the list gives way to the comma.
+                    out.pop();
+                    out.push(b',');
+                    out.extend_from_slice(&text[table.openings(self.options)[at].len() + 1..]);
+                }
+            }
+        }
+        Ok(())
     }
 
-    fn write_default(&mut self, field: &Field, start: usize) {
-        if let Some(value) = self.default_of(field) {
-            self.write_key(field, start);
-            json::encode(&value, &mut self.writer.out);
+    /// Writes fields that are not set.
+    fn write_defaults(&mut self, table: &MessageTable, fields: Range<usize>) {
+        for at in fields {
+            if let Some(value) = self.default_of(&table.fields[at]) {
+                table.openings(self.options)[at].write(&mut self.writer.out);
+                json::encode(&value, &mut self.writer.out);
+            }
         }
     }
 
     /// Writes the value of a field; false if it counts as unset.
+    #[inline]
     fn write_value(
         &mut self,
-        part: Part<'_>,
-        field: &Field,
-        place: Place,
+        reader: &mut Reader<'_>,
+        field: &Lookup,
+        wire_type: WireType,
         depth: usize,
     ) -> Result<bool, Fault> {
-        let mut reader = Reader::new(part.source, place.start, place.end);
-        match field.kind {
-            Kind::Message(message) | Kind::Group(message) => {
-                self.count(&reader)?;
-                let inner = Part { start: place.start, end: place.end, ..part };
-                self.write_message(inner, message, depth - 1)?;
-                Ok(true)
-            }
-            // Most fields are texts.
-            Kind::String => {
-                self.count(&reader)?;
-                let (start, end) = reader.delimited()?;
-                json::write_part(&part.source.bytes, start..end, &mut self.writer.out);
-                Ok(start < end || !field.is_implicit)
-            }
-            _ => self.write_scalar(&mut reader, field),
+        if wire_type != field.kind.wire_type() {
+            return Err(reader.fault("field is framed as another type"));
         }
+        let (message, (start, end)) = match field.kind {
+            // Most fields are texts and booleans.
+            Kind::String => {
+                self.count(reader)?;
+                let (start, end) = reader.delimited()?;
+                json::write_part(&reader.source.bytes, start..end, &mut self.writer.out);
+                return Ok(start < end || !field.is_implicit);
+            }
+            Kind::Bool => {
+                self.count(reader)?;
+                let value = reader.varint()? != 0;
+                let word: &[u8] = if value { b"true" } else { b"false" };
+                self.writer.out.extend_from_slice(word);
+                return Ok(value || !field.is_implicit);
+            }
+            Kind::Message(message) => (message, reader.delimited()?),
+            Kind::Group(message) => (message, reader.group(field.number)?),
+            _ => return self.write_scalar(reader, field),
+        };
+        self.count(reader)?;
+        self.write_message(Part { source: reader.source, start, end }, message, depth - 1)?;
+        Ok(true)
     }
 
     /// Writes a scalar; false if it counts as unset or is dropped.
-    fn write_scalar(&mut self, reader: &mut Reader<'_>, field: &Field) -> Result<bool, Fault> {
+    fn write_scalar(&mut self, reader: &mut Reader<'_>, field: &Lookup) -> Result<bool, Fault> {
         let tables = self.tables;
         let scalar = scalar::read(reader, field.kind, tables, self.options)?;
         self.count(reader)?;
@@ -268,32 +284,34 @@ impl Walker<'_> {
         self.write(reader, written)
     }
 
-    /// Writes a list; false if nothing is in it.
+    /// Writes the values of a list that stand side by side; false if there are none.
     fn write_list(
         &mut self,
-        part: Part<'_>,
-        field: &Field,
-        places: Range<usize>,
+        reader: &mut Reader<'_>,
+        field: &Lookup,
+        wire_type: WireType,
         depth: usize,
     ) -> Result<bool, Fault> {
         self.writer.out.push(b'[');
         let start = self.writer.out.len();
-        for at in places {
-            let place = self.writer.places[at];
-            if !place.is_packed {
+        let mut next = Some(wire_type);
+        while let Some(wire_type) = next {
+            if wire_type == WireType::Length && field.kind.is_packable() {
+                let (from, to) = reader.delimited()?;
+                let mut packed = Reader::new(reader.source, from, to);
+                while !packed.is_done() {
+                    let before = self.begin_element(start);
+                    if !self.write_scalar(&mut packed, field)? {
+                        self.writer.out.truncate(before);
+                    }
+                }
+            } else {
                 let before = self.begin_element(start);
-                if !self.write_value(part, field, place, depth)? {
+                if !self.write_value(reader, field, wire_type, depth)? {
                     self.writer.out.truncate(before);
                 }
-                continue;
             }
-            let mut reader = Reader::new(part.source, place.start, place.end);
-            while !reader.is_done() {
-                let before = self.begin_element(start);
-                if !self.write_scalar(&mut reader, field)? {
-                    self.writer.out.truncate(before);
-                }
-            }
+            next = reader.next_of(field.number)?;
         }
         let is_set = self.writer.out.len() > start;
         self.writer.out.push(b']');
@@ -309,38 +327,44 @@ impl Walker<'_> {
         before
     }
 
+    /// Writes the entries of a map that stand side by side.
     fn write_map(
         &mut self,
-        part: Part<'_>,
-        field: &Field,
-        places: Range<usize>,
+        reader: &mut Reader<'_>,
+        field: &Lookup,
+        wire_type: WireType,
         depth: usize,
     ) -> Result<bool, Fault> {
         let tables = self.tables;
-        let (Kind::Message(entry), count) = (field.kind, places.len()) else {
-            return Err(part.reader().fault("map entry is no message"));
+        let Kind::Message(entry) = field.kind else {
+            return Err(reader.fault("map entry is no message"));
         };
         let [key_field, value_field] = tables.messages[entry].fields.as_slice() else {
-            return Err(part.reader().fault("map entry without key and value"));
+            return Err(reader.fault("map entry without key and value"));
         };
         self.writer.out.push(b'{');
         let start = self.writer.out.len();
-        let mut keys = Vec::with_capacity(count);
-        for at in places {
-            let place = self.writer.places[at];
-            let inner = Part { start: place.start, end: place.end, ..part };
+        let mut keys = Vec::new();
+        let mut next = Some(wire_type);
+        while let Some(wire_type) = next {
+            if wire_type != WireType::Length {
+                return Err(reader.fault("field is framed as another type"));
+            }
+            let (from, to) = reader.delimited()?;
+            let entry = Part { source: reader.source, start: from, end: to };
             self.begin_element(start);
-            keys.push(self.write_entry(inner, key_field, value_field, depth)?);
+            keys.push(self.write_entry(entry, key_field, value_field, depth)?);
+            next = reader.next_of(field.number)?;
         }
         self.writer.out.push(b'}');
         let key = |range: &Range<usize>| &self.writer.out[range.clone()];
-        let is_unique = if count <= COMPARED_MAX {
-            (1..count).all(|at| keys[..at].iter().all(|other| key(other) != key(&keys[at])))
+        let is_unique = if keys.len() <= COMPARED_MAX {
+            (1..keys.len()).all(|at| keys[..at].iter().all(|other| key(other) != key(&keys[at])))
         } else {
-            let mut seen = HashSet::with_capacity(count);
+            let mut seen = HashSet::with_capacity(keys.len());
             keys.iter().all(|range| seen.insert(key(range)))
         };
-        if is_unique { Ok(true) } else { Err(part.reader().fault("a key comes twice")) }
+        if is_unique { Ok(true) } else { Err(reader.fault("a key comes twice")) }
     }
 
     /// Writes an entry of a map as a member; gives the place of its key.
@@ -414,9 +438,9 @@ impl Walker<'_> {
     }
 }
 
-/// Whether several members of a oneof are among the places, which are in the order of fields.
-fn has_rivals(table: &MessageTable, places: &[Place]) -> bool {
-    let is_found = |field: &usize| places.binary_search_by_key(field, |place| place.at).is_ok();
+/// Whether several members of a oneof are among the runs, which are in the order of fields.
+fn has_rivals(table: &MessageTable, runs: &[Run]) -> bool {
+    let is_found = |field: &usize| runs.binary_search_by_key(field, |run| run.at).is_ok();
     let rivals = |members: &Vec<usize>| members.iter().filter(|field| is_found(field)).count();
     table.oneofs.iter().any(|members| members.len() > 1 && rivals(members) > 1)
 }

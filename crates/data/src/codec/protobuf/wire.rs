@@ -6,7 +6,9 @@ use bytes::Bytes;
 
 use super::{
     DEPTH_MAX, FORMAT,
+    decode::Required,
     plan::{SHORT_NUMBERS, ShortField},
+    tables::{Lookup, MessageTable},
 };
 use crate::{Text, codec::DecodeError};
 
@@ -79,6 +81,11 @@ impl<'a> Reader<'a> {
         self.at >= self.data.len()
     }
 
+    /// The bytes that have not been read.
+    pub(super) fn left(&self) -> usize {
+        self.data.len() - self.at.min(self.data.len())
+    }
+
     pub(super) fn fault(&self, reason: &str) -> Fault {
         self.fault_at(self.at, reason)
     }
@@ -88,7 +95,8 @@ impl<'a> Reader<'a> {
         self.source.fault_at(at, reason)
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is done for each field, and small")]
+    #[inline(always)]
     pub(super) fn varint(&mut self) -> Result<u64, Fault> {
         // Tags, lengths and small numbers have one byte.
         match self.data.get(self.at..) {
@@ -124,7 +132,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A field number and how the field is framed.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is done for each field, and small")]
+    #[inline(always)]
     pub(super) fn tag(&mut self) -> Result<(u32, WireType), Fault> {
         let start = self.at;
         let tag = self.varint()?;
@@ -143,8 +152,45 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A field of a message and how it is framed; `None` if the message has no such field: it has been
+    /// passed. A required one is marked.
+    #[expect(clippy::inline_always, reason = "it is done for each field, and small")]
+    #[inline(always)]
+    pub(super) fn field<'t>(
+        &mut self,
+        table: &'t MessageTable,
+        required: &mut Required,
+    ) -> Result<Option<(&'t Lookup, WireType)>, Fault> {
+        let (number, wire_type) = self.tag()?;
+        let Some(lookup) = table.by_number(number) else {
+            self.skip(number, wire_type)?;
+            return Ok(None);
+        };
+        if let Some(position) = lookup.required {
+            required.mark(position);
+        }
+        Ok(Some((lookup, wire_type)))
+    }
+
+    /// How the next field is framed if it has this number; else it is left where it is.
+    #[expect(clippy::inline_always, reason = "it is done for each field, and small")]
+    #[inline(always)]
+    pub(super) fn next_of(&mut self, number: u32) -> Result<Option<WireType>, Fault> {
+        if self.is_done() {
+            return Ok(None);
+        }
+        let before = self.at;
+        let (next, wire_type) = self.tag()?;
+        if next == number {
+            return Ok(Some(wire_type));
+        }
+        self.at = before;
+        Ok(None)
+    }
+
     /// The range of a length-delimited field.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is done for each field, and small")]
+    #[inline(always)]
     pub(super) fn delimited(&mut self) -> Result<(usize, usize), Fault> {
         let start = self.at;
         let length = self.varint()?;

@@ -10,18 +10,15 @@ use super::{
     skip::{is_repeated, name_length_at},
     tape::Place,
 };
-use crate::codec::lanes::{LANES, Lanes};
+use crate::codec::{
+    json::Opening,
+    lanes::{LANES, Lanes},
+};
 
 /// Names inside one name: as many are looked through for one that was not expected.
 const CHILDREN_MAX: u32 = 64;
 /// Names in all.
 const NAMES_MAX: usize = 1024;
-/// Room for a name of usual length as it begins a member: with a comma, two quotes and a colon.
-const KEY_BYTES: usize = 32;
-const NAME_AT: usize = 2;
-const AROUND_NAME: usize = 4;
-/// Names up to this length have such a form.
-const SHORT_MAX: usize = KEY_BYTES - AROUND_NAME;
 
 /// The number of a name.
 pub(super) type NameId = u32;
@@ -41,8 +38,7 @@ pub(super) struct Name {
     /// Where it stood first.
     place: Place,
     length: usize,
-    /// `,"name":` if there is room for it.
-    key: [u8; KEY_BYTES],
+    opening: Opening,
     /// The first of the names inside it, and how many those are.
     first: NameId,
     children: u32,
@@ -57,7 +53,7 @@ pub(super) struct Name {
 
 impl Names {
     pub(super) fn new() -> Self {
-        let none = Name::new(Place::new(0, 0), b"");
+        let none = Name::new(Place::new(0, 0), "");
         Self { names: vec![none], is_full: false }
     }
 
@@ -133,7 +129,9 @@ impl Names {
             self.is_full = true;
             return None;
         }
-        let mut name = Name::new(Place::new(at, end), &bytes[at..end]);
+        // Names of ASCII characters are text.
+        let name = std::str::from_utf8(&bytes[at..end]).ok()?;
+        let mut name = Name::new(Place::new(at, end), name);
         let parent = self.name_mut(parent);
         name.sibling = parent.first;
         parent.first = new;
@@ -144,18 +142,11 @@ impl Names {
 }
 
 impl Name {
-    fn new(place: Place, name: &[u8]) -> Self {
-        let mut key = [0; KEY_BYTES];
-        let length = name.len();
-        if length <= SHORT_MAX {
-            key[..NAME_AT].copy_from_slice(b",\"");
-            key[NAME_AT..][..length].copy_from_slice(name);
-            key[NAME_AT + length..][..2].copy_from_slice(b"\":");
-        }
+    fn new(place: Place, name: &str) -> Self {
         Self {
             place,
-            length,
-            key,
+            length: name.len(),
+            opening: Opening::new(name),
             first: NONE,
             children: 0,
             sibling: NONE,
@@ -174,7 +165,8 @@ impl Name {
     #[inline]
     pub(super) fn is_at(&self, bytes: &[u8], at: usize) -> bool {
         let same = |from: usize| {
-            let known = self.key.get(NAME_AT + from..)?.first_chunk::<LANES>()?;
+            let known = self.opening.bytes().get(Opening::NAME_AT + from..)?;
+            let known = known.first_chunk::<LANES>()?;
             let there = bytes.get(at + from..)?.first_chunk::<LANES>()?;
             let same = Lanes::new(*known).simd_eq(Lanes::new(*there));
             Some(same.to_bitmask().trailing_ones() as usize)
@@ -183,25 +175,15 @@ impl Name {
             (0, _) => false,
             (length @ ..=LANES, Some(same)) => same >= length,
             // The first and the last sixteen bytes, which overlap.
-            (length @ ..=SHORT_MAX, Some(start)) => {
+            (length, Some(start)) if self.opening.is_short() => {
                 start == LANES && same(length - LANES) == Some(LANES)
             }
             _ => is_repeated(bytes, &self.place.range(), at),
         }
     }
 
-    /// Appends `,"name":`.
-    #[inline]
-    pub(super) fn write_key(&self, bytes: &[u8], out: &mut Vec<u8>) {
-        if self.length <= SHORT_MAX {
-            // Copying all of it and cutting off what is too much is cheaper than copying just as many
-            // bytes as there are.
-            out.extend_from_slice(&self.key);
-            out.truncate(out.len() - KEY_BYTES + AROUND_NAME + self.length);
-        } else {
-            out.extend_from_slice(b",\"");
-            out.extend_from_slice(&bytes[self.place.range()]);
-            out.extend_from_slice(b"\":");
-        }
+    /// The name as it begins a member.
+    pub(super) fn opening(&self) -> &Opening {
+        &self.opening
     }
 }

@@ -192,7 +192,7 @@ impl Attempt<'_, '_> {
         name.seen = frame.number;
         frame.end_list(out);
         let start = out.len();
-        name.write_key(self.bytes, out);
+        name.opening().write(out);
         if !frame.has_members {
             frame.has_members = true;
             out[start] = b'{';

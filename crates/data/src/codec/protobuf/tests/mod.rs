@@ -214,6 +214,22 @@ fn what_is_kept_whole_is_raw_unless_it_is_unusual() {
     let unordered = value(&[open, name].concat());
     assert_eq!(json::to_string(&unordered), r#"{"berthId":"é","open":true}"#);
     assert!(matches!(unordered, Value::Raw(_)));
+    let parts = [
+        r#"{"depths":[1,2]}"#,
+        r#"{"kinds":{"1":"QUAY","2":"BUOY"}}"#,
+        r#"{"berthId":"B7"}"#,
+        r#"{"depths":[]}"#,
+        r#"{"depths":[3]}"#,
+        r#"{"tonnage":"5"}"#,
+    ];
+    let bytes = parts.map(|text| written(text, &message)).concat();
+    let unordered = value(&bytes);
+    let expected =
+        r#"{"berthId":"B7","tonnage":"5","depths":[1,2,3],"kinds":{"1":"QUAY","2":"BUOY"}}"#;
+    assert_eq!(json::to_string(&unordered), expected);
+    assert!(matches!(unordered, Value::Raw(_)));
+    let options = ProtobufOptions { defaults: true, ..ProtobufOptions::default() };
+    assert!(matches!(mapped(&bytes, &message, options), Ok(Value::Object(_))), "with defaults");
     let large = written(r#"{"area":1152921504606846976}"#, &message);
     assert!(matches!(value(&large), Value::Object(_)), "a float that its text does not tell");
     assert!(
