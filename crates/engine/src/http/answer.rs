@@ -173,18 +173,36 @@ impl Call<'_> {
     ) -> Result<Decoded, RunError> {
         if let Some(columns) = &self.plain_columns
             && hooks.is_none()
-            && self.is_plain(answer)
+            && let Some(cells) = self.cells(answer, columns, rows)
         {
-            let body = answer.body.clone();
-            let cells = match rows {
-                Some(rows) => rows.finish(body),
-                None => CellTable::decode(body, &self.verb.resultset, columns, &self.limits()),
-            };
-            if let Some(cells) = cells {
-                return Ok(Decoded::Cells(cells));
-            }
+            return Ok(Decoded::Cells(cells));
         }
         self.value(answer, hooks).map(Decoded::Value)
+    }
+
+    /// The rows of JSON as it came, or of declared Protocol Buffers.
+    fn cells(
+        &self,
+        answer: &Answer<'_>,
+        columns: &[&str],
+        rows: Option<Box<RowReader<'_>>>,
+    ) -> Option<CellTable> {
+        let (steps, limits, body) = (&self.verb.resultset, self.limits(), answer.body.clone());
+        if self.is_plain(answer) {
+            return match rows {
+                Some(rows) => rows.finish(body),
+                None => CellTable::decode(body, steps, columns, &limits),
+            };
+        }
+        let format = self.verb.format.as_ref().filter(|_| answer.status.is_success())?;
+        let schema = format.protobuf.as_ref().filter(|_| self.verb.grpc.is_none())?;
+        let is_declared = format.kind == FormatKind::Protobuf
+            && format.root.is_none()
+            && !is_other_text_format(&answer.media_type(), format.kind);
+        if !is_declared {
+            return None;
+        }
+        protobuf::decode_rows(body, steps, columns, &schema.message, &schema.options, &limits)
     }
 
     /// Nearly every answer is plain JSON; it needs no media type to be taken apart.

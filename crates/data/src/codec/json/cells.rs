@@ -197,6 +197,49 @@ impl CellTable {
     }
 }
 
+/// Collects the cells of a table whose text is being written by a decoder of another format.
+#[cfg(feature = "protobuf")]
+pub(in crate::codec) struct CellWriter {
+    width: usize,
+    cells: Vec<Cell>,
+}
+
+#[cfg(feature = "protobuf")]
+impl CellWriter {
+    /// For rows of `width` columns.
+    pub(in crate::codec) fn new(width: usize) -> Self {
+        Self { width, cells: Vec::new() }
+    }
+
+    /// Begins a row whose cells are absent.
+    pub(in crate::codec) fn begin_row(&mut self) {
+        self.cells.resize(self.cells.len() + self.width, Cell::ABSENT);
+    }
+
+    /// The cell of the last row in `column` is the JSON value that `text` ends with, from `start` on, as the
+    /// encoder writes it.
+    pub(in crate::codec) fn set(&mut self, column: usize, start: usize, text: &[u8]) {
+        let (value, row) = (&text[start..], self.cells.len() - self.width);
+        self.cells[row + column] = if value.first() == Some(&b'"') {
+            Cell::of_string(Span {
+                start: start + 1,
+                end: text.len() - 1,
+                has_escapes: memchr::memchr(b'\\', value).is_some(),
+                has_other_escapes: false,
+            })
+        } else {
+            Cell::new(start, text.len())
+        };
+    }
+
+    /// The table, with all text. `None` if there is no row, or more text than cells can point into.
+    pub(in crate::codec) fn finish(self, text: Text) -> Option<CellTable> {
+        let Self { width, cells } = self;
+        let is_table = !cells.is_empty() && text.len() <= TEXT_BYTES_MAX;
+        is_table.then_some(CellTable { text, width, cells })
+    }
+}
+
 /// What is between the quotes of a string.
 fn content(cell: Cell) -> Span {
     Span {

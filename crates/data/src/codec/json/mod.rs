@@ -34,6 +34,8 @@ use crate::{Text, Value, projection::Projection};
 
 pub use cells::CellTable;
 #[cfg(feature = "protobuf")]
+pub(super) use cells::CellWriter;
+#[cfg(feature = "protobuf")]
 pub(super) use encode::write_digits;
 pub use encode::{TooLarge, encode, encode_within, to_string};
 pub(super) use encode::{is_read_back, raw_value, write_number, write_raw};

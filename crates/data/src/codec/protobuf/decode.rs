@@ -64,17 +64,7 @@ pub(super) fn walk(
         return Err(Fault::new(limits.decoded_bytes_max, too_large(limits)));
     }
     let (plans, plan) = Plans::new(tables, options, message.index, projection);
-    let mut walker = Walker {
-        tables,
-        options,
-        limits,
-        plans,
-        whole,
-        slots: Vec::new(),
-        built: 0,
-        written,
-        writer: Writer::default(),
-    };
+    let mut walker = Walker::new(tables, options, limits, plans, whole, written);
     let depth = DEPTH_MAX.min(limits.depth_max);
     let part = Part::all(&source);
     let value = walker.message(part, message.index, plan, depth)?;
@@ -103,7 +93,7 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn all(source: &'a Source) -> Self {
+    pub(super) fn all(source: &'a Source) -> Self {
         Self { source, start: 0, end: source.bytes.len() }
     }
 
@@ -130,13 +120,28 @@ pub(super) struct Walker<'a> {
     pub(super) tables: &'a Tables,
     pub(super) options: ProtobufOptions,
     pub(super) limits: &'a DecodeLimits,
-    plans: Plans,
+    pub(super) plans: Plans,
     whole: Whole,
     /// A stack: the slots of every message that is being read, the innermost last.
     slots: Vec<Slot>,
     built: usize,
     written: usize,
     pub(super) writer: Writer,
+}
+
+impl<'a> Walker<'a> {
+    /// A walker that has `written` bytes in hand.
+    pub(super) fn new(
+        tables: &'a Tables,
+        options: ProtobufOptions,
+        limits: &'a DecodeLimits,
+        plans: Plans,
+        whole: Whole,
+        written: usize,
+    ) -> Self {
+        let (slots, writer) = (Vec::new(), Writer::default());
+        Self { tables, options, limits, plans, whole, slots, built: 0, written, writer }
+    }
 }
 
 impl Walker<'_> {
@@ -545,7 +550,7 @@ impl Slot {
 /// Which required fields have been seen: the first 64 in a word, as there are hardly ever more.
 #[derive(Default)]
 pub(super) struct Required {
-    first: u64,
+    pub(super) first: u64,
     more: Vec<u16>,
 }
 

@@ -13,12 +13,13 @@
 //! Messages that are kept whole are not taken apart: they become JSON text at once, and a raw value.
 //!
 //! Read on in `schema` (loading), `tables` (what the walk needs), `plan` (projection), `decode`,
-//! `text` (kept whole), `well_known`, `encode`.
+//! `text` (kept whole), `rows` (plain columns), `well_known`, `encode`.
 
 mod decode;
 mod encode;
 mod encode_well_known;
 mod plan;
+mod rows;
 mod scalar;
 mod schema;
 mod tables;
@@ -32,6 +33,7 @@ use self::tables::Tables;
 pub use self::{
     decode::{decode, decode_tree},
     encode::{EncodeError, encode},
+    rows::decode_rows,
     schema::{Method, Schema, SchemaError},
 };
 

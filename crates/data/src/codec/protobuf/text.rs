@@ -17,7 +17,7 @@ use super::{
     tables::{Field, Kind, Lookup, MessageTable, Shape},
     wire::{Fault, Reader, WireType},
 };
-use crate::{Value, codec::json};
+use crate::{Text, Value, codec::json};
 
 /// Entries of a map up to which comparing keys is faster than hashing them.
 const COMPARED_MAX: usize = 16;
@@ -39,7 +39,7 @@ impl Writer {
     }
 
     /// Begins a text of that many bytes on the wire.
-    fn start(&mut self, bytes: usize) {
+    pub(super) fn start(&mut self, bytes: usize) {
         /// Names are longer than tags.
         const GROWTH: usize = 3;
         self.has_text = true;
@@ -53,7 +53,27 @@ impl Writer {
         json::raw_value(&mut self.out).ok_or_else(|| reader.fault("text is not UTF-8"))
     }
 
-    /// Whether raw values that were made, if any, are equal to what trees would be.
+    /// All text so far.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// The length of all text so far.
+    pub(super) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes back what was written from `start` on.
+    pub(super) fn truncate(&mut self, start: usize) {
+        self.out.truncate(start);
+    }
+
+    /// All text, if it is UTF-8.
+    pub(super) fn into_text(self) -> Option<Text> {
+        Text::from_utf8(self.out.into()).ok()
+    }
+
+    /// Whether raw values and other text that was made, if any, are equal to what trees would be.
     pub(super) fn is_exact(&self) -> bool {
         !(self.has_text && self.has_inexact)
     }
@@ -141,12 +161,7 @@ impl Walker<'_> {
             let before = self.writer.out.len();
             self.writer.runs.push(Run { at, start: before });
             openings[at].write(&mut self.writer.out);
-            let is_set = match field.shape(self.options) {
-                Shape::Single => self.write_value(&mut reader, field, wire_type, depth)?,
-                Shape::Repeated => self.write_list(&mut reader, field, wire_type, depth)?,
-                Shape::Map => self.write_map(&mut reader, field, wire_type, depth)?,
-            };
-            if !is_set {
+            if !self.write_field(&mut reader, field, wire_type, depth)? {
                 self.writer.out.truncate(before);
                 if self.options.defaults {
                     self.write_defaults(table, at..next);
@@ -173,6 +188,23 @@ impl Walker<'_> {
         }
         out.push(b'}');
         Ok(())
+    }
+
+    /// Writes the value of a field, or those of a repeated one that stand side by side; false if that
+    /// counts as unset.
+    #[inline]
+    pub(super) fn write_field(
+        &mut self,
+        reader: &mut Reader<'_>,
+        field: &Lookup,
+        wire_type: WireType,
+        depth: usize,
+    ) -> Result<bool, Fault> {
+        match field.shape(self.options) {
+            Shape::Single => self.write_value(reader, field, wire_type, depth),
+            Shape::Repeated => self.write_list(reader, field, wire_type, depth),
+            Shape::Map => self.write_map(reader, field, wire_type, depth),
+        }
     }
 
     /// Puts what was written since `start` into the order of the schema, and lists together.

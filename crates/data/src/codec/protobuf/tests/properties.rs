@@ -147,6 +147,29 @@ fn reference_json(bytes: &[u8], pool: &DescriptorPool, options: ProtobufOptions)
     json::parse_str(std::str::from_utf8(&out.into_inner()).unwrap()).unwrap()
 }
 
+const COLUMNS: [&str; 20] = [
+    "berthId",
+    "maxDraft",
+    "tonnage",
+    "kind",
+    "pilots",
+    "depths",
+    "offsets",
+    "neighbours",
+    "kinds",
+    "person",
+    "company",
+    "seal",
+    "operator",
+    "open",
+    "area",
+    "built",
+    "crew",
+    "anything",
+    "values",
+    "nothing",
+];
+
 thread_local! {
     static SHARED: (Schema, DescriptorPool) = (harbor(), reference_pool());
 }
@@ -247,6 +270,67 @@ proptest! {
         prop_assert!(text.is_ok() || !is_exact, "{}", json::to_string(&tree));
         if let Ok(text) = text {
             prop_assert_eq!(json::to_string(&text), json::to_string(&tree));
+        }
+    }
+
+    #[test]
+    fn rows_are_cells(
+        berths in proptest::collection::vec(berth_value(), 0..4),
+        columns in proptest::sample::subsequence(COLUMNS.to_vec(), 1..=5),
+        is_one in any::<bool>(), is_low_level in any::<bool>(), defaults in any::<bool>(),
+        damage in proptest::option::of((any::<proptest::sample::Index>(), any::<u8>())),
+        elements_max in prop_oneof![Just(4_000_000_usize), 0..60_usize],
+        growth_max in prop_oneof![Just(1 << 20), 0..60_usize],
+    ) {
+        let (schema, _) = SHARED.with(Clone::clone);
+        let (message, steps) = if is_one {
+            (schema.message("harbor.v1.Berth").unwrap(), vec![])
+        } else {
+            (schema.message("harbor.v1.BerthList").unwrap(), vec![Text::from("berths")])
+        };
+        let mut bytes = if is_one {
+            berths.iter().map(|berth| encode(berth, &message).unwrap()).collect::<Vec<_>>().concat()
+        } else {
+            let list = Object::from_iter([("total", Value::int(3)), ("berths", Value::array(berths))]);
+            encode(&Value::object(list), &message).unwrap()
+        };
+        let is_damaged = damage.is_some();
+        if let Some((at, byte)) = damage && !bytes.is_empty() {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let body = Bytes::from(bytes);
+        let mapping = if is_low_level { Mapping::LowLevel } else { Mapping::Proto3 };
+        let options = ProtobufOptions { mapping, defaults, ..ProtobufOptions::default() };
+        let limits = DecodeLimits {
+            elements_max, decoded_bytes_max: body.len() + growth_max, ..DecodeLimits::default()
+        };
+        let mut projection =
+            Projection::Members(columns.iter().map(|name| ((*name).into(), Projection::All)).collect());
+        if !is_one {
+            let each = Projection::Each(Box::new(projection));
+            projection = Projection::Members([("berths".into(), each)].into_iter().collect());
+        }
+        let cells = decode_rows(body.clone(), &steps, &columns, &message, &options, &limits);
+        let decoded = decode(body, &projection, &message, &options, &limits);
+        if let Some(cells) = &cells {
+            let decoded = decoded.expect("what is rows can be read");
+            let rows = if is_one { Value::array(vec![decoded]) } else { decoded.member("berths") };
+            prop_assert_eq!(cells.len(), rows.len());
+            for row in 0..cells.len() {
+                for (column, name) in columns.iter().enumerate() {
+                    let (cell, value) = (cells.value(row, column), rows.element(row).member(name));
+                    prop_assert_eq!(json::to_string(&cell), json::to_string(&value));
+                    prop_assert_eq!(cell.is_absent(), value.is_absent());
+                    prop_assert!(cell == value);
+                }
+            }
+        } else if let Ok(decoded) = decoded {
+            // What is usual is rows.
+            let is_unusual = is_damaged || is_one || is_low_level || defaults
+                || columns.iter().any(|name| ["person", "company", "area"].contains(name))
+                || decoded.member("berths").is_empty() || growth_max < 60;
+            prop_assert!(is_unusual, "{}", json::to_string(&decoded));
         }
     }
 
