@@ -5,7 +5,10 @@
 //! 8259; nesting is followed with an explicit stack under a named bound. Strings are read sixteen
 //! bytes at a time. Nothing is built here; [`decode`](super::decode) does that.
 
-use super::names::{Expected, Names};
+use super::{
+    names::{Expected, Names},
+    text::{is_special, special_lanes},
+};
 use crate::codec::lanes::{LANES, Lanes, find};
 
 /// What is wrong at a place. Boxed, because a result of one word and an address travels in
@@ -382,19 +385,10 @@ pub(super) fn is_number(text: &[u8]) -> bool {
         && behind_number_or_word(text, 0) == Ok(text.len())
 }
 
-/// Which of sixteen bytes a string cannot simply contain: quotes, backslashes and control characters.
-#[inline]
-fn specials(lanes: Lanes) -> Lanes {
-    const CONTROL_MAX: Lanes = Lanes::splat(0x1f);
-    lanes.simd_eq(Lanes::splat(b'"'))
-        | lanes.simd_eq(Lanes::splat(b'\\'))
-        | lanes.min(CONTROL_MAX).simd_eq(lanes)
-}
-
 /// The next byte that a string cannot simply contain. The end of the text if there is none.
 #[inline]
 pub(super) fn special_byte(bytes: &[u8], at: usize) -> usize {
-    find(bytes, at, specials, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
+    find(bytes, at, special_lanes, is_special)
 }
 
 /// The next bracket, brace or quote, or the end of the text.
@@ -524,7 +518,7 @@ fn behind_string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 fn behind_special_string(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     // Escapes come in groups, so all of those in sixteen bytes are found at once.
     while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
-        let mut found = specials(Lanes::new(*chunk)).to_bitmask();
+        let mut found = special_lanes(Lanes::new(*chunk)).to_bitmask();
         let mut behind = LANES;
         while found != 0 {
             let place = found.trailing_zeros() as usize;

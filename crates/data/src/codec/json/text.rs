@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::scan::special_byte;
-use crate::codec::lanes::{LANES, Lanes};
+use crate::codec::lanes::{Lanes, append, find_until};
 
 /// The text that the content of a JSON string stands for.
 pub(super) fn unescape(content: &str) -> String {
@@ -59,7 +59,17 @@ fn hex_unit(text: &str) -> (u32, &str) {
 
 /// Writes `text` as a JSON string with its quotes.
 pub(in crate::codec) fn write_string(text: &str, out: &mut Vec<u8>) {
-    write_part(text.as_bytes(), 0..text.len(), out);
+    let bytes = text.as_bytes();
+    out.push(b'"');
+    let mut at = 0;
+    loop {
+        let stop = special_byte(bytes, at);
+        out.extend_from_slice(&bytes[at..stop]);
+        let Some(special) = bytes.get(stop) else { break };
+        write_escape(*special, out);
+        at = stop + 1;
+    }
+    out.push(b'"');
 }
 
 /// Writes a part of `source`, which is text, as a JSON string with its quotes. What stands behind the
@@ -69,21 +79,9 @@ pub(in crate::codec) fn write_part(source: &[u8], part: Range<usize>, out: &mut 
     let Range { start: mut at, end } = part;
     out.push(b'"');
     while at < end {
-        if let Some(chunk) = source.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
-            // Copying all sixteen and cutting off what is too much is cheaper than a call that copies
-            // just as many as there are.
-            out.extend_from_slice(chunk);
-            let plain = plain_bytes(*chunk).min(end - at);
-            at += plain;
-            if plain == LANES {
-                continue;
-            }
-            out.truncate(out.len() - LANES + plain);
-        } else {
-            let stop = special_byte(&source[..end], at);
-            out.extend_from_slice(&source[at..stop]);
-            at = stop;
-        }
+        let stop = find_until(source, at, end, special_lanes, is_special).min(end);
+        append(source, at..stop, out);
+        at = stop;
         if at < end {
             write_escape(source[at], out);
             at += 1;
@@ -102,30 +100,23 @@ pub(in crate::codec) fn write_plain_name(
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(if is_first { b"\"" } else { b",\"" });
-    match source.get(part.start..).and_then(|rest| rest.first_chunk::<LANES>()) {
-        Some(chunk) if part.len() <= LANES => {
-            out.extend_from_slice(chunk);
-            out.truncate(out.len() - LANES + part.len());
-        }
-        _ => out.extend_from_slice(&source[part]),
-    }
+    append(source, part, out);
     out.extend_from_slice(b"\":");
 }
 
-/// Which bytes need an escape.
+/// Which bytes a string cannot simply contain: quotes, backslashes and control characters.
 #[inline]
-pub(in crate::codec) fn special_lanes(lanes: Lanes) -> Lanes {
+pub(super) fn special_lanes(lanes: Lanes) -> Lanes {
     const CONTROL_MAX: Lanes = Lanes::splat(0x1f);
     lanes.simd_eq(Lanes::splat(b'"'))
         | lanes.simd_eq(Lanes::splat(b'\\'))
         | lanes.min(CONTROL_MAX).simd_eq(lanes)
 }
 
-/// How many bytes at the start of the chunk need no escape.
+/// As [`special_lanes`].
 #[inline]
-fn plain_bytes(chunk: [u8; LANES]) -> usize {
-    let special = special_lanes(Lanes::new(chunk));
-    (special.to_bitmask() | 1 << LANES).trailing_zeros() as usize
+pub(super) fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | ..=0x1f)
 }
 
 /// Appends the escape of a byte that needs one.

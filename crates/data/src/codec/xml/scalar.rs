@@ -15,7 +15,7 @@ use super::{
 };
 use crate::codec::{
     json::write_escape,
-    lanes::{LANES, Lanes, find},
+    lanes::{LANES, Lanes, append, find},
 };
 
 impl Attempt<'_, '_> {
@@ -106,9 +106,7 @@ impl Attempt<'_, '_> {
         if !is_number {
             return None;
         }
-        let out = &mut self.whole.out;
-        out.extend_from_slice(chunk);
-        out.truncate(out.len() - LANES + count);
+        append(self.bytes, at..at + count, &mut self.whole.out);
         Some(at + count)
     }
 
@@ -136,6 +134,7 @@ impl Attempt<'_, '_> {
         out.push(b'"');
         let (mut at, mut saved) = (start, 0);
         loop {
+            // Copying all sixteen and cutting off what is too much is cheaper than looking for the end first.
             let chunk = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>())?;
             let lanes = Lanes::new(*chunk);
             // With one bit set each, a quote is `&`, and a backslash is `]`.
