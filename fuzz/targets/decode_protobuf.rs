@@ -1,4 +1,5 @@
-//! Any bytes decode or are refused, and what was decoded is written and read again unchanged.
+//! Any bytes decode or are refused, and what was decoded is written and read again unchanged. What is
+//! read as rows of columns is what is decoded of them.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -8,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use qlio_data::{
     codec::{
         DecodeLimits,
-        protobuf::{Mapping, Message, ProtobufOptions, Schema, decode, encode},
+        protobuf::{Mapping, Message, ProtobufOptions, Schema, decode, decode_rows, encode},
     },
     projection::Projection,
 };
@@ -27,6 +28,8 @@ message All {
 }
 "#;
 
+const COLUMNS: [&str; 8] = ["text", "blob", "single", "big", "flag", "list", "map", "inner"];
+
 static MESSAGE: LazyLock<Message> = LazyLock::new(|| {
     let schema = Schema::from_proto("fuzz.proto", SCHEMA, &mut |_| None).expect("valid");
     schema.message("fuzz.All").expect("in the schema")
@@ -38,6 +41,17 @@ fuzz_target!(|bytes: &[u8]| {
     let options = ProtobufOptions { mapping: Mapping::LowLevel, ..ProtobufOptions::default() };
     let _ = decode(body.clone(), &Projection::All, &MESSAGE, &options, &limits);
     let options = ProtobufOptions::default();
+    let cells = decode_rows(body.clone(), &[], &COLUMNS, &MESSAGE, &options, &limits);
+    let members = COLUMNS.map(|name| (name.into(), Projection::All));
+    let columns =
+        decode(body.clone(), &Projection::Members(members.into()), &MESSAGE, &options, &limits);
+    if let Some(cells) = cells {
+        let columns = columns.expect("what is rows can be read");
+        for (column, name) in COLUMNS.iter().enumerate() {
+            let (cell, value) = (cells.value(0, column), columns.member(name));
+            assert!(cell == value && cell.is_absent() == value.is_absent());
+        }
+    }
     let Ok(value) = decode(body, &Projection::All, &MESSAGE, &options, &limits) else { return };
     let again = encode(&value, &MESSAGE).expect("what was read can be written");
     let once_more = decode(again.into(), &Projection::All, &MESSAGE, &options, &limits);

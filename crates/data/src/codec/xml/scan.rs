@@ -304,6 +304,13 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
+    /// Where the comment at `at` ends, if it is well-formed.
+    pub(super) fn comment_end(&self, at: usize) -> Option<usize> {
+        let start = at + "<!--".len();
+        let end = self.find(start, b"--", "").ok()?;
+        (self.text.as_bytes().get(end + 2) == Some(&b'>')).then_some(end + 3)
+    }
+
     fn instruction(&mut self) -> Result<(), Fault> {
         let is_first = self.text[..self.at].trim_start_matches('\u{feff}').is_empty();
         let tag = self.at;

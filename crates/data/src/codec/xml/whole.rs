@@ -18,6 +18,9 @@ use crate::Text;
 const MOVED_MAX: usize = 4096;
 /// Elements inside each other that are written at once; it bounds how often a byte is moved.
 const OPEN_MAX: usize = 32;
+/// How much of a document is read in vain beyond what is not: so many bytes, and one in so many.
+const WASTED_MAX: usize = 4096;
+const WASTED_SHARE: usize = 8;
 /// The text of an element with attributes as it begins a member.
 const TEXT_KEY: &[u8] = b",\"$t\":";
 
@@ -63,11 +66,22 @@ pub(super) struct Whole {
     numbered: u32,
     /// No element before this place is tried: what was given up is not read a third time.
     from: usize,
+    /// Bytes of elements that were written, and of those that were read in vain.
+    written: usize,
+    wasted: usize,
 }
 
 impl Whole {
     pub(super) fn new(mode: Coerce) -> Self {
-        Self { out: Vec::new(), mode, names: Names::new(), numbered: 0, from: 0 }
+        Self {
+            out: Vec::new(),
+            mode,
+            names: Names::new(),
+            numbered: 0,
+            from: 0,
+            written: 0,
+            wasted: 0,
+        }
     }
 
     /// Whether an element whose start tag is at `at` is worth a try.
@@ -114,11 +128,19 @@ impl Whole {
         // Only structures are raw values.
         if !is_read || self.out.get(start) != Some(&b'{') {
             self.out.truncate(before);
-            let is_full = self.names.is_full;
-            self.from = if is_full { usize::MAX } else { self.from.max(end + 1) };
+            self.give_up(scanner.text.len(), at, end);
             return None;
         }
+        self.written += end - at;
         Some(Written { json: Place::new(start, self.out.len()), end, built, copied_bytes })
+    }
+
+    /// Notes that the element at `at` was read in vain up to `end`, in a document of that many bytes.
+    fn give_up(&mut self, document: usize, at: usize, end: usize) {
+        self.wasted += end - at;
+        let is_worthless = self.wasted > self.written + WASTED_MAX + document / WASTED_SHARE;
+        let is_over = self.names.is_full || is_worthless;
+        self.from = if is_over { usize::MAX } else { self.from.max(end + 1) };
     }
 
     /// All text that was written.
@@ -155,6 +177,10 @@ impl Attempt<'_, '_> {
                     let name = frame.name;
                     self.end_tag(name, self.at)?;
                     self.close();
+                }
+                // Between line ends to resolve, it would be part of one text with them.
+                [b'<', b'!', b'-', b'-', ..] if !self.scanner.has_returns => {
+                    self.at = self.scanner.comment_end(self.at)?;
                 }
                 [b'<', ..] => {
                     let (name, last) = (frame.name, frame.last);
@@ -506,6 +532,22 @@ mod tests {
         assert!(!whole.is_tried(third) && whole.is_tried(third + 1));
         let second = text.rfind("<row>").unwrap();
         assert!(whole.element(&scanner, second, 1, room, false).is_some());
+    }
+
+    #[test]
+    fn what_is_mostly_in_vain_is_given_up() {
+        let row = format!("<row><a>{}</a><b>2</b><a>3</a></row>", "x".repeat(1000));
+        let text = format!("<rows>{}</rows>", row.repeat(20));
+        let scanner = Scanner::new(&text, 9).ok().unwrap();
+        let mut whole = Whole::new(Coerce::Safe);
+        let room = Room { elements: 99, copied_bytes: 0 };
+        let rows = text.match_indices("<row>").map(|(at, _)| at);
+        let tried = rows.filter(|at| {
+            let is_tried = whole.is_tried(*at);
+            assert!(!is_tried || whole.element(&scanner, *at, 1, room, false).is_none());
+            is_tried
+        });
+        assert_eq!(tried.count(), 7);
     }
 
     #[test]
