@@ -9,7 +9,7 @@ use std::sync::Arc;
 use qlio_data::{Object, Value};
 use qlio_plan::{
     SlotId,
-    operator::{Callee, Output, OutputValue, RowArgument, RowCall},
+    operator::{Callee, Delays, OutputValue, RowArgument, RowCall, ScanColumns, Select},
 };
 use qlio_syntax::diagnostic::codes;
 
@@ -22,7 +22,7 @@ use crate::{
     },
     request::Caller,
     run::Run,
-    sandbox::{self, FunctionModule, ScriptError, ScriptErrorKind},
+    sandbox::{self, FunctionModule, Scope, ScriptError, ScriptErrorKind},
 };
 
 /// Calls a function of a definition; `target` is the variable that a `require` binds.
@@ -36,14 +36,14 @@ pub(crate) fn call(
         return require(run, arguments, target);
     }
     let module = module_of(run, callee)?;
-    let scope = scope_object(run);
+    let scope = scope(run);
     let outcome = module.call(
         run.engine.sandbox(),
         &callee.function,
         &callee.name,
         arguments,
         Some(&scope),
-        deadline_ms(run),
+        deadline_ms(run, &Delays::default()),
     );
     outcome.map_err(|error| function_failed(&callee.name, &error))
 }
@@ -76,21 +76,31 @@ fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result
 /// Row functions of the where clause, in order, each on the rows of the one before.
 pub(crate) fn apply_row_calls(
     run: &Run<'_>,
-    calls: &[RowCall],
+    select: &Select,
     shaped: &Shaped,
     value: Value,
 ) -> Result<Value, RunError> {
-    let Rows::Table(table) = &shaped.rows else {
-        return apply_to_whole(run, calls, value);
+    if matches!(select.scan.columns, ScanColumns::Star) {
+        return apply_to_whole(run, select, value);
+    }
+    let no_columns = Table::new(0);
+    let table = match &shaped.rows {
+        Rows::Table(table) => table,
+        // Nothing was found, or the answers were merged to rows that columns can not be told apart in.
+        Rows::Whole(_) | Rows::Cells(_) => &no_columns,
     };
-    let scope = scope_object(run);
-    let mut rows: Vec<Value> =
-        value.elements().map(std::borrow::Cow::into_owned).unwrap_or_default();
+    let Some(rows) = value.elements() else { return Ok(value) };
+    let mut rows = rows.into_owned();
+    let scope = scope(run);
     // Rows keep the position they had, so that hidden columns are found after others were removed.
     let mut positions: Vec<usize> = (0..rows.len()).collect();
-    for call in calls {
-        let arguments = arguments(run, call, table, shaped.layout, &positions)?;
-        let answers = row_call(run, call, sandbox::Rows::Each(rows), arguments, &scope, false)?;
+    for call in &select.row_calls {
+        let request = sandbox::RowCall {
+            rows: sandbox::Rows::Each(rows),
+            arguments: arguments(run, call, table, shaped.layout, &positions)?,
+            ..row_call(run, select, call, &scope)
+        };
+        let answers = answers(run, call, &request)?;
         let kept = answers.into_iter().zip(positions).filter(|(row, _)| !row.is_nothing());
         (rows, positions) = kept.unzip();
     }
@@ -98,13 +108,16 @@ pub(crate) fn apply_row_calls(
 }
 
 /// `select *`: one call for the whole value, which its answer replaces.
-fn apply_to_whole(run: &Run<'_>, calls: &[RowCall], value: Value) -> Result<Value, RunError> {
-    let scope = scope_object(run);
+fn apply_to_whole(run: &Run<'_>, select: &Select, value: Value) -> Result<Value, RunError> {
+    let scope = scope(run);
     let mut value = value;
-    for call in calls {
-        let arguments = arguments(run, call, &Table::new(0), Layout { main_width: 0 }, &[])?;
-        let answers = row_call(run, call, sandbox::Rows::Whole(value), arguments, &scope, false)?;
-        value = answers.into_iter().next().unwrap_or_default();
+    for call in &select.row_calls {
+        let request = sandbox::RowCall {
+            rows: sandbox::Rows::Whole(value),
+            arguments: arguments(run, call, &Table::new(0), Layout { main_width: 0 }, &[])?,
+            ..row_call(run, select, call, &scope)
+        };
+        value = answers(run, call, &request)?.into_iter().next().unwrap_or_default();
     }
     Ok(value)
 }
@@ -112,42 +125,53 @@ fn apply_to_whole(run: &Run<'_>, calls: &[RowCall], value: Value) -> Result<Valu
 /// The values of the output columns that are calls, one list per such column.
 pub(crate) fn output_calls(
     run: &Run<'_>,
-    output: &Output,
+    select: &Select,
     table: &Table,
     layout: Layout,
 ) -> Result<Vec<Vec<Value>>, RunError> {
     let mut columns = Vec::new();
-    for column in &output.columns {
+    for column in &select.output.columns {
         let OutputValue::Call(call) = &column.value else { continue };
         let positions: Vec<usize> = (0..table.len()).collect();
-        let arguments = arguments(run, call, table, layout, &positions)?;
-        let rows = table.rows().map(|row| row.iter().cloned().collect()).collect();
-        let scope = scope_object(run);
-        columns.push(row_call(run, call, sandbox::Rows::Each(rows), arguments, &scope, true)?);
+        let scope = scope(run);
+        let request = sandbox::RowCall {
+            rows: sandbox::Rows::Each(
+                table.rows().map(|row| row.iter().cloned().collect()).collect(),
+            ),
+            arguments: arguments(run, call, table, layout, &positions)?,
+            is_column: true,
+            ..row_call(run, select, call, &scope)
+        };
+        columns.push(answers(run, call, &request)?);
     }
     Ok(columns)
 }
 
-fn row_call(
+/// What all calls of a function for rows have in common, as yet without rows.
+fn row_call<'c>(
     run: &Run<'_>,
-    call: &RowCall,
-    rows: sandbox::Rows,
-    arguments: Vec<sandbox::RowArgument>,
-    scope: &Arc<Object>,
-    is_column: bool,
-) -> Result<Vec<Value>, RunError> {
-    let module = module_of(run, &call.callee)?;
-    let request = sandbox::RowCall {
+    select: &Select,
+    call: &'c RowCall,
+    scope: &'c Scope,
+) -> sandbox::RowCall<'c> {
+    sandbox::RowCall {
         function: &call.callee.function,
         display_name: &call.callee.name,
-        rows,
-        arguments,
+        rows: sandbox::Rows::Each(Vec::new()),
+        arguments: Vec::new(),
         scope: Some(scope),
-        deadline_ms: deadline_ms(run),
-        is_column,
-    };
-    module
-        .call_rows(run.engine.sandbox(), &request)
+        deadline_ms: deadline_ms(run, &select.scan.delays),
+        is_column: false,
+    }
+}
+
+fn answers(
+    run: &Run<'_>,
+    call: &RowCall,
+    request: &sandbox::RowCall<'_>,
+) -> Result<Vec<Value>, RunError> {
+    module_of(run, &call.callee)?
+        .call_rows(run.engine.sandbox(), request)
         .map_err(|error| function_failed(&call.callee.name, &error).at_line(call.line))
 }
 
@@ -167,7 +191,9 @@ fn arguments(
             RowArgument::Absent => sandbox::RowArgument::Literal(Value::Absent),
             RowArgument::Column { side, column } => {
                 let position = layout.position(*side, *column);
-                let values = positions.iter().map(|row| table.row(*row)[position].clone());
+                // Rows that are no rows of the table have no columns: the argument is undefined.
+                let known = positions.iter().filter(|row| **row < table.len());
+                let values = known.map(|row| table.row(*row)[position].clone());
                 sandbox::RowArgument::Column(values.collect())
             }
         });
@@ -180,25 +206,24 @@ fn module_of(run: &Run<'_>, callee: &Callee) -> Result<FunctionModule, RunError>
     found.ok_or_else(|| not_found(&callee.name))
 }
 
-/// What functions read through `this`: the script's variables and what the caller gave by name.
-fn scope_object(run: &Run<'_>) -> Arc<Object> {
+/// What functions read through `this`: the names that tokens can name (`language.md` 5.2).
+fn scope(run: &Run<'_>) -> Scope {
     let slots = run.slots.borrow();
-    let mut scope = Object::new();
-    for given in [&run.request.route, &run.request.variables] {
-        for (name, value) in given.iter() {
-            scope.insert(name.clone(), value.clone());
-        }
-    }
+    let mut variables = Object::new();
     for (symbol, value) in run.plan.symbols.iter().zip(slots.iter()) {
         if !value.is_absent() {
-            scope.insert(symbol.name.clone(), value.clone());
+            variables.insert(symbol.name.clone(), value.clone());
         }
     }
-    Arc::new(scope)
+    Scope { variables: Arc::new(variables), outer: run.outer_layers() }
 }
 
-fn deadline_ms(run: &Run<'_>) -> u64 {
-    u64::try_from(run.engine.settings().timeout.as_millis()).unwrap_or(u64::MAX)
+/// How long functions of a statement may take: its own bounds, else that of the settings.
+fn deadline_ms(run: &Run<'_>, delays: &Delays) -> u64 {
+    let timeout = delays.timeout_ms.unwrap_or_else(|| {
+        u64::try_from(run.engine.settings().timeout.as_millis()).unwrap_or(u64::MAX)
+    });
+    delays.deadline_ms.map_or(timeout, |deadline| deadline.min(timeout))
 }
 
 fn not_found(name: &str) -> RunError {

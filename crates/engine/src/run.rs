@@ -35,6 +35,8 @@ pub(crate) struct Run<'a> {
     partial: Cell<Option<(usize, usize)>>,
     /// The settings that the script may read.
     script_config: Value,
+    /// What functions can read besides the variables, made for the first of them.
+    outer_layers: OnceCell<Arc<[Value]>>,
     catalog_hosts: OnceCell<Arc<[String]>>,
     /// Who watches this run; `None` for nearly all.
     pub(crate) observation: Option<Observation<'a>>,
@@ -69,6 +71,7 @@ impl<'a> Run<'a> {
             warnings: RefCell::default(),
             partial: Cell::new(None),
             script_config,
+            outer_layers: OnceCell::new(),
             catalog_hosts: OnceCell::new(),
             observation: watch.map(Observation::new),
         }
@@ -81,6 +84,11 @@ impl<'a> Run<'a> {
     /// The hosts that loaded tables call.
     pub(crate) fn catalog_hosts(&self) -> Arc<[String]> {
         Arc::clone(self.catalog_hosts.get_or_init(|| engine::catalog_hosts(self.catalog)))
+    }
+
+    /// The layers of names behind the script's variables (`language.md` 5.2), as objects.
+    pub(crate) fn outer_layers(&self) -> Arc<[Value]> {
+        Arc::clone(self.outer_layers.get_or_init(|| self.make_outer_layers()))
     }
 
     pub(crate) fn set_slot(&self, slot: SlotId, value: Value) {

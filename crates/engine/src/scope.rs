@@ -5,6 +5,8 @@
 //! [`StatementParams`] for tokens of a table, where the statement's own values come first and the
 //! verb's defaults last.
 
+use std::sync::Arc;
+
 use qlio_data::{Object, Text, Value, params::Params, scope::Scope};
 use qlio_plan::{
     SlotId,
@@ -12,6 +14,9 @@ use qlio_plan::{
 };
 
 use crate::{http::Hooks, request::Caller, run::Run, settings::ClientParams};
+
+/// The name by which scripts find the client's address.
+const REMOTE_ADDRESS: &str = "remoteAddress";
 
 impl Scope for Run<'_> {
     fn slot(&self, slot: SlotId) -> Value {
@@ -48,20 +53,50 @@ impl Run<'_> {
 
     /// The client's query, headers and address.
     pub(crate) fn client(&self, name: &str) -> Value {
-        let is_hidden = self.caller == Caller::Route
-            && self.engine.settings().client_params == ClientParams::Declared;
-        if is_hidden {
+        if self.is_client_hidden() {
             return Value::Absent;
         }
         let request = self.request;
         let found = request.query.get(name).or_else(|| request.headers.get(name));
         match found {
             Some(value) => value.clone(),
-            None if name == "remoteAddress" => request
-                .remote_address
-                .map_or(Value::Absent, |address| Value::from(address.to_string())),
+            None if name == REMOTE_ADDRESS => self.remote_address(),
             None => Value::Absent,
         }
+    }
+
+    /// What a client sends without a declaration is hidden from the scripts of routes.
+    fn is_client_hidden(&self) -> bool {
+        self.caller == Caller::Route
+            && self.engine.settings().client_params == ClientParams::Declared
+    }
+
+    fn remote_address(&self) -> Value {
+        let address = self.request.remote_address;
+        address.map_or(Value::Absent, |address| Value::from(address.to_string()))
+    }
+
+    /// The same layers, in the same order, for functions of scripts, which outlive every borrow.
+    pub(crate) fn make_outer_layers(&self) -> Arc<[Value]> {
+        let request = self.request;
+        let one = |name: &str, value: Value| Value::object([(name, value)].into_iter().collect());
+        let mut layers = vec![
+            Value::object(request.variables.clone()),
+            one("config", self.script_config().clone()),
+            Value::object(request.route.clone()),
+        ];
+        if !request.parts.is_empty() {
+            layers.push(one("req", self.parts()));
+        }
+        if request.body.is_object() {
+            layers.push(request.body.clone());
+        }
+        if !self.is_client_hidden() {
+            layers.push(Value::object(request.query.clone()));
+            layers.push(Value::object(request.headers.clone()));
+            layers.push(one(REMOTE_ADDRESS, self.remote_address()));
+        }
+        layers.into()
     }
 
     /// Attachments as scripts see them: `{req.parts[0]}` is a marker that `with parts` understands.

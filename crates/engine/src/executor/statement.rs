@@ -127,11 +127,11 @@ pub(crate) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
         }
     };
     if select.row_calls.is_empty() {
-        return shape::shape(run, &select.output, shaped);
+        return shape::shape(run, select, shaped);
     }
     shaped.rows = shaped.rows.with_values();
-    let value = shape::shape(run, &select.output, shaped.clone())?;
-    function::apply_row_calls(run, &select.row_calls, &shaped, value)
+    let value = shape::shape(run, select, shaped.clone())?;
+    function::apply_row_calls(run, select, &shaped, value)
 }
 
 /// Filters, cuts and projects a variable.

@@ -1,7 +1,7 @@
 //! From rows to the value of a select: objects, lists or bare values (`language.md` 5.9).
 
 use qlio_data::{Object, Value};
-use qlio_plan::operator::{Output, OutputColumn, OutputValue, Side};
+use qlio_plan::operator::{Output, OutputColumn, OutputValue, Select, Side};
 
 use super::{
     cells::{TextShape, table_of},
@@ -33,7 +33,8 @@ pub(crate) struct Shaped {
 }
 
 /// Turns rows into the value of the statement.
-pub(crate) fn shape(run: &Run<'_>, output: &Output, shaped: Shaped) -> Result<Value, RunError> {
+pub(crate) fn shape(run: &Run<'_>, select: &Select, shaped: Shaped) -> Result<Value, RunError> {
+    let output = &select.output;
     let Shaped { rows, layout } = shaped;
     let mut table = match rows {
         Rows::Whole(value) => return Ok(value),
@@ -43,7 +44,7 @@ pub(crate) fn shape(run: &Run<'_>, output: &Output, shaped: Shaped) -> Result<Va
             None => table_of(&cells),
         },
     };
-    let computed = crate::function::output_calls(run, output, &table, layout)?;
+    let computed = crate::function::output_calls(run, select, &table, layout)?;
     let is_last = last_uses(output);
     let rows = table.len();
     Ok(shape_rows(output, rows, &computed, |row, index, side, column| {

@@ -46,6 +46,26 @@ pub enum Rows {
     Whole(Value),
 }
 
+/// What a function reads through `this`: a name is looked up only when the function asks for it.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// The script's variables, which are asked first.
+    pub variables: Arc<Object>,
+    /// Objects that are asked after them, in order.
+    pub outer: Arc<[Value]>,
+}
+
+impl Scope {
+    /// The first value of this name that is not absent.
+    pub(super) fn get(&self, name: &str) -> Value {
+        if let Some(value) = self.variables.get(name) {
+            return value.clone();
+        }
+        let mut values = self.outer.iter().map(|layer| layer.member(name));
+        values.find(|value| !value.is_absent()).unwrap_or(Value::Absent)
+    }
+}
+
 /// A call of one function for many rows.
 #[derive(Debug, Clone)]
 pub struct RowCall<'a> {
@@ -57,8 +77,8 @@ pub struct RowCall<'a> {
     pub rows: Rows,
     /// The arguments in order.
     pub arguments: Vec<RowArgument>,
-    /// The script's variables, readable through `this`.
-    pub scope: Option<&'a Arc<Object>>,
+    /// The names readable through `this`.
+    pub scope: Option<&'a Scope>,
     /// How far timers of the function may reach: what is left of the statement's timeout.
     pub deadline_ms: u64,
     /// Whether the function computes a column: its return value counts too, and nothing at all is
@@ -114,7 +134,7 @@ impl FunctionModule {
         function: &str,
         display_name: &str,
         arguments: &[Value],
-        scope: Option<&Arc<Object>>,
+        scope: Option<&Scope>,
         deadline_ms: u64,
     ) -> Result<Value, ScriptError> {
         let weight = arguments.iter().map(convert::weight).sum();

@@ -4,19 +4,18 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
-use qlio_data::{Object, Value};
+use qlio_data::Value;
 use rquickjs::{
     Context, Ctx, Exception, FromJs, Function, IntoJs, Object as JsObject, Persistent, Runtime,
     String as JsString, TypedArray, Value as JsValue, context::EvalOptions, function::IntoArgs,
 };
 
-use super::{bundled, coding, convert, error::Fault, log::LogBuffer, realm::Realm, services};
+use super::{
+    bundled, coding, convert, error::Fault, function::Scope, log::LogBuffer, realm::Realm, services,
+};
 
 /// Number of characters before the author's first character in a compiled module.
 pub(super) const WRAPPER_CHARS: u32 =
@@ -30,8 +29,8 @@ const KERNEL: &str = include_str!("kernel.js");
 /// What host functions of all realms of a sandbox share.
 pub(super) struct HostState {
     pub(super) log: RefCell<LogBuffer>,
-    /// The script variables that the running function may read through `this`.
-    pub(super) scope: RefCell<Option<Arc<Object>>>,
+    /// The names that the running function may read through `this`.
+    pub(super) scope: RefCell<Option<Scope>>,
     /// What `args.decode()` gives the running hook, or why it gives nothing.
     pub(super) decoded: RefCell<Option<Result<Value, String>>>,
     pub(super) depth_max: usize,
@@ -224,8 +223,8 @@ fn host_services<'js>(
     add(
         "scope",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, name: String| {
-            let value = state.scope.borrow().as_ref().and_then(|scope| scope.get(&name).cloned());
-            let value = value.unwrap_or(Value::Absent);
+            let value =
+                state.scope.borrow().as_ref().map_or(Value::Absent, |scope| scope.get(&name));
             convert::to_js(&ctx, &value, state.depth_max)
                 .map_err(|fault| services::thrown(&ctx, fault))
         }),

@@ -17,6 +17,7 @@ use rquickjs::{Ctx, Runtime, Value as JsValue};
 use super::{
     convert::{self, Bounds},
     error::{Activity, Fault, ScriptError, ScriptErrorKind, explain},
+    function::Scope,
     instance::{Entry, HostState, Instance, Kernel},
     limits::{Meter, SandboxLimits},
     log::{LogBuffer, LogLine},
@@ -345,7 +346,7 @@ impl Sandbox {
         *self.state.host.decoded.borrow_mut() = decoded;
     }
 
-    pub(super) fn set_scope(&self, scope: Option<&Arc<Object>>) {
+    pub(super) fn set_scope(&self, scope: Option<&Scope>) {
         *self.state.host.scope.borrow_mut() = scope.cloned();
     }
 

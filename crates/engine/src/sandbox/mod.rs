@@ -37,7 +37,7 @@ mod transformer;
 pub use self::{
     bundled::is_bundled,
     error::{ScriptError, ScriptErrorKind},
-    function::{FunctionModule, RowArgument, RowCall, Rows},
+    function::{FunctionModule, RowArgument, RowCall, Rows, Scope},
     hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},
     limits::SandboxLimits,
     log::{LogLine, Severity},

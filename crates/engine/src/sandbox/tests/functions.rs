@@ -121,11 +121,14 @@ fn columns_of_errors_on_the_first_line_do_not_count_the_wrapper() {
 #[test]
 fn this_reads_the_variables_of_the_script() {
     let bench = Bench::new(
-        "exports.f = function () { return [this.a.b, 'a' in this, this.nope === undefined, typeof this.toString]; };",
+        "exports.f = function () { return [this.a.b, this.c, this.d, 'a' in this, this.nope === undefined, typeof this.toString]; };",
     );
-    let scope = Arc::new(object(r#"{"a": {"b": 3}}"#));
+    let scope = Scope {
+        variables: Arc::new(object(r#"{"a": {"b": 3}}"#)),
+        outer: [value(r#"{"a": 1, "c": 2}"#), value(r#"{"c": 3, "d": 4}"#)].into(),
+    };
     let got = bench.module.call(&bench.sandbox, "f", "m.f", &[], Some(&scope), 0).unwrap();
-    assert_eq!(text_of(&got), r#"[3,true,true,"function"]"#);
+    assert_eq!(text_of(&got), r#"[3,2,4,true,true,"function"]"#);
     // The next call does not see them.
     let error = bench.module.call(&bench.sandbox, "f", "m.f", &[], None, 0).unwrap_err();
     assert_eq!(error.kind, ScriptErrorKind::Thrown);
