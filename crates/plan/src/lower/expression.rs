@@ -80,11 +80,17 @@ impl Lowering<'_> {
                 if template.is_literal() {
                     return Operand::Constant(Value::from(text.as_str()));
                 }
-                if text.contains("{^") {
-                    self.prerequisites.push(template.clone());
-                }
+                self.note_prerequisites(&template);
                 Operand::Template(template)
             }
+        }
+    }
+
+    /// A text that starts with `{^` must resolve before its statement runs; anywhere else the token is
+    /// an ordinary one (`language.md` 5.16).
+    pub(super) fn note_prerequisites(&mut self, template: &Template) {
+        if template.text().starts_with("{^") {
+            self.prerequisites.push(template.clone());
         }
     }
 

@@ -65,9 +65,7 @@ impl Lowering<'_> {
 
     fn object_token(&mut self, object: &ast::RawText) -> qlio_data::template::Template {
         let template = self.template(&object.text);
-        if object.text.contains("{^") {
-            self.prerequisites.push(template.clone());
-        }
+        self.note_prerequisites(&template);
         template
     }
 
