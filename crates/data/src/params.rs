@@ -34,6 +34,23 @@ pub fn lookup(params: &dyn Params, dotted: &str) -> Value {
     if found.is_nothing() { walk(dotted, |name| params.default(name)) } else { found }
 }
 
+/// Finds the value of a name in a text, such as that of a header (`connectors.md` 2.4): the plain walk
+/// of texts (`language.md` 5.3), in which lists have elements by number and a length. Defaults stand
+/// in for what is absent only: null is a value.
+pub fn lookup_text(params: &dyn Params, dotted: &str) -> Value {
+    let found = plain_walk(dotted, |name| params.get(name));
+    if found.is_absent() { plain_walk(dotted, |name| params.default(name)) } else { found }
+}
+
+fn plain_walk(dotted: &str, root: impl Fn(&str) -> Value) -> Value {
+    let flat = root(dotted);
+    let Some((first, rest)) = dotted.split_once('.') else { return flat };
+    if !flat.is_absent() {
+        return flat;
+    }
+    rest.split('.').fold(root(first), |value, name| step::member(&value, name))
+}
+
 fn walk(dotted: &str, root: impl Fn(&str) -> Value) -> Value {
     let flat = root(dotted);
     let Some((first, rest)) = dotted.split_once('.') else { return flat };
@@ -73,13 +90,16 @@ mod tests {
         }
     }
 
-    fn found(own: &str, defaults: &str, name: &str) -> String {
+    fn layers(own: &str, defaults: &str) -> Layers {
         let object = |text| match json::parse_str(text).expect("valid JSON").open().as_ref() {
             Value::Object(object) => Object::clone(object),
             other => panic!("not an object: {other:?}"),
         };
-        let layers = Layers { own: object(own), defaults: object(defaults) };
-        match lookup(&layers, name) {
+        Layers { own: object(own), defaults: object(defaults) }
+    }
+
+    fn found(own: &str, defaults: &str, name: &str) -> String {
+        match lookup(&layers(own, defaults), name) {
             Value::Absent => "absent".to_owned(),
             value => json::to_string(&value.into_tree()),
         }
@@ -97,6 +117,24 @@ mod tests {
         assert_eq!(found(own, "{}", "fleet.ships.mast.h"), "12");
         assert_eq!(found(r#"{"l": [1, 2]}"#, "{}", "l"), "[1,2]");
         assert_eq!(found(r#"{"l": []}"#, "{}", "l.x"), "absent");
+    }
+
+    #[test]
+    fn texts_find_lengths_and_elements_and_null() {
+        let text = |own: &str, defaults: &str, name: &str| {
+            let value = lookup_text(&layers(own, defaults), name);
+            if value.is_absent() {
+                "absent".to_owned()
+            } else {
+                json::to_string(&value.into_tree())
+            }
+        };
+        assert_eq!(text(r#"{"l": ["abc", "d"]}"#, "{}", "l.length"), "2");
+        assert_eq!(text(r#"{"l": [{"p": 1}]}"#, "{}", "l.p"), "absent");
+        assert_eq!(text(r#"{"l": [{"p": 1}]}"#, "{}", "l.0.p"), "1");
+        assert_eq!(text(r#"{"n": null}"#, r#"{"n": 7}"#, "n"), "null");
+        assert_eq!(text(r#"{"o": {"n": 1}}"#, r#"{"o.n": 7}"#, "o.n"), "1");
+        assert_eq!(text("{}", r#"{"o.n": 7}"#, "o.n"), "7");
     }
 
     #[test]

@@ -109,6 +109,6 @@ impl Scope for ParamScope<'_> {
     }
 
     fn name(&self, name: &str) -> Value {
-        params::lookup(self.params, name)
+        params::lookup_text(self.params, name)
     }
 }
