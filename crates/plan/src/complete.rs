@@ -20,7 +20,7 @@ use qlio_syntax::{
 
 use crate::{
     catalog::{Catalog, Declaration, NoResources, Table, declare_table},
-    lower::{path_text, prefix, without_first},
+    lower::{path_text, without_alias},
 };
 
 /// Columns of one table beyond this number are not offered.
@@ -298,12 +298,11 @@ fn seen_columns(script: &ast::Script, name: &str, found: &mut Vec<String>) {
             let alias = source.alias.as_ref().map(|alias| alias.text.as_str());
             for column in columns {
                 let ast::ColumnValue::Path(path) = &column.value else { continue };
-                let is_prefixed = alias.is_some() && prefix(path) == alias;
-                if !is_prefixed && select.sources.len() > 1 {
-                    continue;
-                }
-                let text =
-                    if is_prefixed { path_text(&without_first(path)) } else { path_text(path) };
+                let text = match alias.and_then(|alias| without_alias(path, alias)) {
+                    Some(path) => path_text(&path),
+                    None if select.sources.len() > 1 => continue,
+                    None => path_text(path),
+                };
                 if found.len() < COLUMNS_MAX && !text.contains('{') {
                     found.push(text);
                 }

@@ -67,10 +67,7 @@ impl Lowering<'_> {
 
 /// The path without `alias.`, if it begins with it.
 pub(super) fn strip_alias(path: &ast::Path, alias: Option<&str>) -> ast::Path {
-    match (path::prefix(path), alias) {
-        (Some(prefix), Some(alias)) if prefix == alias => path::without_first(path),
-        _ => path.clone(),
-    }
+    alias.and_then(|alias| path::without_alias(path, alias)).unwrap_or_else(|| path.clone())
 }
 
 /// Bounds of a statement; 0 counts as not given (`language.md` 5.19).

@@ -41,7 +41,7 @@ use crate::{
     rewrite,
 };
 
-pub(crate) use path::{path_text, prefix, without_first};
+pub(crate) use path::{path_text, without_alias};
 use symbols::Symbols;
 
 /// Where a script comes from, which decides what it may do.

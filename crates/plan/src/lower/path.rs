@@ -33,17 +33,19 @@ pub(crate) fn path_text(path: &ast::Path) -> String {
     out
 }
 
-/// The path without its first segment: what is left of `alias.rest`.
-pub(crate) fn without_first(path: &ast::Path) -> ast::Path {
-    ast::Path { segments: path.segments[1..].to_vec(), span: path.span }
-}
-
-/// The first segment if it is an unquoted word and more follows: a possible alias.
-pub(crate) fn prefix(path: &ast::Path) -> Option<&str> {
-    match path.segments.as_slice() {
-        [ast::Segment::Member { name, is_quoted: false }, _, ..] => Some(name),
-        _ => None,
+/// What is left of `alias.rest`, if the path begins with all words of the alias and goes on. An alias
+/// may have dots (`language.md` 2.4).
+pub(crate) fn without_alias(path: &ast::Path, alias: &str) -> Option<ast::Path> {
+    let mut rest = path.segments.as_slice();
+    for word in alias.split('.') {
+        match rest {
+            [ast::Segment::Member { name, is_quoted: false }, behind @ ..] if name == word => {
+                rest = behind;
+            }
+            _ => return None,
+        }
     }
+    (!rest.is_empty()).then(|| ast::Path { segments: rest.to_vec(), span: path.span })
 }
 
 /// Lowers the segments; expressions are parsed here.

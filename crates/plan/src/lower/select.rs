@@ -227,9 +227,9 @@ fn answer_projection(verb: &Verb, rows: Projection) -> Projection {
 
 /// The alias that a path begins with, if it is one of the two sources of a join.
 pub(super) fn side_of(path: &ast::Path, main: &str, joined: &str) -> Option<Side> {
-    match path::prefix(path)? {
-        prefix if prefix == main => Some(Side::Main),
-        prefix if prefix == joined => Some(Side::Joined),
-        _ => None,
+    let begins_with = |alias| path::without_alias(path, alias).is_some();
+    if begins_with(main) {
+        return Some(Side::Main);
     }
+    begins_with(joined).then_some(Side::Joined)
 }
