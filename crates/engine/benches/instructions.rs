@@ -12,9 +12,11 @@ use std::{hint::black_box, process::ExitCode};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use qlio_data::{
-    Object, Value,
+    Object, Text, Value,
     codec::{
-        DecodeLimits, cbor, csv, json, msgpack,
+        DecodeLimits, cbor, csv,
+        json::{self, CellTable, RowForm, RowWriter},
+        msgpack,
         protobuf::{self, Message, ProtobufOptions, Schema},
         xml::{self, XmlOptions},
     },
@@ -46,10 +48,11 @@ type Piece = Box<dyn FnMut()>;
 /// A name and how to prepare the piece.
 type Named = (&'static str, fn() -> Piece);
 
-const PIECES: [Named; 17] = [
+const PIECES: [Named; 19] = [
     ("compile", compile_script),
     ("json_check", json_check),
     ("json_project", json_project),
+    ("json_rows", json_rows),
     ("json_tree", json_tree),
     ("json_encode", json_encode),
     ("xml_project", xml_project),
@@ -57,6 +60,7 @@ const PIECES: [Named; 17] = [
     ("xml_tree", xml_tree),
     ("csv_project", csv_project),
     ("protobuf_project", protobuf_project),
+    ("protobuf_rows", protobuf_rows),
     ("protobuf_text", protobuf_text),
     ("protobuf_tree", protobuf_tree),
     ("msgpack_project", msgpack_project),
@@ -136,6 +140,24 @@ fn json_check() -> Piece {
 
 fn json_project() -> Piece {
     json_piece(columns(&[]))
+}
+
+fn json_rows() -> Piece {
+    let (body, steps) = (Bytes::from(answers().json), ROWS.map(Text::from));
+    let limits = DecodeLimits::default();
+    Box::new(move || {
+        let rows = CellTable::decode(black_box(body.clone()), &steps, &COLUMNS, &limits);
+        black_box(written(&rows.expect("rows")));
+    })
+}
+
+/// Rows as they are answered.
+fn written(rows: &CellTable) -> Value {
+    let mut writer = RowWriter::new(RowForm::Object(&COLUMNS), COLUMNS.len());
+    for row in 0..rows.len() {
+        writer.push(|column| (rows, row, column));
+    }
+    writer.finish()
 }
 
 fn json_tree() -> Piece {
@@ -220,6 +242,17 @@ fn protobuf_piece(projection: Projection) -> Piece {
 
 fn protobuf_project() -> Piece {
     protobuf_piece(columns(&[]))
+}
+
+fn protobuf_rows() -> Piece {
+    let (message, steps) = (message(), ROWS.map(Text::from));
+    let (body, limits) = (Bytes::from(answers().protobuf), DecodeLimits::default());
+    let options = ProtobufOptions::default();
+    Box::new(move || {
+        let body = black_box(body.clone());
+        let rows = protobuf::decode_rows(body, &steps, &COLUMNS, &message, &options, &limits);
+        black_box(written(&rows.expect("rows")));
+    })
 }
 
 fn protobuf_text() -> Piece {
