@@ -233,10 +233,10 @@ fn hexadecimal(digits: &str) -> Option<Exact> {
     }
     let (kept, rest) = digits.split_at_checked(KEPT).unwrap_or((digits, ""));
     let mut head = u128::from_str_radix(kept, 16).ok()?;
-    if let Ok(whole) = i64::try_from(head)
+    if let Some(whole) = Exact::of_whole(head)
         && rest.is_empty()
     {
-        return Some(Exact::Whole(whole));
+        return Some(whole);
     }
     head |= u128::from(rest.bytes().any(|digit| digit != b'0'));
     let exponent = i32::try_from(rest.len()).unwrap_or(i32::MAX).saturating_mul(4);
@@ -308,6 +308,10 @@ mod tests {
             ("1e400", "\"Infinity\""),
             ("9007199254740993", "\"9007199254740993\""),
             ("1e18", "1000000000000000000"),
+            ("18446744073709551615", "\"18446744073709551615\""),
+            ("18446744073709551615", "\"0xffffffffffffffff\""),
+            ("1e19", "10000000000000000000"),
+            ("18446744073709551616", "18446744073709551617"),
         ] {
             assert!(are_equal(a, b), "{a} == {b}");
         }
