@@ -69,7 +69,7 @@ impl Scope {
 /// A call of one function for many rows.
 #[derive(Debug, Clone)]
 pub struct RowCall<'a> {
-    /// The function within the module's exports, `f` or `a.b.f`.
+    /// The function within the module's exports, `f` or `a.b.f`; empty if they are the function.
     pub function: &'a str,
     /// How messages call the function, such as `u.heavy`.
     pub display_name: &'a str,
@@ -118,10 +118,13 @@ impl FunctionModule {
         &self.name
     }
 
-    /// Its exports as data; functions are left out.
+    /// Its exports as data; functions are left out, and of a module that is one nothing is left.
     pub fn exports(&self, sandbox: &Sandbox) -> Result<Value, ScriptError> {
         sandbox.enter(&self.realm, activity(&self.name), 0, |entered| {
             let exports = entered.instance.load(entered.ctx, &self.entry)?;
+            if exports.is_function() {
+                return Ok(Value::object(Object::new()));
+            }
             entered.to_value(&exports)
         })
     }

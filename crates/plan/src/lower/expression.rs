@@ -114,8 +114,8 @@ impl Lowering<'_> {
         if let Some(slot) = module {
             self.read(slot);
         }
-        let function =
-            name.text.split_once('.').map_or(name.text.as_str(), |(_, function)| function);
+        // A module may be a function itself (`language.md` 2.8).
+        let function = name.text.split_once('.').map_or("", |(_, function)| function);
         Callee { name: name.text.as_str().into(), module, function: function.into() }
     }
 

@@ -90,7 +90,7 @@ pub struct Callee {
     pub name: Text,
     /// The variable that holds the module; `None` for `require` and for names nobody assigns.
     pub module: Option<SlotId>,
-    /// The member path below the module: `heavy` in `deck.heavy`.
+    /// The member path below the module: `heavy` in `deck.heavy`; empty if the module is called.
     pub function: Text,
 }
 
