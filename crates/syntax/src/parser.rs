@@ -93,6 +93,10 @@ struct Parser<'t> {
     expected_at: usize,
     depth: usize,
     statements: usize,
+    /// Keywords that start statements and are variables here.
+    keyword_variables: Vec<&'static str>,
+    /// What is read belongs to `return`: all variables are known.
+    is_in_return: bool,
     /// A limit was hit or everything is said: report nothing more and read nothing more.
     is_stopped: bool,
     /// Notes for completion; absent while a text is just read.
@@ -109,6 +113,8 @@ impl<'t> Parser<'t> {
             expected_at: 0,
             depth: 0,
             statements: 0,
+            keyword_variables: Vec::new(),
+            is_in_return: false,
             is_stopped: false,
             cursor: None,
         }

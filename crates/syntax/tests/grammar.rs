@@ -124,7 +124,7 @@ fn refused_forms_name_the_place_and_what_was_expected() {
         ("a = }", "1:5 expected a JSON value, a call, a statement or a variable, found \"}\""),
         ("create tabel t", "1:8 expected 'table', found \"tabel\""),
         ("fetch x from y", "1:7 expected '=' or '(', found \"x\""),
-        ("SELECT * from t", "1:8 expected '=' or '(', found \"*\""),
+        ("SELECT * from t", "1:8 expected '=' or '(', found \"*\"; did you mean `select`?"),
         ("a = select x", "1:13 expected 'as', ',' or 'from', found the end of the text"),
         ("if (a) b = 1", "1:8 expected '{', found \"b\""),
         ("throw (x)", "1:1 throw outside of if or try"),
@@ -188,7 +188,7 @@ fn misspelt_keywords_get_a_hint() {
     for (text, expected) in [
         ("retrn 1", "did you mean `return`?"),
         ("create tabel t", "did you mean `table`?"),
-        ("SELECT * from t", "keywords are written in lower case: `select`"),
+        ("SELECT * from t", "keywords are written in lower case"),
         ("a = selct x from t", "did you mean `select`?"),
         ("return selct x from t", "did you mean `select`?"),
         ("a = select x form t", "did you mean `from`?"),

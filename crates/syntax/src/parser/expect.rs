@@ -135,22 +135,33 @@ impl Parser<'_> {
             self.expected.clear();
         }
         let word = self.lexer.peek_word();
-        let message = expectation(&self.expected, self.lexer.peek(), word);
+        let mut message = expectation(&self.expected, self.lexer.peek(), word);
         let length = word.len().max(self.here().end as usize - self.lexer.at());
         let span = Span::new(self.start(), self.start() + length as u32);
-        let mut diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, span, message);
-        diagnostic.found = self.lexer.peek().map(String::from);
-        diagnostic.expected = self.expected.iter().map(|item| item.text().to_owned()).collect();
         let literals = self.expected.iter().filter_map(|item| match item {
             Expected::Literal(text) if text.starts_with(char::is_alphabetic) => Some(*text),
             _ => None,
         });
-        let hint = if before.is_empty() {
-            misspelling(word, literals)
+        let (wrong, meant) = if before.is_empty() {
+            (word, spelling::closest(word, literals))
         } else {
-            misspelling(before, STATEMENT_WORDS.iter().copied())
+            (before, spelling::closest(before, STATEMENT_WORDS.iter().copied()))
         };
-        diagnostic.hints.extend(hint.or_else(|| number_hint(self.lexer.rest())));
+        let hint = match meant {
+            // Only the message tells what is certain (`language.md` 1.5).
+            Some(meant) if meant.eq_ignore_ascii_case(wrong) => {
+                message.push_str("; did you mean `");
+                message.push_str(meant);
+                message.push_str("`?");
+                Some("keywords are written in lower case".to_owned())
+            }
+            Some(meant) => Some(format!("did you mean `{meant}`?")),
+            None => number_hint(self.lexer.rest()),
+        };
+        let mut diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, span, message);
+        diagnostic.found = self.lexer.peek().map(String::from);
+        diagnostic.expected = self.expected.iter().map(|item| item.text().to_owned()).collect();
+        diagnostic.hints.extend(hint);
         self.report(diagnostic)
     }
 

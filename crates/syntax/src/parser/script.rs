@@ -12,6 +12,10 @@ use crate::{
     source::Span,
 };
 
+/// The words that start the statements which are values.
+const STATEMENT_KEYWORDS: &[&str] =
+    &["select", "insert", "update", "delete", "create", "show", "describe", "desc"];
+
 /// Where a list of statements stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -148,6 +152,8 @@ impl Parser<'_> {
         let target = if !word.is_empty() && self.lexer.rest_after_word().starts_with('=') {
             let is_dotted = self.lexer.rest()[word.len()..].starts_with('.');
             debug_assert!(!is_dotted, "a dot is neither a blank nor a comment");
+            let keyword = STATEMENT_KEYWORDS.iter().find(|keyword| **keyword == word);
+            self.keyword_variables.extend(keyword);
             let ident = self.ident()?;
             self.require("=")?;
             Some(ident)
@@ -222,14 +228,10 @@ impl Parser<'_> {
     }
 
     /// Whether the word starts a statement. Where a name could stand, a lone `select` or one before
-    /// the next assignment (`a = select b = 1`) is a variable.
+    /// the next assignment (`a = select b = 1`) is a variable; in `return` only if there is one.
     fn is_statement_ahead(&self, word: &str, allow_name: bool) -> bool {
-        let is_keyword = matches!(
-            word,
-            "select" | "insert" | "update" | "delete" | "create" | "show" | "describe" | "desc"
-        );
         let after = self.lexer.rest_after_word();
-        if !is_keyword || after.starts_with('(') {
+        if !STATEMENT_KEYWORDS.contains(&word) || after.starts_with('(') {
             return false;
         }
         if !allow_name {
@@ -240,7 +242,7 @@ impl Parser<'_> {
             || after.starts_with([';', '}'])
             || after.starts_with("||");
         if is_end {
-            return false;
+            return self.is_in_return && !self.keyword_variables.contains(&word);
         }
         let next = crate::lexer::word_length(after);
         let behind = &after[crate::lexer::trivia_end(after, next)..];
@@ -344,6 +346,7 @@ impl Parser<'_> {
             );
         }
         self.require_word("return")?;
+        self.is_in_return = true;
         let alternatives = self.alternatives(true)?;
         let route = if self.is_word("via") { Some(self.route_clause()?) } else { None };
         let span = self.since(start);
