@@ -1,6 +1,6 @@
 //! What each kind of statement does.
 
-use qlio_data::{Object, Text, Value};
+use qlio_data::{Object, Text, Value, scope::Scope};
 use qlio_plan::{
     Node, NodeKind,
     catalog::describe,
@@ -34,7 +34,7 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
         NodeKind::Reference { slot, name, is_return } => {
             let value = match slot {
                 Some(slot) => run.slots.borrow()[*slot as usize].clone(),
-                None => run.given(name),
+                None => run.name(name),
             };
             if *is_return && matches!(value, Value::Null) {
                 return Err(RunError::client(
