@@ -5,7 +5,7 @@
 //! [`StatementParams`] for tokens of a table, where the statement's own values come first and the
 //! verb's defaults last.
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use qlio_data::{Object, Text, Value, params::Params, scope::Scope};
 use qlio_plan::{
@@ -121,6 +121,9 @@ fn count(value: usize) -> Value {
     Value::int(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
+/// The most names that one default may need, those that other defaults need for it included.
+const DEFAULT_NAMES_MAX: u32 = 64;
+
 /// The parameters of one statement on a table (`connectors.md` 2.1).
 pub(crate) struct StatementParams<'a> {
     pub(crate) run: &'a Run<'a>,
@@ -170,22 +173,35 @@ impl Params for StatementParams<'_> {
     }
 
     fn default(&self, name: &str) -> Value {
-        match self.verb.defaults.iter().find(|(default, _)| *default == name) {
-            Some((_, DefaultValue::Constant(value))) => value.clone(),
-            Some((_, DefaultValue::Template(template))) => {
-                // A default with a token that does not resolve counts as missing (C-Q4).
-                let filled = template.fill(self.run).unwrap_or_default();
-                match filled.as_str() {
-                    Some(text) if text.contains('{') && text == template.text() => Value::Absent,
-                    _ => filled,
-                }
-            }
-            None => Value::Absent,
-        }
+        self.default_within(name, None, &Cell::new(DEFAULT_NAMES_MAX))
     }
 }
 
 impl StatementParams<'_> {
+    /// The default of a name that is needed by the default `within`; `names_left` counts down over
+    /// all that they need together.
+    fn default_within(
+        &self,
+        name: &str,
+        within: Option<&DefaultScope<'_>>,
+        names_left: &Cell<u32>,
+    ) -> Value {
+        let Some((_, default)) = self.verb.defaults.iter().find(|(default, _)| *default == name)
+        else {
+            return Value::Absent;
+        };
+        let template = match default {
+            DefaultValue::Constant(value) => return value.clone(),
+            DefaultValue::Template(template) => template,
+        };
+        template
+            .fill_whole(&DefaultScope { params: self, name, within, names_left })
+            .unwrap_or_else(|error| {
+                self.run.warn(format!("the default of `{name}` counts as missing: {error}"));
+                Value::Absent
+            })
+    }
+
     /// The settings that the table may read.
     fn config(&self) -> &Value {
         if self.is_untrusted { self.run.script_config() } else { self.run.catalog.config() }
@@ -207,5 +223,47 @@ impl StatementParams<'_> {
             let rest = default.strip_prefix(name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
+    }
+}
+
+/// What the tokens of a default see: all parameters of the statement, other defaults last. A default
+/// that needs itself is missing (`connectors.md` 1.7, C-Q4).
+struct DefaultScope<'a> {
+    params: &'a StatementParams<'a>,
+    /// Whose default is filled.
+    name: &'a str,
+    /// The default that needs this one.
+    within: Option<&'a DefaultScope<'a>>,
+    /// How many names may still be looked up.
+    names_left: &'a Cell<u32>,
+}
+
+impl DefaultScope<'_> {
+    fn is_for(&self, name: &str) -> bool {
+        self.name == name || self.within.is_some_and(|outer| outer.is_for(name))
+    }
+}
+
+impl Scope for DefaultScope<'_> {
+    fn slot(&self, _: SlotId) -> Value {
+        // Templates of tables are never bound to the variables of a script.
+        Value::Absent
+    }
+
+    fn name(&self, name: &str) -> Value {
+        let Some(left) = self.names_left.get().checked_sub(1) else {
+            self.params.run.warn(format!(
+                "the default of `{}` needs more than {DEFAULT_NAMES_MAX} names; `{name}` counts as missing",
+                self.name
+            ));
+            return Value::Absent;
+        };
+        self.names_left.set(left);
+        let found = self.params.get(name);
+        if found.is_nothing() && !self.is_for(name) {
+            self.params.default_within(name, Some(self), self.names_left)
+        } else {
+            found
+        }
     }
 }

@@ -35,11 +35,38 @@ pub(super) fn keep(template: &Template, scope: &dyn Scope) -> Result<Value, Path
             Piece::Literal(text) => filled.push_str(text),
             Piece::Token(token) => match resolve(token, scope)? {
                 Value::Absent | Value::Null => filled.push_str(&token.written),
-                value => match value.scalar_text() {
-                    Some(text) => filled.push_str(&text),
-                    // Decoded first: the text must not depend on the blanks of an upstream.
-                    None => filled.push_str(&json::to_string(&value.into_tree())),
-                },
+                value => push_text(&mut filled, value),
+            },
+        }
+    }
+    Ok(Value::string(filled))
+}
+
+fn push_text(filled: &mut String, value: Value) {
+    match value.scalar_text() {
+        Some(text) => filled.push_str(&text),
+        // Decoded first: the text must not depend on the blanks of an upstream.
+        None => filled.push_str(&json::to_string(&value.into_tree())),
+    }
+}
+
+/// All or nothing: the value of a default of a table.
+pub(super) fn whole(template: &Template, scope: &dyn Scope) -> Result<Value, PathError> {
+    if let [Piece::Token(token)] = &template.pieces[..] {
+        let value = resolve_flat(token, scope)?;
+        return Ok(match value.scalar_text() {
+            Some(text) if !token.is_typed => Value::String(text),
+            None if value.is_nothing() => Value::Absent,
+            _ => value,
+        });
+    }
+    let mut filled = String::with_capacity(template.text.len());
+    for piece in &template.pieces {
+        match piece {
+            Piece::Literal(text) => filled.push_str(text),
+            Piece::Token(token) => match resolve_flat(token, scope)? {
+                Value::Absent | Value::Null => return Ok(Value::Absent),
+                value => push_text(&mut filled, value),
             },
         }
     }
@@ -103,6 +130,17 @@ fn resolve(token: &Token, scope: &dyn Scope) -> Result<Value, PathError> {
             resolve_reference(&reference, scope, variables)
         }
     }
+}
+
+/// The same where names may hold dots: the path as one flat name comes first.
+fn resolve_flat(token: &Token, scope: &dyn Scope) -> Result<Value, PathError> {
+    if let TokenPath::Static(Reference { text, rest: Rest::Dotted { .. }, .. }) = &token.path {
+        let flat = scope.name(text);
+        if !flat.is_nothing() {
+            return Ok(flat);
+        }
+    }
+    resolve(token, scope)
 }
 
 /// Puts the text of a path with nested tokens together; `None` if one does not resolve. Also tells

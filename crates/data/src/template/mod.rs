@@ -151,6 +151,12 @@ impl Template {
         fill::keep(self, scope)
     }
 
+    /// The same for a template that is worth nothing unless it is whole: absent if any token does not
+    /// resolve or is null. A token is looked up as one flat name first (`connectors.md` 1.7).
+    pub fn fill_whole(&self, scope: &dyn Scope) -> Result<Value, PathError> {
+        fill::whole(self, scope)
+    }
+
     /// The text of the template in "drop mode" (`language.md` 5.3, `connectors.md` 2.4): a token is
     /// looked up as one flat name first, then by a plain walk; what is not found, and structures,
     /// vanish. A malformed template is its own text.

@@ -1,6 +1,6 @@
 //! Pieces and parameters to text: the formatting table of `connectors.md` 2.3.
 
-use super::{EXPANDED_BYTES_MAX, Encoding, ExpandError, Name, Piece, Token};
+use super::{EXPANDED_BYTES_MAX, Encoding, ExpandError, Form, Name, Piece, Token};
 use crate::{Params, Text, Value, params::lookup, percent};
 
 /// How deep an element that is itself an array may be nested.
@@ -38,25 +38,29 @@ pub(super) fn uris(
     }
 }
 
-/// The text of a body, which cannot fork.
-pub(super) fn form(pieces: &[Piece], params: &dyn Params) -> Result<String, ExpandError> {
-    let mut body = String::new();
+/// The text of a body, which is only one: of several values of a token the first is used.
+pub(super) fn form(pieces: &[Piece], params: &dyn Params) -> Result<Form, ExpandError> {
+    let mut form = Form { text: String::new(), shortened: None };
     for piece in pieces {
         match piece {
-            Piece::Literal(text) => body.push_str(text),
-            Piece::Token(token) => match outcome(token, params, &|| body.clone())? {
+            Piece::Literal(text) => form.text.push_str(text),
+            Piece::Token(token) => match outcome(token, params, &|| form.text.clone())? {
                 Outcome::Nothing | Outcome::NoUri => {}
-                Outcome::Text(text) => body.push_str(&text),
-                Outcome::Fork(_) => {
-                    return Err(ExpandError::SeveralInBody { name: token.info.name.clone() });
+                Outcome::Text(text) => form.text.push_str(&text),
+                Outcome::Fork(_) if form.shortened.is_some() => {
+                    return Err(ExpandError::MultipleForks);
+                }
+                Outcome::Fork(forks) => {
+                    form.text.push_str(forks.first().map_or("", String::as_str));
+                    form.shortened = Some((token.info.name.clone(), forks.len()));
                 }
             },
         }
-        if body.len() > EXPANDED_BYTES_MAX {
+        if form.text.len() > EXPANDED_BYTES_MAX {
             return Err(ExpandError::TooLong { limit: EXPANDED_BYTES_MAX });
         }
     }
-    Ok(body)
+    Ok(form)
 }
 
 /// The growing result: one text, after a fork several.

@@ -85,6 +85,15 @@ enum Encoding {
     Raw,
 }
 
+/// A form body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// The body.
+    pub text: String,
+    /// The token that would have made several bodies, of which this is the first, and how many.
+    pub shortened: Option<(String, usize)>,
+}
+
 /// Why a template could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
@@ -120,11 +129,6 @@ pub enum ExpandError {
         /// The name of the token.
         name: String,
     },
-    /// A token of a body, which is only one, has several values.
-    SeveralInBody {
-        /// The name of the token.
-        name: String,
-    },
     /// More URIs than allowed.
     TooMany {
         /// How many there would be.
@@ -149,12 +153,6 @@ impl fmt::Display for ExpandError {
                 "Template can not have multiple single-valued params with multiple values",
             ),
             Self::ObjectParam { name } => write!(f, "Param {name} is an object"),
-            Self::SeveralInBody { name } => {
-                write!(
-                    f,
-                    "param `{name}` has several values, but a body takes one; use `{{|{name}}}`"
-                )
-            }
             Self::TooMany { asked, limit } => {
                 write!(f, "the statement asks for {asked} requests, more than the limit of {limit}")
             }
@@ -220,7 +218,7 @@ impl UriTemplate {
     }
 
     /// The text of a form body: values are encoded, but nothing is normalised.
-    pub fn expand_form(&self, params: &dyn Params) -> Result<String, ExpandError> {
+    pub fn expand_form(&self, params: &dyn Params) -> Result<Form, ExpandError> {
         expand::form(&self.pieces, params)
     }
 

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
-use qlio_data::{Text, Value, codec::json, projection::Projection, uri_template::UriTemplate};
+use qlio_data::{
+    Text, Value, codec::json, params::Params, projection::Projection, uri_template::UriTemplate,
+};
 use qlio_plan::catalog::{Body, FORM, Format, FormatKind};
 use qlio_syntax::diagnostic::codes;
 
@@ -186,7 +188,7 @@ impl Call<'_> {
     ) -> Result<Content, RunError> {
         let params = self.params(own, hooks);
         let text = match &body.form {
-            Some(Ok(form)) => form.expand_form(&params).map_err(|error| expand_failed(&error))?,
+            Some(Ok(form)) => self.form(form, &params)?,
             Some(Err(fault)) => {
                 let fault = form_failed(self.table, body, fault);
                 return Err(fault.into_run_error(&self.table.name));
@@ -196,6 +198,19 @@ impl Call<'_> {
             })?,
         };
         Ok(Content::text(text, Some(body.media_type.clone())))
+    }
+
+    /// A form; what it leaves out is told, because it is easily overlooked.
+    fn form(&self, form: &UriTemplate, params: &dyn Params) -> Result<String, RunError> {
+        let form = form.expand_form(params).map_err(|error| expand_failed(&error))?;
+        if let Some((name, count)) = form.shortened {
+            self.run.warn(format!(
+                "table {}: param `{name}` makes {count} bodies, and only the first is sent; use \
+                 `{{|{name}}}` to send all values in one",
+                self.table.name
+            ));
+        }
+        Ok(form.text)
     }
 
     /// A template that "body template" gave: content and type of its own, else those of the verb
@@ -224,7 +239,7 @@ impl Call<'_> {
                     RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, fault.to_string())
                         .with("hook", Hook::BodyTemplate.name())
                 })?;
-                form.expand_form(&params).map_err(|error| expand_failed(&error))?
+                self.form(&form, &params)?
             }
             (_, Some(hooks)) => {
                 let file = body.map_or("", |body| body.template.as_str());

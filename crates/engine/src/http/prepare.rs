@@ -199,9 +199,7 @@ pub(super) fn expand_failed(error: &ExpandError) -> RunError {
         ExpandError::MultipleForks => {
             RunError::client(codes::MULTIPLE_FORKS, message.clone()).with("error", message)
         }
-        ExpandError::ObjectParam { .. } | ExpandError::SeveralInBody { .. } => {
-            RunError::client(codes::OBJECT_PARAM, message)
-        }
+        ExpandError::ObjectParam { .. } => RunError::client(codes::OBJECT_PARAM, message),
         ExpandError::TooMany { .. } | ExpandError::TooLong { .. } => {
             RunError::client(codes::MAX_NESTED_REQUESTS, message)
         }
