@@ -12,8 +12,8 @@ use crate::source::Span;
 mod declaration;
 
 pub use declaration::{
-    BodyTemplate, Create, Expected, FormatClause, FormatOption, NameValue, Oauth2Clause,
-    RouteClause, Verb, VerbKind,
+    BodyTemplate, Create, Expected, FormatClause, FormatOption, HTTP_METHODS, NameValue,
+    Oauth2Clause, RouteClause, Verb, VerbKind,
 };
 
 /// A whole script: statements, and at most one `return` at the end.

@@ -15,7 +15,7 @@ use qlio_syntax::{
 };
 
 use super::{
-    Resources, fill_settings,
+    Resources, fill_settings, mentions,
     table::{Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb},
 };
 
@@ -69,7 +69,12 @@ pub fn declare_table(
         let message = format!("unknown connector `{}`", connector.text);
         builder.error(codes::UNKNOWN_CONNECTOR, connector.span, message);
     }
+    let is_http = create.connector.as_ref().is_some_and(|name| name.text == "http");
     for verb in &create.verbs {
+        if is_http && verb.is_do && !ast::HTTP_METHODS.contains(&verb.method.text.as_str()) {
+            let message = format!("unknown verb method {} found.", verb.method.text);
+            builder.error(codes::UNKNOWN_METHOD, verb.method.span, message);
+        }
         if let Some(verb) = builder.verb(verb) {
             table.set_verb(verb);
         }
@@ -145,8 +150,8 @@ impl Builder<'_> {
         let takes = |name: &Text, plain: &str| {
             verb.is_paged_upstream
                 || uri.tokens().iter().any(|token| token.name == name.as_str())
-                || body.as_ref().is_some_and(|body| body.content.contains(name.as_str()))
-                || patch_text.contains(plain)
+                || body.as_ref().is_some_and(|body| mentions::in_body(body, name))
+                || mentions::in_script(patch_text, plain)
                 || call.as_ref().is_some_and(|call| call.takes(name))
         };
         let (takes_limit, takes_offset) =

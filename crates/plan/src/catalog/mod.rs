@@ -7,6 +7,7 @@ mod build;
 mod declare;
 pub mod describe;
 mod markdown;
+mod mentions;
 pub mod resources;
 mod settings;
 mod table;

@@ -5,6 +5,9 @@
 use super::{Count, Ident, Name, Operand, RawText};
 use crate::source::Span;
 
+/// The methods of the http connector.
+pub const HTTP_METHODS: &[&str] = &["get", "post", "put", "delete", "patch"];
+
 /// `create table name via connector on select get from '…' …`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Create {

@@ -2,13 +2,10 @@
 
 use super::{Checker, Site};
 use crate::{
-    ast::{Create, VerbKind},
+    ast::{Create, HTTP_METHODS, VerbKind},
     diagnostic::{Label, codes},
     spelling,
 };
-
-/// The methods of the http connector.
-const HTTP_METHODS: &[&str] = &["get", "post", "put", "delete", "patch"];
 
 /// Refuses verbs that are declared twice, and methods that the named connector does not have.
 pub(super) fn create(checker: &mut Checker<'_>, site: Site, node: &Create) {
