@@ -65,6 +65,7 @@ fn classify(kind: &ErrorKind) -> (Code, Origin, u16) {
             (codes::TOO_MANY_REDIRECTS, Upstream, 502)
         }
         ErrorKind::RedirectWithoutLocation
+        | ErrorKind::RedirectUnusable
         | ErrorKind::RedirectDowngrade
         | ErrorKind::UseProxy305 => (codes::BAD_REDIRECT, Upstream, 502),
         ErrorKind::BackOff { .. } => (codes::BACK_OFF, Upstream, 503),

@@ -47,8 +47,8 @@ pub(super) enum Body {
 #[derive(Debug)]
 pub(super) struct Failed {
     pub(super) fault: Fault,
-    /// The upstream cannot have acted on the request, or acting twice is harmless: another connection may
-    /// be used without the caller knowing.
+    /// The upstream cannot have seen the request: another connection may be used without the caller
+    /// knowing.
     pub(super) may_resend: bool,
 }
 

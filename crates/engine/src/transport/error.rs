@@ -56,6 +56,8 @@ pub enum ErrorKind {
     RedirectLoop,
     /// A redirect without a `Location`.
     RedirectWithoutLocation,
+    /// A redirect to a URI that cannot be requested.
+    RedirectUnusable,
     /// A redirect from `https` to `http`.
     RedirectDowngrade,
     /// Status 305; we do not let an upstream choose our proxy.
@@ -176,6 +178,9 @@ impl fmt::Display for ErrorKind {
             Self::RedirectLimit => f.write_str("Exceeded max redirects"),
             Self::RedirectLoop => f.write_str("redirects lead in a circle"),
             Self::RedirectWithoutLocation => f.write_str("Missing Location header in redirect"),
+            Self::RedirectUnusable => {
+                f.write_str("the redirect leads to no URI that can be requested")
+            }
             Self::RedirectDowngrade => f.write_str("redirect from `https` to `http` refused"),
             Self::UseProxy305 => f.write_str("Received status code 305 from downstream server"),
             Self::BackOff { .. } => f.write_str("Back-off in progress"),

@@ -28,7 +28,7 @@ use super::{
 /// Bodies of redirects up to this size are read to keep the connection; larger ones are cut off with it.
 const REDIRECT_BODY_BYTES_MAX: usize = 16 * 1024;
 
-/// How many stale connections an exchange may come across before it fails.
+/// How many connections that have ended before anything was sent a hop may come across before it fails.
 const REPLACEMENTS_MAX: u32 = 2;
 
 /// Before the pool key of connections that were opened for HTTP/2 only.
@@ -150,7 +150,8 @@ impl Hop<'_> {
         }
     }
 
-    /// Sends the request and waits for the head of the response, replacing stale connections.
+    /// Sends the request and waits for the head of the response. A stale connection is replaced as long as
+    /// the upstream cannot have seen the request; sending it again is a retry, and the caller's business.
     #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
     fn head(
         &self,
@@ -160,7 +161,6 @@ impl Hop<'_> {
         timings: &mut Timings,
     ) -> impl Future<Output = Result<(Connection, Head), Fault>> {
         async move {
-            let is_idempotent = self.exchange.method.is_idempotent();
             let mut pooled = self.pooled(lease, patience.moved_at());
             let mut replacements = REPLACEMENTS_MAX;
             loop {
@@ -175,7 +175,7 @@ impl Hop<'_> {
                     }
                     Connection::Shared(shared) => {
                         let request = self.request_http2(patience)?;
-                        Box::pin(shared.head(request, is_idempotent, patience, timings)).await
+                        Box::pin(shared.head(request, patience, timings)).await
                     }
                 };
                 let Failed { fault, may_resend } = match result {
@@ -187,7 +187,6 @@ impl Hop<'_> {
                 {
                     lease.origin.forget(shared);
                 }
-                // A stale connection is replaced, a limited number of times.
                 if !(was_pooled && may_resend && replacements > 0) {
                     return Err(fault);
                 }

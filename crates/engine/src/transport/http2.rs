@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use http::Request;
-use hyper::client::conn::{TrySendError, http2};
+use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{task::AbortHandle, time::Instant};
 
@@ -13,7 +13,7 @@ use super::{
     body::RequestBody,
     connect::Stream,
     connection::{Body, Failed, Head, note_head},
-    error::{ErrorKind, Fault},
+    error::Fault,
     exchange::Timings,
     patience::Patience,
 };
@@ -48,7 +48,6 @@ impl Connection {
     pub(super) async fn head(
         &self,
         request: Request<RequestBody>,
-        is_idempotent: bool,
         patience: &mut Patience,
         timings: &mut Timings,
     ) -> Result<Head, Failed> {
@@ -60,23 +59,14 @@ impl Connection {
         patience.touch(Instant::now());
         note_head(timings, patience.moved_at(), started, sent);
         let (head, body) = result
-            .map_err(|error| {
+            .map_err(|mut error| {
                 let is_refused = h2_reason(error.error()) == Some(h2::Reason::REFUSED_STREAM);
-                let mut failed = failed(error, is_idempotent);
-                failed.may_resend |= is_refused;
-                failed
+                let is_unseen = error.take_message().is_some() || is_refused;
+                Failed { may_resend: is_unseen, fault: Fault::from_hyper(error.error(), false) }
             })?
             .into_parts();
         Ok(Head { status: head.status, headers: head.headers.into(), body: Body::Stream(body) })
     }
-}
-
-/// `may_repeat`: repeating is harmless, and the connection may simply have been stale.
-fn failed(mut error: TrySendError<Request<RequestBody>>, may_repeat: bool) -> Failed {
-    let is_unsent = error.take_message().is_some();
-    let fault = Fault::from_hyper(error.error(), false);
-    let is_broken = matches!(fault.kind, ErrorKind::Connect { .. });
-    Failed { may_resend: is_unsent || (is_broken && may_repeat), fault }
 }
 
 fn h2_reason(error: &hyper::Error) -> Option<h2::Reason> {

@@ -40,7 +40,13 @@ pub(super) fn next(
     }
     let location =
         headers.get(header::LOCATION).map(clean).ok_or(ErrorKind::RedirectWithoutLocation)?;
-    let target = Target::take(&mut resolve(current, &location), sites)?;
+    // What is wrong with it is the upstream's fault, not that of who made the request.
+    let target = Target::take(&mut resolve(current, &location), sites).map_err(|mut fault| {
+        if fault.kind == ErrorKind::InvalidUri {
+            fault.kind = ErrorKind::RedirectUnusable;
+        }
+        fault
+    })?;
     if current.site.is_https && !target.site.is_https {
         return Err(ErrorKind::RedirectDowngrade.into());
     }

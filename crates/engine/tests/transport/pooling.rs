@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-use qlio_engine::transport::{ErrorKind, Transport, TransportSettings};
+use qlio_engine::transport::{ErrorKind, Exchange, Retry, Transport, TransportSettings};
 use tokio::sync::Notify;
 
 use crate::{
@@ -53,23 +53,40 @@ async fn forgetful() -> Upstream {
 }
 
 #[tokio::test]
-async fn a_stale_connection_is_replaced_without_notice_if_repeating_is_harmless() {
+async fn sending_again_after_a_stale_connection_is_the_one_retry() {
     let upstream = forgetful().await;
     let transport = transport();
-    for _ in 0..3 {
-        let reply = transport.send(get(&upstream.uri("/"))).await.expect("an answer");
-        assert_eq!(reply.attempts, 1);
+    for attempts in [1, 2, 2] {
+        let exchange = Exchange { retry: Retry::Once, ..get(&upstream.uri("/")) };
+        let reply = transport.send(exchange).await.expect("an answer");
+        assert_eq!(reply.attempts, attempts);
     }
     assert_eq!(upstream.log().connections, 3);
 }
 
 #[tokio::test]
-async fn a_post_that_was_sent_is_not_repeated_behind_the_callers_back() {
-    let upstream = forgetful().await;
+async fn what_was_sent_is_not_repeated_behind_the_callers_back() {
+    for make in [get as fn(&str) -> Exchange, |uri| post(uri, b"x")] {
+        let upstream = forgetful().await;
+        let transport = transport();
+        assert!(transport.send(make(&upstream.uri("/"))).await.is_ok());
+        assert_eq!(failure_of(&transport, make(&upstream.uri("/"))).await.kind, reset());
+        assert_eq!(upstream.log().requests.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_retried_exchange_reaches_the_upstream_twice_at_most() {
+    let upstream = Upstream::start(|seen| match (seen.connection, seen.nth) {
+        (0, 0) => ok("x"),
+        _ => vec![Step::Close],
+    })
+    .await;
     let transport = transport();
-    assert!(transport.send(post(&upstream.uri("/"), b"x")).await.is_ok());
-    assert_eq!(failure_of(&transport, post(&upstream.uri("/"), b"x")).await.kind, reset());
-    assert_eq!(upstream.log().requests.len(), 2);
+    assert!(transport.send(get(&upstream.uri("/"))).await.is_ok());
+    let exchange = Exchange { retry: Retry::Once, ..get(&upstream.uri("/")) };
+    assert_eq!(failure_of(&transport, exchange).await.attempts, 2);
+    assert_eq!(upstream.log().requests.len(), 3);
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ async fn a_redirect_without_a_usable_location_is_an_error() {
     assert_eq!(error.kind, ErrorKind::RedirectWithoutLocation);
     assert_eq!(error.to_string(), "Missing Location header in redirect");
     let error = failure_of(&transport(), get(&upstream.uri("/script"))).await;
-    assert_eq!(error.kind, ErrorKind::InvalidUri);
+    assert_eq!(error.kind, ErrorKind::RedirectUnusable);
 }
 
 #[tokio::test]

@@ -164,8 +164,7 @@ impl Connection {
                 let is_stale = self.is_reused
                     && !prelude.has_begun
                     && matches!(fault.kind, ErrorKind::Connect { .. });
-                let is_harmless = !self.sending.is_begun || method.is_idempotent();
-                Failed { may_resend: is_stale && is_harmless, fault }
+                Failed { may_resend: is_stale && !self.sending.is_begun, fault }
             })
         }
     }
