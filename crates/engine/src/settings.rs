@@ -41,7 +41,7 @@ pub struct Settings {
     pub user_agent: String,
     /// The `connection` header of upstream requests (`connection`).
     pub connection: String,
-    /// Name of the header that carries request ids (`requestId`).
+    /// Name of the header that carries request ids (`requestId` or `request-id`).
     pub request_id_header: String,
     /// Settings that scripts of clients may read (`adhoc.config`).
     pub adhoc_config: Vec<String>,
@@ -98,7 +98,9 @@ impl Settings {
         settings.timeout = Duration::from_millis(timeout_ms.max(1) as u64);
         reader.text("userAgent", &mut settings.user_agent);
         reader.text("connection", &mut settings.connection);
-        reader.text("requestId", &mut settings.request_id_header);
+        for name in ["requestId", "request-id"] {
+            reader.text(name, &mut settings.request_id_header);
+        }
         reader.choice(
             "client_params",
             &mut settings.client_params,

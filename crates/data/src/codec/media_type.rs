@@ -17,6 +17,8 @@ pub struct MediaType {
     /// Parameters in order: lower-case name, and the value without its quotes. A flag such as
     /// `header` in `text/csv;header` has no value.
     pub params: Vec<(String, Option<String>)>,
+    /// Nothing names a type, so that JSON is taken for granted.
+    pub is_assumed: bool,
 }
 
 /// How a body becomes a value (`connectors.md` 5.4 and 9.3).
@@ -44,6 +46,7 @@ impl MediaType {
     /// `XML` and `JSON` and the type `text/xml` stand for the `application/` types.
     pub fn parse(text: &str) -> Self {
         let first = first_of_list(text).trim();
+        let is_assumed = first.is_empty();
         let first = match first {
             "" | "JSON" => "application/json",
             "XML" => "application/xml",
@@ -57,7 +60,7 @@ impl MediaType {
             "application".clone_into(&mut main);
         }
         let params = parts.filter_map(parameter).collect();
-        Self { main, sub, params }
+        Self { main, sub, params, is_assumed }
     }
 
     /// Whether a parameter is present, with a value or without.

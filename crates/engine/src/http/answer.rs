@@ -38,6 +38,20 @@ struct Undecodable {
     message: String,
     /// The answer as text, if it is text.
     text: Option<Text>,
+    /// The media type, if there is no decoder for it.
+    undecided: Option<Box<MediaType>>,
+}
+
+impl Undecodable {
+    fn into_error(self, answer: &FailedAnswer<'_>) -> RunError {
+        let error = answer.decode_error(self.code, self.message, self.text.as_deref());
+        match self.undecided {
+            None => error,
+            Some(media_type) => error
+                .with("type", media_type.main.as_str())
+                .with("subType", media_type.sub.as_str()),
+        }
+    }
 }
 
 /// An answer after "parse response", before it is judged and decoded: fresh, or out of the cache.
@@ -245,9 +259,7 @@ impl Call<'_> {
         }
         match self.decode(answer.body.clone(), &media_type, self.projection, true) {
             Ok(value) => Ok(self.resultset(value)),
-            Err(fault) => {
-                Err(failed.decode_error(fault.code, fault.message, fault.text.as_deref()))
-            }
+            Err(fault) => Err(fault.into_error(&failed)),
         }
     }
 
@@ -272,9 +284,7 @@ impl Call<'_> {
                 Err(fault) => fault.text.map_or(Value::Null, Value::String),
             }));
         }
-        let value = decoded.map_err(|fault| {
-            failed.decode_error(fault.code, fault.message, fault.text.as_deref())
-        })?;
+        let value = decoded.map_err(|fault| fault.into_error(&failed))?;
         let value = hooks
             .response(uri, patched, headers, value)
             .map_err(|error| answer.with_body(error))?;
@@ -400,6 +410,7 @@ impl Call<'_> {
                     code: codes::BAD_PROTOBUF,
                     message,
                     text: None,
+                    undecided: None,
                 })?
             }
             (FormatKind::Protobuf, Some(schema)) => {
@@ -510,6 +521,7 @@ impl Call<'_> {
                 code: codes::UNKNOWN_CHARSET,
                 message: error.to_string(),
                 text: None,
+                undecided: None,
             }),
         }
     }
@@ -535,12 +547,13 @@ fn in_charset_of(answer: &Answer<'_>, mut media_type: MediaType) -> MediaType {
     media_type
 }
 
-/// No decoder for this type: the error repeats the body if it is text.
+/// No decoder for this type: the error repeats it, and the body if it is text.
 fn without_decoder(body: Bytes, media_type: &MediaType) -> Result<Value, Undecodable> {
     let text = charset::to_utf8(body, media_type.charset(), Sniff::None).ok();
     let text = text.filter(|(_, was_replaced)| !was_replaced).map(|(text, _)| text);
     let message = format!("No transformer available for {media_type}");
-    Err(Undecodable { code: codes::NO_DECODER, message, text })
+    let undecided = Some(Box::new(media_type.clone()));
+    Err(Undecodable { code: codes::NO_DECODER, message, text, undecided })
 }
 
 /// JSON in UTF-8, as most servers name it.
@@ -561,24 +574,17 @@ fn undecodable(code: Code, error: &DecodeError, text: Option<Text>) -> Undecodab
         codes::BAD_JSON => format!("invalid JSON at byte {}: {}", error.offset, error.reason),
         _ => error.reason.clone(),
     };
-    Undecodable { code, message, text }
+    Undecodable { code, message, text, undecided: None }
 }
 
-/// A content type of a different text format wins over the declared one (`connectors.md` 9.3).
+/// A content type of a different text format wins over the declared one (`connectors.md` 9.3); a page
+/// in HTML is no different from text.
 fn is_other_text_format(media_type: &MediaType, declared: FormatKind) -> bool {
-    match declared {
-        FormatKind::Json => media_type.is_xml() || media_type.is_csv(),
-        FormatKind::Xml => {
-            media_type.is_json() && media_type.main != "application" || media_type.is_csv()
-        }
-        FormatKind::Csv => media_type.is_xml(),
-        FormatKind::Text => false,
-        FormatKind::Protobuf | FormatKind::MessagePack | FormatKind::Cbor => {
-            media_type.is_xml()
-                || media_type.is_json() && media_type.main == "application"
-                || media_type.is_csv()
-        }
-    }
+    let is_html = media_type.main == "text" && media_type.sub == "html";
+    media_type.is_json() && !media_type.is_assumed && declared != FormatKind::Json
+        || media_type.is_xml() && declared != FormatKind::Xml
+        || media_type.is_csv() && declared != FormatKind::Csv
+        || is_html && declared != FormatKind::Text
 }
 
 fn count(value: usize) -> Value {

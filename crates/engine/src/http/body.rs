@@ -11,7 +11,7 @@ use qlio_syntax::diagnostic::codes;
 use super::{
     Call,
     hooks::{Hooks, content_bytes},
-    prepare::expand_failed,
+    prepare::{Unprepared, expand_failed},
     scripts::form_failed,
     view::statement_record,
 };
@@ -77,7 +77,9 @@ fn patched(
 }
 
 impl Call<'_> {
-    /// The body of one request; sets `content-type` unless a header has set it.
+    /// The body of one request: a hook that throws fails the request, a template that cannot be written
+    /// the statement (`connectors.md` 2.6, 3.6). Sets
+    /// `content-type` unless a header has set it.
     pub(super) fn body(
         &self,
         uri: &str,
@@ -86,9 +88,9 @@ impl Call<'_> {
         payload: &Payload,
         parts: &[usize],
         headers: &mut HeaderMap,
-    ) -> Result<Bytes, RunError> {
+    ) -> Result<Bytes, Unprepared> {
         let own_template = match hooks {
-            Some(hooks) => hooks.template(uri, headers)?,
+            Some(hooks) => hooks.template(uri, headers).map_err(Unprepared::Task)?,
             None => None,
         };
         let mut content = match own_template {
@@ -96,7 +98,7 @@ impl Call<'_> {
             None => self.content(own, hooks, payload)?,
         };
         if let Some(hooks) = hooks {
-            content = patched(hooks, uri, headers, content)?;
+            content = patched(hooks, uri, headers, content).map_err(Unprepared::Task)?;
         }
         if let (Some(format), Payload::Template | Payload::Object(_)) =
             (&self.verb.request_format, payload)

@@ -60,6 +60,10 @@ impl Call<'_> {
             self.verb.format.as_ref().and_then(|format| declared_accept(format.kind))
         {
             headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        } else if let Some(accept) = self.scripts.as_ref().and_then(|scripts| scripts.accept()) {
+            let (name, value) = transport::header("accept", &format!("{ACCEPT},{accept}"))
+                .map_err(|error| failure::transport_failed(&error))?;
+            headers.insert(name, value);
         }
         let params = self.params(own, hooks);
         let scope = ParamScope { params: &params };

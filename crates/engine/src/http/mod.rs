@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Everything is prepared before the first exchange is sent, so a statement that asks for too many
-//! or lacks a token sends nothing.
+//! or lacks a token sends nothing. A request that a hook fails is not sent and counts as failed.
 
 mod announce;
 mod answer;
@@ -52,7 +52,7 @@ pub use check::{ScriptProblem, check_scripts};
 pub(crate) use headers::DefaultHeaders;
 pub(crate) use hooks::Hooks;
 pub(crate) use oauth2::Tokens;
-use prepare::Prepared;
+use prepare::Task;
 pub(crate) use request_id::local_address;
 pub(crate) use scripts::VerbScripts;
 use send::Project;
@@ -169,7 +169,7 @@ pub(crate) async fn scan_each(
             prepared.push(call.prepare(&own, &Payload::Template, &[])?);
         }
         let counts: Vec<_> = prepared.iter().map(Vec::len).collect();
-        let all: Vec<Prepared> = prepared.into_iter().flatten().collect();
+        let all: Vec<Task> = prepared.into_iter().flatten().collect();
         call.check_count(all.len())?;
         let answers =
             call.send_all(all, &|decoded| project::project_decoded(run, scan, decoded)).await;
@@ -242,7 +242,7 @@ impl Call<'_> {
     /// warning (`decisions.md` 11).
     async fn exchange(
         &self,
-        prepared: Vec<Prepared>,
+        prepared: Vec<Task>,
         width: usize,
         project: &Project<'_>,
         shape: &dyn Fn(&Rows) -> Value,

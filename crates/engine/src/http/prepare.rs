@@ -21,6 +21,23 @@ use crate::{
     transport::Exchange,
 };
 
+/// A request of a statement that may not get as far as being sent (`connectors.md` 3.6).
+pub(super) type Task = Result<Prepared, RunError>;
+
+/// Why a request is not complete.
+pub(super) enum Unprepared {
+    /// The statement fails and sends nothing.
+    Statement(RunError),
+    /// This request fails; the others of the statement are sent.
+    Task(RunError),
+}
+
+impl From<RunError> for Unprepared {
+    fn from(error: RunError) -> Self {
+        Self::Statement(error)
+    }
+}
+
 /// One request, complete.
 pub(crate) struct Prepared {
     /// What is sent, but for what is known only then; spent by it.
@@ -46,13 +63,13 @@ impl Prepared {
 
 impl Call<'_> {
     /// Expands the URI, headers and bodies of all requests of the statement, in the order of
-    /// `connectors.md` 0.
+    /// `connectors.md` 0. A hook that concerns one request fails that request only.
     pub(super) fn prepare(
         &self,
         own: &Own,
         payload: &Payload,
         parts: &[usize],
-    ) -> Result<Vec<Prepared>, RunError> {
+    ) -> Result<Vec<Task>, RunError> {
         let hooks = self.hooks(own);
         let uris = self.uris(own, hooks.as_deref())?;
         let method = match self.verb.grpc {
@@ -61,8 +78,8 @@ impl Call<'_> {
                 .map_err(|_| RunError::internal("the verb has no valid method"))?,
         };
         let Some(name) = self.verb.foreach() else {
-            let request = |uri| self.request(&method, uri, own, hooks.clone(), payload, parts);
-            return uris.into_iter().map(request).collect();
+            let task = |uri| self.task(&method, uri, own, hooks.clone(), payload, parts);
+            return uris.into_iter().map(task).collect();
         };
         let Some(uri) = uris.into_iter().next() else { return Ok(Vec::new()) };
         let elements = elements(params::lookup(&self.params(own, hooks.as_deref()), name));
@@ -74,7 +91,7 @@ impl Call<'_> {
             }
             own.push((name.clone(), element));
             let hooks = self.hooks(&own);
-            requests.push(self.request(&method, uri.clone(), &own, hooks, payload, parts)?);
+            requests.push(self.task(&method, uri.clone(), &own, hooks, payload, parts)?);
         }
         Ok(requests)
     }
@@ -96,6 +113,22 @@ impl Call<'_> {
         }
     }
 
+    fn task(
+        &self,
+        method: &Method,
+        uri: String,
+        own: &Own,
+        hooks: Option<Rc<Hooks>>,
+        payload: &Payload,
+        parts: &[usize],
+    ) -> Result<Task, RunError> {
+        match self.request(method, uri, own, hooks, payload, parts) {
+            Ok(request) => Ok(Ok(request)),
+            Err(Unprepared::Task(error)) => Ok(Err(error)),
+            Err(Unprepared::Statement(error)) => Err(error),
+        }
+    }
+
     fn request(
         &self,
         method: &Method,
@@ -104,9 +137,9 @@ impl Call<'_> {
         hooks: Option<Rc<Hooks>>,
         payload: &Payload,
         parts: &[usize],
-    ) -> Result<Prepared, RunError> {
+    ) -> Result<Prepared, Unprepared> {
         if let Some(hooks) = &hooks {
-            hooks.authorize(self)?;
+            hooks.authorize(self).map_err(Unprepared::Task)?;
         }
         let mut headers = self.headers(own, hooks.as_deref())?;
         if let Some(hooks) = &hooks {
@@ -117,7 +150,8 @@ impl Call<'_> {
         } else {
             Bytes::new()
         };
-        let cache_key = self.cache_key(&uri, &headers, &body, hooks.as_deref())?;
+        let cache_key =
+            self.cache_key(&uri, &headers, &body, hooks.as_deref()).map_err(Unprepared::Task)?;
         let exchange = self.exchange_of(method.clone(), uri, headers, body);
         Ok(Prepared { exchange, hooks, cache_key })
     }

@@ -188,6 +188,12 @@ impl VerbScripts {
         Ok(template)
     }
 
+    /// The media types of the transformer, if it names any.
+    pub(super) fn accept(&self) -> Option<&str> {
+        let accept = self.transformer.as_ref()?.accept()?;
+        Some(accept).filter(|accept| !accept.is_empty())
+    }
+
     /// What is odd about the scripts, though they work.
     pub(crate) fn warnings(&self) -> &[String] {
         self.patch.as_ref().map_or(&[], Patch::warnings)
@@ -223,7 +229,7 @@ fn has_template(verb: &Verb) -> bool {
     verb.body.as_ref().is_some_and(|body| body.form.is_none())
 }
 
-/// `.ejs` files are EJS, all others mustache (`connectors.md` 2.6, C-Q20).
+/// `.ejs` files are EJS, all others mustache, and so is what is both (`connectors.md` 2.6, C-Q20).
 fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, Box<ScriptFault>> {
     let Some(body) = verb.body.as_ref().filter(|_| has_template(verb)) else { return Ok(None) };
     parsed(&body.template, &body.content).map(Some).map_err(|error| {
@@ -233,7 +239,7 @@ fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, Box<ScriptFa
 }
 
 fn parsed(file: &str, text: &str) -> Result<Template, MustacheError> {
-    if file.contains(".ejs") {
+    if file.contains(".ejs") && !file.contains(".mu") {
         Ok(Template::Ejs(EjsTemplate::new(file, text)))
     } else {
         Mustache::parse(text).map(Template::Mustache)

@@ -8,7 +8,14 @@ use http::{HeaderMap, Method, header};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use tokio::time::Instant;
 
-use super::{Call, answer::Answer, failure, grpc::call_uri, onlooker::Onlooker, prepare::Prepared};
+use super::{
+    Call,
+    answer::Answer,
+    failure,
+    grpc::call_uri,
+    onlooker::Onlooker,
+    prepare::{Prepared, Task},
+};
 use crate::{
     error::RunError,
     operator::{project::Decoded, rows::Rows},
@@ -24,24 +31,23 @@ impl Call<'_> {
     /// once and the answer is used for each.
     pub(super) async fn send_all(
         &self,
-        mut requests: Vec<Prepared>,
+        mut tasks: Vec<Task>,
         project: &Project<'_>,
     ) -> Vec<Result<Rows, RunError>> {
-        if requests.len() == 1 {
-            let mut results = Vec::with_capacity(1);
-            for request in &mut requests {
+        if let [task] = &mut tasks[..] {
+            return vec![match task {
                 // Boxed like those of a fan-out, which has no use for the room of this one.
-                results.push(Box::pin(self.send(request, project)).await);
-            }
-            return results;
+                Ok(request) => Box::pin(self.send(request, project)).await,
+                Err(error) => Err(error.clone()),
+            }];
         }
-        let (mut unique, position) = without_repetition(requests);
+        let (mut unique, position) = without_repetition(tasks);
         let sending = unique.iter_mut().map(|request| Box::pin(self.send(request, project)));
         let answers = join_all(sending).await;
         if answers.len() == position.len() {
             return answers;
         }
-        position.into_iter().map(|unique| answers[unique].clone()).collect()
+        position.into_iter().map(|unique| answers[unique?].clone()).collect()
     }
 
     /// The request is lent, here and below, because a future keeps each argument for as long as it lasts,
@@ -184,13 +190,21 @@ impl Call<'_> {
 /// Up to this many requests are compared one by one; more are found by their URI.
 const COMPARED_MAX: usize = 16;
 
-/// The requests without repetition, and for each of the given ones its position among them.
-fn without_repetition(requests: Vec<Prepared>) -> (Vec<Prepared>, Vec<usize>) {
-    let is_few = requests.len() <= COMPARED_MAX;
-    let mut unique: Vec<Prepared> = Vec::with_capacity(requests.len());
+/// The requests without repetition, and for each of the given tasks its position among them or why
+/// it is not.
+fn without_repetition(tasks: Vec<Task>) -> (Vec<Prepared>, Vec<Result<usize, RunError>>) {
+    let is_few = tasks.len() <= COMPARED_MAX;
+    let mut unique: Vec<Prepared> = Vec::with_capacity(tasks.len());
     let mut by_uri: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut positions = Vec::with_capacity(requests.len());
-    for request in requests {
+    let mut positions = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        let request = match task {
+            Ok(request) => request,
+            Err(error) => {
+                positions.push(Err(error));
+                continue;
+            }
+        };
         let same = if is_few {
             unique.iter().position(|known| known.is_same_safe_request(&request))
         } else {
@@ -204,10 +218,10 @@ fn without_repetition(requests: Vec<Prepared>) -> (Vec<Prepared>, Vec<usize>) {
             }
             same
         };
-        positions.push(same.unwrap_or_else(|| {
+        positions.push(Ok(same.unwrap_or_else(|| {
             unique.push(request);
             unique.len() - 1
-        }));
+        })));
     }
     (unique, positions)
 }

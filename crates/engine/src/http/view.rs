@@ -6,8 +6,11 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use qlio_data::{Object, Text, Value, params::Params};
-use qlio_plan::{catalog::DefaultValue, operator::Delays};
-use qlio_syntax::diagnostic::codes;
+use qlio_plan::{
+    catalog::{Body, DefaultValue},
+    operator::Delays,
+};
+use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use super::{Call, hooks::Hooks};
 use crate::{
@@ -102,16 +105,7 @@ pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object
     );
     let cache = verb.expires_seconds.map(|seconds| ("expires", count(seconds)));
     record.insert("cache", Value::object(cache.into_iter().collect()));
-    if let Some(body) = &verb.body {
-        let body: Object = [
-            ("template", Value::from(body.template.as_str())),
-            ("type", Value::from(body.media_type.as_str())),
-            ("content", Value::from(&*body.content)),
-        ]
-        .into_iter()
-        .collect();
-        record.insert("body", Value::object(body));
-    }
+    record.insert("body", verb.body.as_ref().map_or_else(|| Value::from(""), body_record));
     let execution = execution_record(call, own);
     for (name, value) in execution.iter() {
         if record.get(name).is_none() {
@@ -120,6 +114,20 @@ pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object
     }
     record.insert("exec", Value::object(execution));
     record
+}
+
+fn body_record(body: &Body) -> Value {
+    let mut record: Object = [
+        ("template", Value::from(body.template.as_str())),
+        ("type", Value::from(body.media_type.as_str())),
+        ("content", Value::from(&*body.content)),
+    ]
+    .into_iter()
+    .collect();
+    if let Some(name) = &body.foreach {
+        record.insert("foreach", Value::from(name.clone()));
+    }
+    Value::object(record)
 }
 
 fn count(value: u64) -> Value {
@@ -143,7 +151,15 @@ fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
             record.insert(name, count(value));
         }
     }
-    let criteria = own.iter().map(|(name, value)| {
+    if !matches!(call.kind, VerbKind::Select | VerbKind::Delete) {
+        return record;
+    }
+    // Both are among the parameters, but they are no conditions.
+    let paging = [(&call.verb.limit_name, call.limit), (&call.verb.offset_name, call.offset)];
+    let conditions = own
+        .iter()
+        .filter(|(name, _)| !paging.iter().any(|(paged, count)| *paged == name && count.is_some()));
+    let criteria = conditions.map(|(name, value)| {
         let side = |key: &str, value: Value| Value::object([(key, value)].into_iter().collect());
         let criterion: Object = [
             ("operator", Value::from(if value.is_array() { "in" } else { "=" })),

@@ -28,6 +28,7 @@ const TOP: &[&str] = &[
     "maxResponseLength",
     "maxResponseSize",
     "proxy",
+    "request-id",
     "requestId",
     "secrets",
     "timeout",
