@@ -35,14 +35,14 @@ pub(super) fn keep(template: &Template, scope: &dyn Scope) -> Result<Value, Path
             Piece::Literal(text) => filled.push_str(text),
             Piece::Token(token) => match resolve(token, scope)? {
                 Value::Absent | Value::Null => filled.push_str(&token.written),
-                value => push_text(&mut filled, value),
+                value => push_text(&mut filled, &value),
             },
         }
     }
     Ok(Value::string(filled))
 }
 
-fn push_text(filled: &mut String, value: Value) {
+fn push_text(filled: &mut String, value: &Value) {
     match value.scalar_text() {
         Some(text) => filled.push_str(&text),
         // Decoded first: the text must not depend on the blanks of an upstream.
@@ -66,7 +66,7 @@ pub(super) fn whole(template: &Template, scope: &dyn Scope) -> Result<Value, Pat
             Piece::Literal(text) => filled.push_str(text),
             Piece::Token(token) => match resolve_flat(token, scope)? {
                 Value::Absent | Value::Null => return Ok(Value::Absent),
-                value => push_text(&mut filled, value),
+                value => push_text(&mut filled, &value),
             },
         }
     }
