@@ -46,7 +46,7 @@ fn push_text(filled: &mut String, value: &Value) {
     match value.scalar_text() {
         Some(text) => filled.push_str(&text),
         // Decoded first: the text must not depend on the blanks of an upstream.
-        None => filled.push_str(&json::to_string(&value.into_tree())),
+        None => filled.push_str(&json::to_string(&value.clone().into_tree())),
     }
 }
 

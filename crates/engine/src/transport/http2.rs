@@ -60,8 +60,7 @@ impl Connection {
         note_head(timings, patience.moved_at(), started, sent);
         let (head, body) = result
             .map_err(|mut error| {
-                let is_refused = h2_reason(error.error()) == Some(h2::Reason::REFUSED_STREAM);
-                let is_unseen = error.take_message().is_some() || is_refused;
+                let is_unseen = error.take_message().is_some() || is_refused(error.error());
                 Failed { may_resend: is_unseen, fault: Fault::from_hyper(error.error(), false) }
             })?
             .into_parts();
@@ -69,6 +68,15 @@ impl Connection {
     }
 }
 
-fn h2_reason(error: &hyper::Error) -> Option<h2::Reason> {
-    std::error::Error::source(error)?.downcast_ref::<h2::Error>()?.reason()
+/// The upstream says that it has not looked at the request: it refused it, or was about to close the
+/// connection when it came.
+fn is_refused(error: &hyper::Error) -> bool {
+    let cause =
+        std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<h2::Error>());
+    cause.is_some_and(|cause| match cause.reason() {
+        Some(h2::Reason::REFUSED_STREAM) => true,
+        // Streams that it still answers are not ended by this.
+        Some(h2::Reason::NO_ERROR) => cause.is_go_away() && cause.is_remote(),
+        _ => false,
+    })
 }

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use qlio_engine::transport::{
-    ErrorKind, ProxyLogin, ProxyTarget, Reply, Transport, TransportSettings,
+    ErrorKind, Exchange, ProxyLogin, ProxyTarget, Reply, Retry, Transport, TransportSettings,
 };
 use qlio_testkit::program::{Authority, Nginx, Running, Tinyproxy};
 
@@ -46,7 +46,9 @@ fn through(
 }
 
 async fn answer_of(transport: &Transport, uri: &str) -> Reply {
-    transport.send(get(uri)).await.unwrap_or_else(|error| panic!("{error:?}"))
+    // The proxy may close a connection at the moment it is used again.
+    let exchange = Exchange { retry: Retry::Once, ..get(uri) };
+    transport.send(exchange).await.unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 fn is_by_proxy(headers: &HeaderMap) -> bool {
