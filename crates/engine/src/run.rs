@@ -27,6 +27,8 @@ pub(crate) struct Run<'a> {
     pub(crate) slots: RefCell<Vec<Value>>,
     /// The script modules that variables hold.
     pub(crate) modules: RefCell<HashMap<SlotId, FunctionModule>>,
+    /// The inline tables of blocks that have run, by their place in the plan.
+    pub(crate) created: RefCell<Vec<usize>>,
     /// The ids of all upstream calls so far (`connectors.md` 2.5).
     pub(crate) request_ids: RefCell<String>,
     /// The id that upstream calls are sent with, made when the first one needs it.
@@ -66,6 +68,7 @@ impl<'a> Run<'a> {
             caller,
             slots: RefCell::new(vec![Value::Absent; plan.symbols.len()]),
             modules: RefCell::default(),
+            created: RefCell::default(),
             request_ids: RefCell::default(),
             sent_request_id: RefCell::default(),
             warnings: RefCell::default(),

@@ -11,7 +11,7 @@ use qlio_syntax::source::Span;
 
 use crate::{
     catalog::Table,
-    operator::{Call, Delete, Expression, Logic, Select, Write},
+    operator::{Call, Delete, Expression, Logic, Select, SourceKind, Write},
 };
 
 /// The position of a variable in the slot array of a run.
@@ -157,8 +157,8 @@ pub enum NodeKind {
     Describe {
         /// The table's name.
         name: Text,
-        /// The inline table of that name.
-        inline: Option<Arc<Table>>,
+        /// What the name means if the script creates a table of it.
+        inline: Option<SourceKind>,
     },
     /// `describe route '…' using method m`.
     DescribeRoute {

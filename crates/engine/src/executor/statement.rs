@@ -3,7 +3,7 @@
 use qlio_data::{Object, Text, Value, scope::Scope};
 use qlio_plan::{
     Node, NodeKind,
-    catalog::describe,
+    catalog::{Table, describe},
     operator::{Call, Expression, Scan, Select, Source, SourceKind},
 };
 use qlio_syntax::diagnostic::codes;
@@ -44,22 +44,21 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
             }
             Ok(value)
         }
-        NodeKind::Create(table) => match &run.plan.inline_tables[*table].broken {
-            Some(reason) => {
-                let table = &run.plan.inline_tables[*table];
-                Err(broken_table(&table.name, reason))
-            }
-            None => {
-                Ok(Value::object([("message", Value::from("ok"))].into_iter().collect::<Object>()))
-            }
-        },
+        NodeKind::Create(place) => create(run, node, *place),
         NodeKind::ShowTables => {
-            let inline = run.plan.inline_tables.iter().map(AsRef::as_ref);
+            let created = run.created.borrow();
+            let inline = run.plan.nodes.iter().filter_map(|node| match node.kind {
+                NodeKind::Create(table) if node.block.is_none() || created.contains(&table) => {
+                    Some(&*run.plan.inline_tables[table])
+                }
+                _ => None,
+            });
             Ok(describe::show_tables(run.catalog, inline))
         }
         NodeKind::ShowRoutes => Ok(describe::show_routes(run.catalog)),
         NodeKind::Describe { name, inline } => {
-            match inline.as_ref().or_else(|| run.catalog.table(name)) {
+            let inline = inline.as_ref().and_then(|kind| inline_table(run, kind));
+            match inline.or_else(|| run.catalog.table(name)) {
                 Some(table) => Ok(describe::describe_table(run.catalog, table)),
                 None => Err(no_such_table(name)),
             }
@@ -79,6 +78,18 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
         }
         _ => Err(RunError::internal("a statement was started in the wrong way")),
     }
+}
+
+/// Creates an inline table; one in a block exists from now on.
+fn create(run: &Run<'_>, node: &Node, place: usize) -> Result<Value, RunError> {
+    let table = &run.plan.inline_tables[place];
+    if let Some(reason) = &table.broken {
+        return Err(broken_table(&table.name, reason));
+    }
+    if node.block.is_some() {
+        run.created.borrow_mut().push(place);
+    }
+    Ok(Value::object([("message", Value::from("ok"))].into_iter().collect::<Object>()))
 }
 
 /// Values that statements build from each other nest at most this deep, like decoded ones.
@@ -191,16 +202,30 @@ pub(crate) fn resolve_source<'r>(
             return Ok(Resolved::Local(run.slots.borrow()[*slot as usize].clone()));
         }
         SourceKind::Inline(table) => table,
-        SourceKind::Loaded(table) => {
-            if let Some(value) = run.request.variables.get(&source.name) {
+        SourceKind::Conditional { otherwise: table, .. } | SourceKind::Loaded(table) => {
+            if let Some(table) = inline_table(run, &source.kind) {
+                table
+            } else if let Some(value) = run.request.variables.get(&source.name) {
                 return Ok(Resolved::Local(value.clone()));
+            } else {
+                table.as_ref().ok_or_else(|| no_such_table(&source.name))?
             }
-            table.as_ref().ok_or_else(|| no_such_table(&source.name))?
         }
     };
     match &table.broken {
         Some(reason) => Err(broken_table(&table.name, reason)),
         None => Ok(Resolved::Table(table)),
+    }
+}
+
+/// The inline table that a name means, if it stands in no block or in one that has run.
+fn inline_table<'r>(run: &Run<'_>, kind: &'r SourceKind) -> Option<&'r std::sync::Arc<Table>> {
+    match kind {
+        SourceKind::Inline(table) => Some(table),
+        SourceKind::Conditional { place, table, .. } => {
+            run.created.borrow().contains(place).then_some(table)
+        }
+        SourceKind::Slot(_) | SourceKind::Loaded(_) => None,
     }
 }
 

@@ -175,6 +175,12 @@ struct Lowering<'a> {
     inline_tables: Vec<Arc<Table>>,
     /// Where the first table of a name stands in `inline_tables`.
     inline_index: HashMap<String, usize>,
+    /// Whether each of them is created in a block.
+    are_conditional: Vec<bool>,
+    /// The tables that the current node reads, by their place in `inline_tables`.
+    tables_read: Vec<usize>,
+    /// Which node reads which of them.
+    table_reads: Vec<(NodeId, usize)>,
     loaded_tables: Vec<String>,
     /// The same names, to find them.
     loaded_index: HashSet<String>,
@@ -208,6 +214,9 @@ impl<'a> Lowering<'a> {
             nodes: Vec::new(),
             inline_tables: Vec::new(),
             inline_index: HashMap::new(),
+            are_conditional: Vec::new(),
+            tables_read: Vec::new(),
+            table_reads: Vec::new(),
             loaded_tables: Vec::new(),
             loaded_index: HashSet::new(),
             problems: Vec::new(),
@@ -246,7 +255,7 @@ impl<'a> Lowering<'a> {
             roots: Vec::new(),
             is_simple: false,
         };
-        rewrite::apply(&mut plan, &top_level);
+        rewrite::apply(&mut plan, &top_level, &self.table_reads);
         plan
     }
 
@@ -257,6 +266,7 @@ impl<'a> Lowering<'a> {
         // Node numbers of symbols are not known before everything is lowered; `resolve_reads` of
         // the rewrite step turns these slots into nodes.
         let dependencies = reads.into_iter().map(NodeId).collect();
+        self.table_reads.extend(self.tables_read.drain(..).map(|table| (id, table)));
         self.nodes.push(Node {
             id,
             line: self.lines.line(span.start),
@@ -321,8 +331,8 @@ impl<'a> Lowering<'a> {
         let kind = if let Some(slot) = self.symbols.assigned_slot(&name) {
             self.read(slot);
             SourceKind::Slot(slot)
-        } else if let Some(table) = self.inline_table(&name) {
-            SourceKind::Inline(Arc::clone(table))
+        } else if let Some(kind) = self.inline_source(&name) {
+            kind
         } else {
             let table = self.loaded_table(&name);
             if table.is_none() {
@@ -331,6 +341,18 @@ impl<'a> Lowering<'a> {
             SourceKind::Loaded(table)
         };
         Source { name, kind }
+    }
+
+    /// What a name means if the script creates a table of it; notes that the table is read.
+    fn inline_source(&mut self, name: &str) -> Option<SourceKind> {
+        let place = self.inline_index.get(name).copied()?;
+        self.tables_read.push(place);
+        let table = Arc::clone(&self.inline_tables[place]);
+        Some(if self.are_conditional[place] {
+            SourceKind::Conditional { place, table, otherwise: self.loaded_table(name) }
+        } else {
+            SourceKind::Inline(table)
+        })
     }
 
     fn inline_table(&self, name: &str) -> Option<&Arc<Table>> {

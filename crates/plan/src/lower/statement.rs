@@ -10,15 +10,18 @@ use crate::{
     node::{BlockBranch, NodeId, NodeKind},
 };
 
+/// A `create table`, its comments, and whether it stands in a block.
+type FoundCreate<'a> = (&'a ast::Create, &'a [ast::Comment], bool);
+
 impl Lowering<'_> {
     /// Declares every `create table` of the script, at any nesting level, before names are resolved.
     pub(super) fn declare_inline_tables(&mut self, script: &ast::Script) {
         let mut creates = Vec::new();
-        collect_creates(&script.items, &mut creates);
+        collect_creates(&script.items, false, &mut creates);
         if let Some(result) = &script.result {
             creates.extend(result.alternatives.iter().filter_map(
                 |alternative| match alternative {
-                    ast::Primary::Create(create) => Some((&**create, &[][..])),
+                    ast::Primary::Create(create) => Some((&**create, &[][..], false)),
                     _ => None,
                 },
             ));
@@ -40,11 +43,12 @@ impl Lowering<'_> {
             // A client's table must not read settings, which may be secrets.
             Origin::AdHoc => Declaration { config: &hidden, ..declaration },
         };
-        for (create, docs) in creates {
+        for (create, docs, is_conditional) in creates {
             let declared = declare_table(create, docs, &declaration);
             self.problems.extend(declared.problems);
             let position = self.inline_tables.len();
             self.inline_index.entry(create.name.text.clone()).or_insert(position);
+            self.are_conditional.push(is_conditional);
             self.inline_tables.push(Arc::new(declared.table));
         }
     }
@@ -115,7 +119,7 @@ impl Lowering<'_> {
             ast::Primary::Show(_) => NodeKind::ShowTables,
             ast::Primary::Describe(describe) => {
                 let name = describe.source.name.text.as_str();
-                let inline = self.inline_table(name).map(Arc::clone);
+                let inline = self.inline_source(name);
                 if inline.is_none() && self.loaded_table(name).is_none() {
                     self.warn_unknown_table(&describe.source.name);
                 }
@@ -142,27 +146,28 @@ impl Lowering<'_> {
 
 fn collect_creates<'a>(
     items: &'a [ast::Item],
-    found: &mut Vec<(&'a ast::Create, &'a [ast::Comment])>,
+    is_conditional: bool,
+    found: &mut Vec<FoundCreate<'a>>,
 ) {
     for item in items {
         match item {
             ast::Item::Statement(statement) => {
                 for alternative in &statement.alternatives {
                     if let ast::Primary::Create(create) = alternative {
-                        found.push((create, &statement.docs));
+                        found.push((create, &statement.docs, is_conditional));
                     }
                 }
             }
             ast::Item::If(node) => {
-                collect_creates(&node.then, found);
-                collect_creates(node.otherwise.as_deref().unwrap_or_default(), found);
+                collect_creates(&node.then, true, found);
+                collect_creates(node.otherwise.as_deref().unwrap_or_default(), true, found);
             }
             ast::Item::Try(node) => {
-                collect_creates(&node.body, found);
+                collect_creates(&node.body, true, found);
                 for catch in &node.catches {
-                    collect_creates(&catch.body, found);
+                    collect_creates(&catch.body, true, found);
                 }
-                collect_creates(node.finally.as_deref().unwrap_or_default(), found);
+                collect_creates(node.finally.as_deref().unwrap_or_default(), true, found);
             }
             ast::Item::Throw(_) => {}
         }

@@ -56,7 +56,7 @@ impl Source {
     /// The table, unless the name is a variable or unknown.
     pub fn table(&self) -> Option<&Arc<Table>> {
         match &self.kind {
-            SourceKind::Slot(_) => None,
+            SourceKind::Slot(_) | SourceKind::Conditional { .. } => None,
             SourceKind::Inline(table) => Some(table),
             SourceKind::Loaded(table) => table.as_ref(),
         }
@@ -70,6 +70,16 @@ pub enum SourceKind {
     Slot(SlotId),
     /// A table that the script creates.
     Inline(Arc<Table>),
+    /// A table that the script creates in a block: if that has run, else the loaded table of the name
+    /// (`language.md` 4.4).
+    Conditional {
+        /// Its place in the plan's inline tables.
+        place: usize,
+        /// The table.
+        table: Arc<Table>,
+        /// The loaded table.
+        otherwise: Option<Arc<Table>>,
+    },
     /// A variable passed by the embedding caller, else a loaded table, else an error when it runs.
     Loaded(Option<Arc<Table>>),
 }

@@ -26,6 +26,28 @@ pub(super) fn apply(plan: &mut Plan) {
     plan.symbols = symbols;
 }
 
+/// A statement on an inline table waits for its `create table`.
+pub(super) fn to_creates(plan: &mut Plan, table_reads: &[(NodeId, usize)]) {
+    if table_reads.is_empty() {
+        return;
+    }
+    let mut creates = vec![None; plan.inline_tables.len()];
+    for node in &plan.nodes {
+        if let NodeKind::Create(table) = node.kind {
+            creates[table] = Some(node.fallback_of.unwrap_or(node.id));
+        }
+    }
+    for (reader, table) in table_reads {
+        let node = &mut plan.nodes[reader.index()];
+        let first = node.fallback_of.unwrap_or(node.id);
+        if let Some(create) = creates[*table].filter(|create| *create != first)
+            && !node.dependencies.contains(&create)
+        {
+            node.dependencies.push(create);
+        }
+    }
+}
+
 /// A node on a cycle of edges, blocks included; the textually first one.
 pub(crate) fn find_cycle(plan: &Plan) -> Option<NodeId> {
     let waits = Waits::of(plan, Chains::ToTheEnd);
