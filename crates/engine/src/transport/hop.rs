@@ -44,6 +44,8 @@ pub(super) struct Hop<'a> {
     pub(super) exchange: &'a Exchange,
     pub(super) target: &'a Target,
     pub(super) headers: &'a HeaderMap,
+    /// The request has failed before; a connection that was idle since then may have gone with the first.
+    pub(super) is_retry: bool,
 }
 
 /// Where a hop has led.
@@ -161,7 +163,8 @@ impl Hop<'_> {
         timings: &mut Timings,
     ) -> impl Future<Output = Result<(Connection, Head), Fault>> {
         async move {
-            let mut pooled = self.pooled(lease, patience.moved_at());
+            let now = patience.moved_at();
+            let mut pooled = if self.is_retry { None } else { self.pooled(lease, now) };
             let mut replacements = REPLACEMENTS_MAX;
             loop {
                 let (mut connection, was_pooled) = match pooled.take() {

@@ -234,6 +234,7 @@ impl Transport {
                     exchange,
                     target: course.target(),
                     headers: course.headers(exchange),
+                    is_retry: course.attempts > 1,
                 };
                 timings = Timings::default();
                 let answer = match hop.run(patience, &mut timings, watcher).await? {

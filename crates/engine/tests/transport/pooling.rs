@@ -90,6 +90,22 @@ async fn a_retried_exchange_reaches_the_upstream_twice_at_most() {
 }
 
 #[tokio::test]
+async fn a_retry_does_not_trust_other_idle_connections() {
+    let upstream = Upstream::start(|seen| if seen.nth == 0 { ok("x") } else { vec![Step::Close] });
+    let upstream = upstream.await;
+    let transport = transport();
+    let (one, two) = tokio::join!(
+        transport.send(get(&upstream.uri("/"))),
+        transport.send(get(&upstream.uri("/"))),
+    );
+    assert!(one.is_ok() && two.is_ok());
+    assert_eq!(upstream.log().connections, 2);
+    let exchange = Exchange { retry: Retry::Once, ..get(&upstream.uri("/")) };
+    assert_eq!(transport.send(exchange).await.expect("an answer").attempts, 2);
+    assert_eq!(upstream.log().connections, 3);
+}
+
+#[tokio::test]
 async fn a_connection_the_upstream_has_closed_is_not_used_even_for_a_post() {
     let upstream =
         Upstream::start(|seen| vec![Step::Send(response(200, &[], seen.path())), Step::Close])
