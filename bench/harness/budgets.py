@@ -81,17 +81,18 @@ TOPICS = {
     EXCHANGES: "What an exchange costs was lowered by speaking HTTP/1.1 to upstreams without a library in between"
     " ([ADR 0011](adr/0011-own-http1-client.md): 16 % of the CPU of eleven calls), by polling a connection from the request's own task"
     " ([ADR 0004](adr/0004-upstream-transport.md)), by futures that hold each request once instead of at every step, by another"
-    " allocator, by fewer allocations, copies and readings of the clock, by checking JSON sixteen bytes at a time, and by building what is shipped by"
-    " a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a quarter of the time in our own code). What is left, and"
+    " allocator, by fewer allocations, copies and readings of the clock, by checking JSON sixteen bytes at a time and its names by those"
+    " of the row before, and by building what is shipped by a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a quarter of the time in our own code). What is left, and"
     " what did not help, is in [ADR 0010](adr/0010-where-the-time-goes.md): the kernel, which takes half and the same for nginx, hyper's"
     " HTTP/1.1 towards clients, and memory that is cold because three programs share the caches."
     " In D, the bare exchanges stand beside the route: they show how much of it is exchanges and how much is script, decoding and join.",
     FORMATS: "J hands rows on as they came: it checks every byte but builds and writes nothing, which no format that has to become JSON"
     " can match. The pairs with three columns compare the decoders; there, too, rows of JSON stay text"
-    " ([ADR 0014](adr/0014-rows-that-stay-text.md)), which made J3 faster by a third and left F3 no longer ahead of it."
+    " ([ADR 0014](adr/0014-rows-that-stay-text.md)), as those of messages do; those of XML become values."
     " Tried: decoders that check the whole document but build only what the projection names, and write what it names whole as JSON while"
     " they read ([ADR 0015](adr/0015-whole-parts-become-text.md)); for messages, tables that are made of the schema when it is loaded, and"
-    " passing fields by their length; for XML, looking for the ends of names and text sixteen bytes at a time.",
+    " passing fields by their length; for XML, looking for the ends of names and text sixteen bytes at a time, and writing records in"
+    " one pass, each name compared with the one that came at its place before.",
 }
 TOPIC_OF = {
     **dict.fromkeys(("A", "A-cpu", "B", "C", "D", "D-bare"), EXCHANGES),
@@ -102,7 +103,7 @@ TRIED = {
     " the second bare program, which uses qlio's client, tells the client's share from the language's.",
     "G": "The whole body is received and every byte of it is checked before the first goes out, whereas nginx hands on what has come so far,"
     " unread. Tried: decoding with the projection, checking sixteen bytes at a time, and reading rows as places in their text instead of"
-    " values ([ADR 0014](adr/0014-rows-that-stay-text.md)). What is left to try is checking while the body arrives.",
+    " values ([ADR 0014](adr/0014-rows-that-stay-text.md)), while the body arrives ([ADR 0016](adr/0016-rows-while-they-arrive.md)).",
     "A@500": "Every client connection has buffers, and the allocator keeps what it has freed for a while.",
     "D@500": "Ten exchanges for each of the connections are up to 5,000 at once, each with its state, headers and answer."
     " Tried: connections without buffers while they wait, futures that hold an exchange once, no huge pages for a small heap.",
