@@ -284,6 +284,8 @@ fn condition_tables(conditions: &[crate::operator::Condition], tables: &mut Vec<
 fn source_name(source: &Source) -> String {
     match source.kind {
         SourceKind::Slot(_) => format!("{{{}}}", source.name),
-        SourceKind::Inline(_) | SourceKind::Conditional { .. } | SourceKind::Loaded(_) => source.name.to_string(),
+        SourceKind::Inline(_) | SourceKind::Conditional { .. } | SourceKind::Loaded(_) => {
+            source.name.to_string()
+        }
     }
 }
