@@ -50,15 +50,28 @@ enum Command {
 /// Where tables, routes and settings come from.
 #[derive(Debug, Clone, Default, Args)]
 struct CatalogArgs {
-    /// Folder of table files.
+    /// Folder of table files; `serve` takes `tables` if there is one here.
     #[arg(long, short = 't', value_name = "DIR")]
     tables: Option<PathBuf>,
-    /// Folder of route files.
+    /// Folder of route files; `serve` takes `routes` if there is one here.
     #[arg(long, short = 'r', value_name = "DIR")]
     routes: Option<PathBuf>,
-    /// Settings file (JSON).
+    /// Settings file (JSON); `serve` takes `config/dev.json` if there is one here.
     #[arg(long, short = 'c', value_name = "FILE")]
     config: Option<PathBuf>,
+}
+
+impl CatalogArgs {
+    /// With what an app has in its folder under the usual names, where nothing was given
+    /// (`server.md` 3.1).
+    fn or_here(self) -> Self {
+        let here = |usual: &str| Some(PathBuf::from(usual)).filter(|path| path.exists());
+        Self {
+            tables: self.tables.or_else(|| here("tables")),
+            routes: self.routes.or_else(|| here("routes")),
+            config: self.config.or_else(|| here("config/dev.json")),
+        }
+    }
 }
 
 /// How a command ends.

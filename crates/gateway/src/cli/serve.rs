@@ -12,7 +12,7 @@ use clap::Args;
 use qlio_engine::{Engine, EngineOptions, cache::Cache};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Exit, report};
+use super::{CatalogArgs, Exit, report};
 use crate::{
     config::{
         self, FrontSettings,
@@ -32,15 +32,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ServeArgs {
-    /// Folder of table files; default `tables` if there is one here.
-    #[arg(long, short = 't', value_name = "DIR")]
-    tables: Option<PathBuf>,
-    /// Folder of route files; default `routes` if there is one here.
-    #[arg(long, short = 'r', value_name = "DIR")]
-    routes: Option<PathBuf>,
-    /// Settings file (JSON); default `config/dev.json` if there is one here.
-    #[arg(long, short = 'c', value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    catalog: CatalogArgs,
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
@@ -87,12 +80,6 @@ pub(super) fn serve(args: &ServeArgs) -> Exit {
     }
 }
 
-/// What was given, or what an app has in its folder under the usual name (`server.md` 3.1).
-fn or_here(given: Option<&PathBuf>, usual: &str) -> Option<PathBuf> {
-    let usual = Path::new(usual);
-    given.cloned().or_else(|| usual.exists().then(|| usual.to_owned()))
-}
-
 /// A running server, the cache that its workers share, and what there is to say about it.
 struct Started {
     server: Server,
@@ -108,12 +95,10 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
     if args.dev && !is_loopback {
         return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned());
     }
-    let (config, problems) =
-        config::read(or_here(args.config.as_ref(), "config/dev.json").as_deref());
+    let catalog = args.catalog.clone().or_here();
+    let (config, problems) = config::read(catalog.config.as_deref());
     let (config_errors, _) = report::config(&problems);
-    let (tables, routes) =
-        (or_here(args.tables.as_ref(), "tables"), or_here(args.routes.as_ref(), "routes"));
-    let folders = CatalogFolders { tables, routes };
+    let folders = CatalogFolders { tables: catalog.tables, routes: catalog.routes };
     let loaded = load::load(&folders, &config);
     let (errors, _) = report::catalog(&loaded.problems);
     let errors = errors + config_errors;
