@@ -38,6 +38,15 @@ impl From<RunError> for Unprepared {
     }
 }
 
+/// Who fails with a request that is not complete.
+fn task(prepared: Result<Prepared, Unprepared>) -> Result<Task, RunError> {
+    match prepared {
+        Ok(request) => Ok(Ok(request)),
+        Err(Unprepared::Task(error)) => Ok(Err(error)),
+        Err(Unprepared::Statement(error)) => Err(error),
+    }
+}
+
 /// One request, complete.
 pub(crate) struct Prepared {
     /// What is sent, but for what is known only then; spent by it.
@@ -78,8 +87,8 @@ impl Call<'_> {
                 .map_err(|_| RunError::internal("the verb has no valid method"))?,
         };
         let Some(name) = self.verb.foreach() else {
-            let task = |uri| self.task(&method, uri, own, hooks.clone(), payload, parts);
-            return uris.into_iter().map(task).collect();
+            let request = |uri| self.request(&method, uri, own, hooks.clone(), payload, parts);
+            return uris.into_iter().map(|uri| task(request(uri))).collect();
         };
         let Some(uri) = uris.into_iter().next() else { return Ok(Vec::new()) };
         let elements = elements(params::lookup(&self.params(own, hooks.as_deref()), name));
@@ -91,7 +100,7 @@ impl Call<'_> {
             }
             own.push((name.clone(), element));
             let hooks = self.hooks(&own);
-            requests.push(self.task(&method, uri.clone(), &own, hooks, payload, parts)?);
+            requests.push(task(self.request(&method, uri.clone(), &own, hooks, payload, parts))?);
         }
         Ok(requests)
     }
@@ -110,22 +119,6 @@ impl Call<'_> {
         match hooks {
             Some(hooks) => hooks.uris(uris),
             None => Ok(uris),
-        }
-    }
-
-    fn task(
-        &self,
-        method: &Method,
-        uri: String,
-        own: &Own,
-        hooks: Option<Rc<Hooks>>,
-        payload: &Payload,
-        parts: &[usize],
-    ) -> Result<Task, RunError> {
-        match self.request(method, uri, own, hooks, payload, parts) {
-            Ok(request) => Ok(Ok(request)),
-            Err(Unprepared::Task(error)) => Ok(Err(error)),
-            Err(Unprepared::Statement(error)) => Err(error),
         }
     }
 
