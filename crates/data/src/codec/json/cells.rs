@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 
-use super::{RowReader, decode::string, scan::Span};
+use super::{RowReader, decode::string, tokens::Span};
 use crate::{Number, Text, Value, codec::DecodeLimits, value::loose::LooseScalar};
 
 /// The longest text that cells can point into; the top bits have another meaning.

@@ -5,9 +5,11 @@
 //! followed with an explicit stack, so depth costs memory and never the thread's stack.
 
 use super::{
+    fault::{COMMA_OR_BRACE, COMMA_OR_BRACKET, Fault, Problem},
     names::Expected,
-    scan::{COMMA_OR_BRACE, COMMA_OR_BRACKET, Fault, Problem, Scanner, Span},
+    scan::Scanner,
     text::unescape,
+    tokens::Span,
 };
 use crate::{Number, Object, Text, Value, codec::DecodeLimits, projection::Projection};
 

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 
-use super::{scan::is_number, text::write_string};
+use super::{text::write_string, tokens::is_number};
 use crate::{Number, Object, Text, Value};
 
 /// A value takes more bytes than allowed.

@@ -8,13 +8,14 @@
 //! of several members of one name wins, half a surrogate pair becomes U+FFFD, and no size of number
 //! is refused. An empty or blank body is an error here; callers know what it means to them.
 //!
-//! Read on in `scan` (the grammar; `names`, which ones to expect), `decode` (what is kept), `raw`
+//! Read on in `scan` (the grammar; `tokens`, its tokens, `names`, which ones to expect, `fault`), `decode` (what is kept), `raw`
 //! (looking into kept slices), `row_reader`, `cells` and `rows` (plain columns, from text to text) and
 //! [`encode`].
 
 mod cells;
 mod decode;
 mod encode;
+mod fault;
 mod names;
 mod opening;
 mod raw;
@@ -22,12 +23,13 @@ mod row_reader;
 mod rows;
 mod scan;
 mod text;
+mod tokens;
 
 use bytes::Bytes;
 
 use self::{
     decode::Whole,
-    scan::{Fault, Problem},
+    fault::{Fault, Problem},
 };
 use super::{DecodeError, DecodeLimits};
 use crate::{Text, Value, projection::Projection};

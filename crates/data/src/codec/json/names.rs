@@ -6,7 +6,7 @@
 //! that passing over rows takes. In: positions in the text that is scanned. Out: how long the
 //! expected name is, if it is there. A name that is not expected is left to the grammar.
 
-use super::scan::special_byte;
+use super::tokens::special_byte;
 use crate::codec::lanes::{LANES, lanes_at};
 
 /// How many names are kept for one text: more than the rows of most answers have, and few enough for

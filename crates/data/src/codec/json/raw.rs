@@ -7,7 +7,9 @@
 
 use super::{
     decode::{scalar, string},
-    scan::{Fault, Scanner, Span},
+    fault::Fault,
+    scan::Scanner,
+    tokens::Span,
 };
 use crate::{Object, Text, Value};
 

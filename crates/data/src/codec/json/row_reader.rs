@@ -11,9 +11,11 @@ use bytes::Bytes;
 use super::{
     BYTE_ORDER_MARK,
     cells::{Cell, CellTable, TEXT_BYTES_MAX},
+    fault::{COMMA_OR_BRACE, COMMA_OR_BRACKET, Fault},
     names::{Expected, Names},
-    scan::{COMMA_OR_BRACE, COMMA_OR_BRACKET, Fault, Scanner, Span},
+    scan::Scanner,
     text::unescape,
+    tokens::Span,
 };
 use crate::{Text, codec::DecodeLimits, value::is_same};
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::scan::special_byte;
+use super::tokens::special_byte;
 use crate::codec::lanes::{Lanes, append, find_until};
 
 /// The text that the content of a JSON string stands for.
