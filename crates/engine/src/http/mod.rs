@@ -13,6 +13,7 @@ mod answer;
 mod body;
 mod cached;
 mod check;
+mod decoding;
 mod failure;
 mod grpc;
 mod headers;

@@ -1,0 +1,278 @@
+//! Which decoder reads a body, and what is told if none can (`connectors.md` 5.1 to 5.7, 9.3).
+//!
+//! In: a body, its media type, what the verb declares, the projection. Out: its value, or why not. Status,
+//! hooks and resultset are the business of [`answer`](super::answer).
+
+use bytes::Bytes;
+use qlio_data::{
+    Object, Text, Value,
+    codec::{
+        DecodeError, DecodeLimits, cbor,
+        charset::{self, Sniff},
+        csv, json,
+        media_type::{Decoder, MediaType},
+        msgpack,
+        protobuf::{self, Message, ProtobufOptions},
+        xml::{self, ArrayPaths, XmlOptions},
+    },
+    projection::Projection,
+};
+use qlio_plan::catalog::{Format, FormatKind};
+use qlio_syntax::diagnostic::{Code, codes};
+
+use super::{Call, failure::FailedAnswer};
+use crate::error::RunError;
+
+/// Why an answer could not be decoded.
+pub(super) struct Undecodable {
+    code: Code,
+    pub(super) message: String,
+    /// The answer as text, if it is text.
+    pub(super) text: Option<Text>,
+    /// The media type, if there is no decoder for it.
+    undecided: Option<Box<MediaType>>,
+}
+
+impl Undecodable {
+    /// As the failure of this answer.
+    pub(super) fn into_error(self, answer: &FailedAnswer<'_>) -> RunError {
+        let error = answer.decode_error(self.code, self.message, self.text.as_deref());
+        match self.undecided {
+            None => error,
+            Some(media_type) => error
+                .with("type", media_type.main.as_str())
+                .with("subType", media_type.sub.as_str()),
+        }
+    }
+}
+
+impl Call<'_> {
+    pub(super) fn lossy_text(&self, body: &Bytes, media_type: &MediaType) -> Text {
+        match self.to_text(body.clone(), media_type, Sniff::None) {
+            Ok(text) => text,
+            Err(_) => String::from_utf8_lossy(body).into_owned().into(),
+        }
+    }
+
+    pub(super) fn decode(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+        is_success: bool,
+    ) -> Result<Value, Undecodable> {
+        if let Some(format) = &self.verb.format
+            && is_success
+            && !is_other_text_format(media_type, format.kind)
+        {
+            return self.decode_declared(body, media_type, format, projection);
+        }
+        if let Some(error) = self.declared_error(media_type, is_success) {
+            let (message, options) = error;
+            return protobuf::decode(body, projection, message, options, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_PROTOBUF, &error, None));
+        }
+        self.decode_by_type(body, media_type, projection)
+    }
+
+    pub(super) fn decode_by_type(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        if is_blank(&body) {
+            return Ok(Value::object(Object::new()));
+        }
+        match media_type.decoder() {
+            Some(Decoder::Json) => self.json(body, media_type, projection),
+            Some(Decoder::Xml) => self.xml(body, media_type, projection),
+            Some(Decoder::Csv { header }) => self.csv(body, media_type, header, projection),
+            Some(Decoder::MessagePack) => msgpack::decode(body, projection, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_MSGPACK, &error, None)),
+            Some(Decoder::Cbor) => cbor::decode(body, projection, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_CBOR, &error, None)),
+            Some(Decoder::Text) => self.text(body, media_type, projection),
+            None => without_decoder(body, media_type),
+        }
+    }
+
+    /// What a failure is decoded as: the declared message, unless it comes as text or ready for use.
+    fn declared_error(
+        &self,
+        media_type: &MediaType,
+        is_success: bool,
+    ) -> Option<(&Message, &ProtobufOptions)> {
+        let format = self.verb.format.as_ref().filter(|_| !is_success)?;
+        let schema = format.protobuf.as_ref()?;
+        let is_other = media_type.main == "text" || media_type.decoder().is_some();
+        schema.error.as_ref().filter(|_| !is_other).map(|message| (message, &schema.options))
+    }
+
+    fn decode_declared(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        format: &Format,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let value = match (format.kind, &format.protobuf) {
+            (FormatKind::Protobuf, Some(schema)) if self.verb.grpc.is_some() => {
+                self.call_value(&body, schema, projection).map_err(|message| Undecodable {
+                    code: codes::BAD_PROTOBUF,
+                    message,
+                    text: None,
+                    undecided: None,
+                })?
+            }
+            (FormatKind::Protobuf, Some(schema)) => {
+                protobuf::decode(body, projection, &schema.message, &schema.options, &self.limits())
+                    .map_err(|error| undecodable(codes::BAD_PROTOBUF, &error, None))?
+            }
+            _ if is_blank(&body) => Value::object(Object::new()),
+            (FormatKind::MessagePack, _) => msgpack::decode(body, projection, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_MSGPACK, &error, None))?,
+            (FormatKind::Cbor, _) => cbor::decode(body, projection, &self.limits())
+                .map_err(|error| undecodable(codes::BAD_CBOR, &error, None))?,
+            (FormatKind::Xml, _) => self.xml(body, media_type, projection)?,
+            (FormatKind::Csv, _) => {
+                self.csv(body, media_type, media_type.has_csv_header(), projection)?
+            }
+            (FormatKind::Text, _) => Value::String(self.to_text(body, media_type, Sniff::None)?),
+            (FormatKind::Json | FormatKind::Protobuf, _) => {
+                self.json(body, media_type, projection)?
+            }
+        };
+        Ok(match &format.root {
+            Some(root) => Value::object([(root.clone(), value)].into_iter().collect()),
+            None => value,
+        })
+    }
+
+    fn json(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let is_utf8 =
+            media_type.charset().is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8"));
+        // The decoder checks UTF-8 itself; only bytes that are not get the detour with replacement.
+        if is_utf8 && let Ok(value) = json::decode(body.clone(), projection, &self.limits()) {
+            return Ok(value);
+        }
+        let text = self.to_text(body, media_type, Sniff::None)?;
+        json::decode(text.clone().into_bytes(), projection, &self.limits())
+            .map_err(|error| undecodable(codes::BAD_JSON, &error, Some(text)))
+    }
+
+    fn xml(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let text = self.to_text(body, media_type, Sniff::Xml)?;
+        let options = XmlOptions {
+            coerce: self.verb.xml_coerce.unwrap_or(self.run.engine.settings().xml_coerce),
+            arrays: ArrayPaths::new(&self.verb.xml_arrays),
+        };
+        xml::decode_text(&text, projection, &options, &self.limits())
+            .map_err(|error| undecodable(codes::BAD_XML, &error, Some(text)))
+    }
+
+    fn csv(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        header: bool,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let text = self.to_text(body, media_type, Sniff::None)?;
+        csv::decode_text(&text, header, projection, &self.limits())
+            .map_err(|error| undecodable(codes::BAD_CSV, &error, Some(text)))
+    }
+
+    /// JSON, else XML, else the text itself unless it was clearly meant to be one of them.
+    fn text(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        projection: &Projection,
+    ) -> Result<Value, Undecodable> {
+        let text = self.to_text(body.clone(), media_type, Sniff::Xml)?;
+        let first = text.trim_start().as_bytes().first().copied();
+        let as_json = json::decode(text.clone().into_bytes(), projection, &self.limits());
+        match (as_json, first) {
+            (Ok(value), _) => Ok(value),
+            (Err(_), Some(b'<')) => self.xml(body, media_type, projection),
+            (Err(error), Some(b'{' | b'[')) => {
+                Err(undecodable(codes::BAD_JSON, &error, Some(text)))
+            }
+            (Err(_), _) => Ok(Value::String(text)),
+        }
+    }
+
+    fn to_text(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        sniff: Sniff,
+    ) -> Result<Text, Undecodable> {
+        match charset::to_utf8(body, media_type.charset(), sniff) {
+            Ok((text, was_replaced)) => {
+                if was_replaced {
+                    self.run.warn(format!(
+                        "table {}: bytes that are not text became U+FFFD",
+                        self.table.name
+                    ));
+                }
+                Ok(text)
+            }
+            Err(error) => Err(Undecodable {
+                code: codes::UNKNOWN_CHARSET,
+                message: error.to_string(),
+                text: None,
+                undecided: None,
+            }),
+        }
+    }
+
+    pub(super) fn limits(&self) -> DecodeLimits {
+        DecodeLimits {
+            decoded_bytes_max: self.run.engine.settings().decoded_bytes_max,
+            ..DecodeLimits::default()
+        }
+    }
+}
+
+/// No decoder for this type: the error repeats it, and the body if it is text.
+fn without_decoder(body: Bytes, media_type: &MediaType) -> Result<Value, Undecodable> {
+    let text = charset::to_utf8(body, media_type.charset(), Sniff::None).ok();
+    let text = text.filter(|(_, was_replaced)| !was_replaced).map(|(text, _)| text);
+    let message = format!("No transformer available for {media_type}");
+    let undecided = Some(Box::new(media_type.clone()));
+    Err(Undecodable { code: codes::NO_DECODER, message, text, undecided })
+}
+
+fn undecodable(code: Code, error: &DecodeError, text: Option<Text>) -> Undecodable {
+    let message = match code {
+        codes::BAD_JSON => format!("invalid JSON at byte {}: {}", error.offset, error.reason),
+        _ => error.reason.clone(),
+    };
+    Undecodable { code, message, text, undecided: None }
+}
+
+/// A content type of a different text format wins over the declared one (`connectors.md` 9.3); a page
+/// in HTML is no different from text.
+pub(super) fn is_other_text_format(media_type: &MediaType, declared: FormatKind) -> bool {
+    let is_html = media_type.main == "text" && media_type.sub == "html";
+    media_type.is_json() && !media_type.is_assumed && declared != FormatKind::Json
+        || media_type.is_xml() && declared != FormatKind::Xml
+        || media_type.is_csv() && declared != FormatKind::Csv
+        || is_html && declared != FormatKind::Text
+}
+
+pub(super) fn is_blank(body: &[u8]) -> bool {
+    body.iter().all(u8::is_ascii_whitespace)
+}
