@@ -82,7 +82,8 @@ impl Call<'_> {
             exchange.uri = format!("http://{rest}");
         }
         exchange.body = framed(std::slice::from_ref(&exchange.body));
-        let headers = &mut exchange.headers;
+        let milliseconds = exchange.timeout.as_millis().min(TIMEOUT_MS_MAX);
+        let headers = exchange.headers_mut();
         // What these say is said by gRPC in other words.
         for name in [header::ACCEPT, header::ACCEPT_ENCODING, header::CONNECTION] {
             headers.remove(name);
@@ -90,7 +91,6 @@ impl Call<'_> {
         encode_binary(headers);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity,gzip"));
-        let milliseconds = exchange.timeout.as_millis().min(TIMEOUT_MS_MAX);
         if let Ok(timeout) = HeaderValue::from_str(&format!("{milliseconds}m")) {
             headers.insert(TIMEOUT, timeout);
         }

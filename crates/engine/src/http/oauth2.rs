@@ -14,7 +14,7 @@
 //! Promised: neither the secret nor a token is in an error or a log. Tokens are in memory only.
 //! Other grants, refresh tokens and token revocation are not here.
 
-use std::{cell::RefCell, collections::HashMap, fmt::Write, rc::Rc, time::Duration};
+use std::{cell::RefCell, collections::HashMap, fmt::Write, rc::Rc, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderValue, Method, header};
@@ -143,7 +143,7 @@ impl Credentials {
         Ok(Exchange {
             method: Method::POST,
             uri: self.token_uri.clone(),
-            headers,
+            headers: Arc::new(headers),
             body: body.into(),
             // Asking for a token twice does no harm.
             retry: Retry::Once,
@@ -193,7 +193,7 @@ impl Call<'_> {
         let credentials = Credentials::of(clause);
         let slot = self.run.engine.tokens().slot(&credentials);
         let token = self.token(&slot, &credentials, exchange, None).await?;
-        exchange.headers.insert(header::AUTHORIZATION, token.header.clone());
+        exchange.headers_mut().insert(header::AUTHORIZATION, token.header.clone());
         let is_repeatable = exchange.retry == Retry::Once;
         let again = is_repeatable.then(|| exchange.clone());
         let sent = transport.send_watched(exchange, onlooker).await;
@@ -214,7 +214,7 @@ impl Call<'_> {
             self.announce_answer(onlooker.announced.as_deref(), &answer);
         }
         let token = self.token(&slot, &credentials, &again, Some(&token)).await?;
-        again.headers.insert(header::AUTHORIZATION, token.header);
+        again.headers_mut().insert(header::AUTHORIZATION, token.header);
         self.announce_again(onlooker.announced.as_deref_mut());
         let sent = transport.send_watched(&mut again, onlooker).await;
         sent.map_err(|error| self.exchange_failed(&error))

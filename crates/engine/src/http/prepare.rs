@@ -1,6 +1,6 @@
 //! From a statement's own values to requests that are ready to send (`connectors.md` 2).
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -36,6 +36,15 @@ impl From<RunError> for Unprepared {
     fn from(error: RunError) -> Self {
         Self::Statement(error)
     }
+}
+
+/// What the requests of a statement have in common.
+struct Common<'a> {
+    method: Method,
+    /// `None` if they may differ.
+    headers: Option<Arc<HeaderMap>>,
+    payload: &'a Payload,
+    parts: &'a [usize],
 }
 
 /// Who fails with a request that is not complete.
@@ -86,8 +95,12 @@ impl Call<'_> {
             None => Method::from_bytes(self.verb.method.to_ascii_uppercase().as_bytes())
                 .map_err(|_| RunError::internal("the verb has no valid method"))?,
         };
+        let mut common = Common { method, headers: None, payload, parts };
         let Some(name) = self.verb.foreach() else {
-            let request = |uri| self.request(&method, uri, own, hooks.clone(), payload, parts);
+            if hooks.is_none() && uris.len() > 1 {
+                common.headers = Some(Arc::new(self.headers(own, None)?));
+            }
+            let request = |uri| self.request(uri, own, hooks.clone(), &common);
             return uris.into_iter().map(|uri| task(request(uri))).collect();
         };
         let Some(uri) = uris.into_iter().next() else { return Ok(Vec::new()) };
@@ -100,7 +113,7 @@ impl Call<'_> {
             }
             own.push((name.clone(), element));
             let hooks = self.hooks(&own);
-            requests.push(task(self.request(&method, uri.clone(), &own, hooks, payload, parts))?);
+            requests.push(task(self.request(uri.clone(), &own, hooks, &common))?);
         }
         Ok(requests)
     }
@@ -124,28 +137,30 @@ impl Call<'_> {
 
     fn request(
         &self,
-        method: &Method,
         uri: String,
         own: &Own,
         hooks: Option<Rc<Hooks>>,
-        payload: &Payload,
-        parts: &[usize],
+        common: &Common<'_>,
     ) -> Result<Prepared, Unprepared> {
         if let Some(hooks) = &hooks {
             hooks.authorize(self).map_err(Unprepared::Task)?;
         }
-        let mut headers = self.headers(own, hooks.as_deref())?;
+        let mut headers = match &common.headers {
+            Some(known) => Arc::clone(known),
+            None => Arc::new(self.headers(own, hooks.as_deref())?),
+        };
         if let Some(hooks) = &hooks {
-            headers = hooks.headers(&uri, headers)?;
+            headers = Arc::new(hooks.headers(&uri, Arc::unwrap_or_clone(headers))?);
         }
         let body = if self.verb.has_body() {
-            self.body(&uri, own, hooks.as_deref(), payload, parts, &mut headers)?
+            let headers = Arc::make_mut(&mut headers);
+            self.body(&uri, own, hooks.as_deref(), common.payload, common.parts, headers)?
         } else {
             Bytes::new()
         };
         let cache_key =
             self.cache_key(&uri, &headers, &body, hooks.as_deref()).map_err(Unprepared::Task)?;
-        let exchange = self.exchange_of(method.clone(), uri, headers, body);
+        let exchange = self.exchange_of(common.method.clone(), uri, headers, body);
         Ok(Prepared { exchange, hooks, cache_key })
     }
 

@@ -1,6 +1,6 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -152,7 +152,7 @@ impl Call<'_> {
         &self,
         method: Method,
         uri: String,
-        headers: HeaderMap,
+        headers: Arc<HeaderMap>,
         body: Bytes,
     ) -> Exchange {
         let settings = self.run.engine.settings();

@@ -29,8 +29,9 @@ pub struct Exchange {
     pub method: Method,
     /// The absolute `http` or `https` URI; user-info and fragment are ignored.
     pub uri: String,
-    /// The headers. `host`, `content-length` and `transfer-encoding` are replaced by our own.
-    pub headers: HeaderMap,
+    /// The headers, which all requests of a statement may share. `host`, `content-length` and
+    /// `transfer-encoding` are replaced by our own.
+    pub headers: Arc<HeaderMap>,
     /// The body; empty for none.
     pub body: Bytes,
     /// How long nothing may move: while queueing, connecting, waiting for the head, between chunks.
@@ -59,7 +60,7 @@ impl Exchange {
         Self {
             method,
             uri: uri.into(),
-            headers: HeaderMap::new(),
+            headers: Arc::default(),
             body: Bytes::new(),
             timeout: TIMEOUT_DEFAULT,
             deadline: None,
@@ -71,6 +72,11 @@ impl Exchange {
             backoff_max: Duration::from_secs(30),
             grpc: None,
         }
+    }
+
+    /// The headers, to change them for this exchange only.
+    pub fn headers_mut(&mut self) -> &mut HeaderMap {
+        Arc::make_mut(&mut self.headers)
     }
 }
 

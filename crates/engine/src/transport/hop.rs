@@ -71,19 +71,21 @@ pub(super) struct Answer {
 
 /// Adds the headers that are ours, once for all attempts of an exchange: copies for each attempt then
 /// need no room for more.
-pub(super) fn complete_headers(exchange: &mut Exchange, target: &Target, user_agent: &HeaderValue) {
-    let Exchange { headers, method, body, .. } = exchange;
-    // Framing is ours, whatever the caller thinks of it.
-    while headers.remove(header::CONTENT_LENGTH).is_some() {}
-    while headers.remove(header::TRANSFER_ENCODING).is_some() {}
-    headers.insert(header::HOST, target.site.host_header.clone());
-    // Not by its entry, for which the map would make room even if it is there.
-    if !headers.contains_key(header::USER_AGENT) {
-        headers.insert(header::USER_AGENT, user_agent.clone());
+pub(super) fn complete_headers(exchange: &mut Exchange, user_agent: &HeaderValue) {
+    // What is shared is copied only if it has to change. Framing is ours, whatever the caller thinks of it.
+    for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING] {
+        if exchange.headers.contains_key(&name) {
+            let headers = exchange.headers_mut();
+            while headers.remove(&name).is_some() {}
+        }
     }
-    if body.is_empty() && matches!(*method, Method::POST | Method::PUT | Method::PATCH) {
-        // These methods usually have a body; without a length some servers wait for one.
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    if !exchange.headers.contains_key(header::USER_AGENT) {
+        exchange.headers_mut().insert(header::USER_AGENT, user_agent.clone());
+    }
+    let usually_has_body = matches!(exchange.method, Method::POST | Method::PUT | Method::PATCH);
+    if usually_has_body && exchange.body.is_empty() {
+        // Without a length some servers wait for one.
+        exchange.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
 }
 

@@ -128,7 +128,7 @@ impl Course {
     fn begin(exchange: &mut Exchange, transport: &Transport) -> Result<Self, TransportError> {
         let first = Target::take(&mut exchange.uri, &transport.sites)
             .map_err(|fault| fault.attach(&exchange.uri, "", 0))?;
-        complete_headers(exchange, &first, &transport.user_agent);
+        complete_headers(exchange, &transport.user_agent);
         Ok(Self { first, detour: None, attempts: 0 })
     }
 
@@ -315,7 +315,9 @@ impl Transport {
         detour.visited.push(visited);
         if is_abroad {
             // Once dropped they stay dropped, even if a later hop leads back.
-            strip_credentials(detour.headers.get_or_insert_with(|| exchange.headers.clone()));
+            strip_credentials(
+                detour.headers.get_or_insert_with(|| HeaderMap::clone(&exchange.headers)),
+            );
         }
         Ok(())
     }

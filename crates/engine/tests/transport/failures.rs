@@ -351,9 +351,9 @@ async fn what_is_sent_is_well_formed() {
     let upstream = Upstream::start(|seen| ok(format!("{}", seen.body.len()))).await;
     let transport = transport();
     let mut exchange = post(&upstream.uri("/p?q=1#frag"), b"12345");
-    exchange.headers.insert("content-length", HeaderValue::from_static("3"));
-    exchange.headers.insert("transfer-encoding", HeaderValue::from_static("chunked"));
-    exchange.headers.insert("host", HeaderValue::from_static("elsewhere.test"));
+    exchange.headers_mut().insert("content-length", HeaderValue::from_static("3"));
+    exchange.headers_mut().insert("transfer-encoding", HeaderValue::from_static("chunked"));
+    exchange.headers_mut().insert("host", HeaderValue::from_static("elsewhere.test"));
     assert_eq!(transport.send(exchange).await.expect("an answer").body, "5");
     let large = Exchange { body: vec![7; 2_000_000].into(), ..post(&upstream.uri("/"), b"") };
     assert_eq!(transport.send(large).await.expect("an answer").body, "2000000");

@@ -195,7 +195,7 @@ async fn coded_and_chunked_answers_are_read() {
     }
     for (path, coding) in cases {
         let mut exchange = get(&format!("http://{}{path}", nginx.address()));
-        exchange.headers.insert("accept-encoding", HeaderValue::from_static(ACCEPT_ENCODING));
+        exchange.headers_mut().insert("accept-encoding", HeaderValue::from_static(ACCEPT_ENCODING));
         let reply = transport.send(exchange).await.expect("an answer");
         assert_eq!(reply.body, text, "{path}");
         let header =

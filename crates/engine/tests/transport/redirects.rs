@@ -113,9 +113,9 @@ async fn credentials_go_to_their_origin_only() {
     let names = ["authorization", "cookie", "x-api-key", "x-session-token", "client-secret"];
     let mut exchange = get(&here.uri("/1"));
     for name in names {
-        exchange.headers.insert(name, HeaderValue::from_static("hush"));
+        exchange.headers_mut().insert(name, HeaderValue::from_static("hush"));
     }
-    exchange.headers.insert("x-plain", HeaderValue::from_static("open"));
+    exchange.headers_mut().insert("x-plain", HeaderValue::from_static("open"));
     transport.send(exchange).await.expect("an answer");
     for seen in here.log().requests {
         assert!(

@@ -18,7 +18,7 @@ pub(in super::super) struct Request<'a> {
     pub(in super::super) method: &'a Method,
     /// Path and query, or the whole URI for a proxy.
     pub(in super::super) target: &'a str,
-    /// `host` is replaced by [`Self::host`].
+    /// [`Self::host`] is sent instead of `host`.
     pub(in super::super) headers: &'a HeaderMap,
     pub(in super::super) host: &'a HeaderValue,
     /// The login at the proxy that this goes to.
@@ -36,16 +36,14 @@ impl Request<'_> {
         head.push(b' ');
         head.extend_from_slice(self.target.as_bytes());
         head.extend_from_slice(b" HTTP/1.1\r\n");
+        put_line(&mut head, header::HOST.as_str(), self.host.as_bytes());
         for (name, value) in self.headers {
-            let value = match *name {
-                header::HOST => self.host,
+            match *name {
+                header::HOST => continue,
                 header::PROXY_AUTHORIZATION if self.proxy_authorization.is_some() => continue,
-                header::CONNECTION => {
-                    closes |= has_token(iter::once(value.as_bytes()), "close");
-                    value
-                }
-                _ => value,
-            };
+                header::CONNECTION => closes |= has_token(iter::once(value.as_bytes()), "close"),
+                _ => {}
+            }
             put_line(&mut head, name.as_str(), value.as_bytes());
         }
         if let Some(login) = self.proxy_authorization {
