@@ -1,9 +1,9 @@
 """Medians, ratios, spreads and slopes of what was measured. Pure: a document in, numbers out.
 
 The document is what `raw.json` holds. A *point* is a scenario at a number of connections: `D` at the
-usual number, `D@500` at 500. A ratio is the median of the ratios of each round, because contenders
-that stand side by side in a round met the same machine; ratios between scenarios, such as XML to
-JSON, are taken the same way.
+usual number, `D@500` at 500. A ratio is the median of the ratios of each turn of each round, because
+contenders that stand side by side met the same machine; ratios between scenarios, such as XML to JSON,
+are taken the same way.
 """
 
 import math
@@ -65,13 +65,19 @@ class Results:
         return statistics.median(self.values(point, contender, measure))
 
     def ratio(self, point, contender, against, measure, against_point=None):
-        """The median over rounds of contender / against, or None when one did not take part."""
+        """The median of contender / against over the turns that both took, or None when there is none."""
         other = (against_point or point, against)
         if (point, contender) not in self.series or other not in self.series:
             return None
-        pairs = zip(self.values(point, contender, measure), self.values(*other, measure), strict=False)
-        ratios = [mine / theirs for mine, theirs in pairs if theirs]
+        pairs = self.pairs((point, contender), other)
+        ratios = [mine[measure] / theirs[measure] for mine, theirs in pairs if theirs[measure]]
         return statistics.median(ratios) if ratios else None
+
+    def pairs(self, one, other):
+        """The windows of two series that were taken in the same turn of the same round."""
+        theirs = {(window["round"], window["turn"]): window for window in self.series[other]["windows"]}
+        turns = ((window, theirs.get((window["round"], window["turn"]))) for window in self.series[one]["windows"])
+        return [(window, against) for window, against in turns if against is not None]
 
     def ceiling(self, point, contender, against):
         """What the ratio of requests/s would be if the contender's own code took no time: the cores would then
@@ -80,7 +86,7 @@ class Results:
             return None
         cores = self.document["environment"]["cores"]
         ratios = []
-        for mine, theirs in zip(self.windows(point, contender), self.windows(point, against), strict=False):
+        for mine, theirs in self.pairs((point, contender), (point, against)):
             if USER not in mine or not mine[REQUESTS] or not theirs[REQUESTS]:
                 continue
             left_us = cores * 1e6 / mine[REQUESTS] - mine[USER]

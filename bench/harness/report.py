@@ -181,7 +181,7 @@ def load_section(results):
         "",
         "Upstream calls are per request, those under way at the end of a window included; new connections are those that the upstream"
         " accepted in a window, all others were kept alive.",
-        "The last two columns divide qlio's figure by the one of the row, in each round; more requests/s and less CPU are better.",
+        "The last two columns divide qlio's figure by the one of the row, in each turn; more requests/s and less CPU are better.",
         "",
         table(WINDOW_HEADER, window_rows(results, points)),
         "",
@@ -370,7 +370,7 @@ def how_section():
         "`make bench` measures everything again and writes this page; [bench/README.md](../bench/README.md) says how it is done.",
         "Before anything is measured, every contender must give the right answers and make the right number of upstream calls;"
         " the calls are counted under load as well. Keys differ from request to request.",
-        "Every ratio is taken within a round and the median over the rounds is shown. Contenders take turns within each round.",
+        "Every ratio is taken within a turn of a round, in which contenders follow each other, and the median over all turns is shown. Those whose ratio lies close to what is asked (A, C, D) take three turns in each round.",
         "All windows are in [benchmarks/raw.json](benchmarks/raw.json).",
     ]
 

@@ -26,7 +26,9 @@ CHECKED = {"calls_per_request": 1.0, "new_connections": 1, "requests": 20, "answ
 def series(point, contender, *rates, **members):
     """One series with a window for each rate."""
     connections = int(point.partition("@")[2] or 100)
-    windows = [WINDOW | members | {"requests_per_second": float(rate)} for rate in rates]
+    windows = [
+        {"round": number, "turn": 0} | WINDOW | members | {"requests_per_second": float(rate)} for number, rate in enumerate(rates)
+    ]
     return {"point": point, "connections": connections, "contender": contender, "checked": CHECKED, "windows": windows}
 
 

@@ -28,6 +28,15 @@ class Ratios(unittest.TestCase):
         # 0.9, 1.0 and 0.95; the ratio of the medians would be 0.9.
         self.assertAlmostEqual(results.ratio("A", "qlio", "nginx", REQUESTS), 0.95)
 
+    def test_windows_of_the_same_turn_belong_together(self):
+        made = document()
+        mine, theirs = series("A", "qlio", 500, 800, 700), series("A", "nginx", 1000, 1000)
+        mine["windows"][1]["round"], mine["windows"][1]["turn"] = 0, 1
+        theirs["windows"][1]["round"], theirs["windows"][1]["turn"] = 0, 1
+        made["series"] = [mine, theirs]
+        # 0.5 and 0.8; the third window has nothing beside it.
+        self.assertAlmostEqual(Results(made).ratio("A", "qlio", "nginx", REQUESTS), 0.65)
+
     def test_a_ratio_may_be_between_scenarios(self):
         self.assertAlmostEqual(Results(document()).ratio("E", "qlio", "qlio", REQUESTS, "J"), 0.45)
 

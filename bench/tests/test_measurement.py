@@ -11,6 +11,21 @@ class Order(unittest.TestCase):
         self.assertEqual(first, ["a", "b", "c", "a"])
         self.assertEqual(turns([], 3), [])
 
+    def test_close_contenders_take_more_turns(self):
+        seen = []
+        contenders = [types.SimpleNamespace(name=name) for name in ("nginx", "node", "qlio")]
+        scenario = types.SimpleNamespace(name="A")
+        run = types.SimpleNamespace(
+            began=0.0,
+            compile_bench=None,
+            chosen=types.SimpleNamespace(rounds=1, parts=("load",), connections=100, quick=False),
+            pairs=lambda part: [(scenario, contenders)] if part == "load" else [],
+            window=lambda point, scenario, one, connections, number, turn=0: seen.append((turn, one.name)),
+        )
+        Measurement.round(run, 0)
+        expected = [(0, "nginx"), (0, "node"), (0, "qlio"), (1, "qlio"), (1, "nginx"), (2, "nginx"), (2, "qlio")]
+        self.assertEqual(seen, expected)
+
     def test_a_peer_that_fails_is_left_out_with_its_reason(self):
         run = types.SimpleNamespace(left_out={})
         Measurement.leave_out(run, "in D", "hive", WrongAnswer("status 500\nand more"))
