@@ -167,7 +167,7 @@ pub(crate) async fn scan_each(
     let outcome = async {
         let mut prepared = Vec::with_capacity(owns.len());
         for own in owns {
-            prepared.push(call.prepare(&own, &Payload::Template, &[])?);
+            prepared.push(call.prepare(&own, &Payload::Template, &[])?.unwrap_or_default());
         }
         let counts: Vec<_> = prepared.iter().map(Vec::len).collect();
         let all: Vec<Task> = prepared.into_iter().flatten().collect();
@@ -240,21 +240,20 @@ impl Call<'_> {
     }
 
     /// Sends what was prepared and merges the answers; failed ones of several are dropped with a
-    /// warning (`decisions.md` 11).
+    /// warning (`decisions.md` 11). Without a URI the answer is an empty object, without an element of
+    /// `foreach` an empty list (`connectors.md` 0, 2.6).
     async fn exchange(
         &self,
-        prepared: Vec<Task>,
+        prepared: Option<Vec<Task>>,
         width: usize,
         project: &Project<'_>,
         shape: &dyn Fn(&Rows) -> Value,
     ) -> Result<Rows, RunError> {
+        let Some(prepared) = prepared else {
+            return Ok(Rows::Whole(Value::object(Object::new())));
+        };
         if prepared.is_empty() {
-            let empty = if self.verb.foreach().is_some() {
-                Value::array(Vec::new())
-            } else {
-                Value::object(Object::new())
-            };
-            return Ok(Rows::Whole(empty));
+            return Ok(Rows::Whole(Value::array(Vec::new())));
         }
         self.check_count(prepared.len())?;
         let answers = self.send_all(prepared, project).await;

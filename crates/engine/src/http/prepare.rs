@@ -81,15 +81,17 @@ impl Prepared {
 
 impl Call<'_> {
     /// Expands the URI, headers and bodies of all requests of the statement, in the order of
-    /// `connectors.md` 0. A hook that concerns one request fails that request only.
+    /// `connectors.md` 0. A hook that concerns one request fails that request only. `None`: no URI is
+    /// left, which is not the same as no element of `foreach`.
     pub(super) fn prepare(
         &self,
         own: &Own,
         payload: &Payload,
         parts: &[usize],
-    ) -> Result<Vec<Task>, RunError> {
+    ) -> Result<Option<Vec<Task>>, RunError> {
         let hooks = self.hooks(own);
         let uris = self.uris(own, hooks.as_deref())?;
+        let Some(first) = uris.first() else { return Ok(None) };
         let method = match self.verb.grpc {
             Some(_) => Method::POST,
             None => Method::from_bytes(self.verb.method.to_ascii_uppercase().as_bytes())
@@ -101,9 +103,12 @@ impl Call<'_> {
                 common.headers = Some(Arc::new(self.headers(own, None)?));
             }
             let request = |uri| self.request(uri, own, hooks.clone(), &common);
-            return uris.into_iter().map(|uri| task(request(uri))).collect();
+            return uris
+                .into_iter()
+                .map(|uri| task(request(uri)))
+                .collect::<Result<_, _>>()
+                .map(Some);
         };
-        let Some(uri) = uris.into_iter().next() else { return Ok(Vec::new()) };
         let elements = elements(params::lookup(&self.params(own, hooks.as_deref()), name));
         let mut requests = Vec::with_capacity(elements.len());
         for element in elements {
@@ -113,9 +118,9 @@ impl Call<'_> {
             }
             own.push((name.clone(), element));
             let hooks = self.hooks(&own);
-            requests.push(task(self.request(uri.clone(), &own, hooks, &common))?);
+            requests.push(task(self.request(first.clone(), &own, hooks, &common))?);
         }
-        Ok(requests)
+        Ok(Some(requests))
     }
 
     fn hooks(&self, own: &Own) -> Option<Rc<Hooks>> {

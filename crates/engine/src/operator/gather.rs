@@ -36,23 +36,34 @@ pub(crate) fn gather(
             Rows::Table(merged)
         };
     }
-    Rows::Whole(merge(answers.iter().map(shape).collect()))
+    let answers: Vec<Value> = answers.iter().map(shape).collect();
+    Rows::Whole(merge(&answers))
 }
 
-/// Field mode: arrays are concatenated if the first answer is one, else members are collected.
-fn merge(answers: Vec<Value>) -> Value {
-    if answers.first().is_some_and(Value::is_array) {
-        let mut merged = Vec::new();
-        for answer in answers {
-            match answer.elements() {
-                Some(elements) => merged.extend(elements.iter().cloned()),
-                None => merged.push(answer.clone()),
-            }
+/// Field mode: members of objects are collected; as soon as one answer is something else, all are listed,
+/// arrays by their elements, so that no answer is lost. An absent answer adds nothing.
+fn merge(answers: &[Value]) -> Value {
+    let is_object = |answer: &Value| matches!(&*answer.open(), Value::Object(_));
+    let present = || answers.iter().filter(|answer| !answer.is_absent());
+    if present().all(is_object) { collected(present()) } else { listed(present()) }
+}
+
+/// The elements of all arrays; what is no array is one element.
+fn listed<'a>(answers: impl Iterator<Item = &'a Value>) -> Value {
+    let mut merged = Vec::new();
+    for answer in answers {
+        match answer.elements() {
+            Some(elements) => merged.extend(elements.iter().cloned()),
+            None => merged.push(answer.clone()),
         }
-        return Value::array(merged);
     }
+    Value::array(merged)
+}
+
+/// The members of all objects, those of one name together.
+fn collected<'a>(answers: impl Iterator<Item = &'a Value>) -> Value {
     let mut merged = Object::new();
-    for answer in &answers {
+    for answer in answers {
         if let Value::Object(object) = &*answer.open() {
             for (name, value) in object.iter() {
                 let joined = match merged.get(name) {
@@ -86,9 +97,9 @@ mod tests {
     use super::*;
 
     fn merged(answers: &[&str]) -> String {
-        let answers =
+        let answers: Vec<Value> =
             answers.iter().map(|text| json::parse_str(text).expect("valid JSON")).collect();
-        json::to_string(&merge(answers))
+        json::to_string(&merge(&answers))
     }
 
     #[test]
@@ -103,6 +114,14 @@ mod tests {
     #[test]
     fn an_object_after_arrays_is_one_element() {
         assert_eq!(merged(&["[1,2]", r#"{"id":3}"#, "[4]"]), r#"[1,2,{"id":3},4]"#);
+    }
+
+    #[test]
+    fn answers_of_several_kinds_are_listed_in_their_order() {
+        assert_eq!(merged(&[r#"{"id":3}"#, "[1,2]"]), r#"[{"id":3},1,2]"#);
+        assert_eq!(merged(&["null", "[1]"]), "[null,1]");
+        assert_eq!(merged(&["5", r#""x""#]), r#"[5,"x"]"#);
+        assert_eq!(merge(&[Value::Absent, Value::int(7)]), Value::array(vec![Value::int(7)]));
     }
 
     #[test]
