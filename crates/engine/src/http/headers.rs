@@ -82,6 +82,16 @@ impl Call<'_> {
         }
         Ok(headers)
     }
+
+    /// Marks the headers that are made from settings, so that no log and no trace shows them and they
+    /// do not follow a redirect to another origin (`connectors.md` 4.6, 8.3).
+    pub(super) fn hide_settings(&self, headers: &mut HeaderMap) {
+        for name in &self.verb.headers_from_settings {
+            if let Some(value) = headers.get_mut(name.as_str()) {
+                value.set_sensitive(true);
+            }
+        }
+    }
 }
 
 /// What a declared format accepts, itself first (`connectors.md` 9.3).

@@ -163,6 +163,9 @@ impl Call<'_> {
         } else {
             Bytes::new()
         };
+        if !self.verb.headers_from_settings.is_empty() {
+            self.hide_settings(Arc::make_mut(&mut headers));
+        }
         let cache_key =
             self.cache_key(&uri, &headers, &body, hooks.as_deref()).map_err(Unprepared::Task)?;
         let exchange = self.exchange_of(common.method.clone(), uri, headers, body);

@@ -109,6 +109,39 @@ fn q68_q70_a_request_is_a_tree_of_events_in_four_files() {
     );
 }
 
+/// `connectors.md` 8.3: a header that is made from settings may hold a secret that nobody has marked.
+#[test]
+fn headers_made_from_settings_are_not_logged() {
+    let upstream = Upstream::with([Expectation::get("/t")
+        .with_header("x-app", Some("id app-4711"))
+        .with_header("x-zone", Some("inner-zone"))
+        .with_header("x-plain", Some("seen"))
+        .respond(Respond::json(json!(1)))])
+    .unwrap();
+    let table = format!(
+        "create table t on select get from '{}/t' using headers 'X-App' = 'id {{config.app}}', \
+         'X-Zone' = '{{zone}}', 'X-Plain' = 'seen' using defaults zone = '{{config.zone}}'",
+        upstream.base()
+    );
+    let folder = folder(&[
+        ("tables/t.ql", &table),
+        ("routes/r.ql", "return select * from t via route '/r' using method get"),
+        ("config.json", r#"{"app": "app-4711", "zone": "inner-zone"}"#),
+    ]);
+    let server = serve_folder(folder.path(), &OPTIONS);
+    let answer = fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap();
+    assert_eq!(answer.status, 200, "{answer}");
+    assert_eq!(server.stop(PATIENCE).code(), Some(0));
+    upstream.verify().unwrap();
+    let all = all_lines(folder.path());
+    let text = serde_json::to_string(&all).unwrap();
+    assert!(!text.contains("app-4711") && !text.contains("inner-zone"), "{text}");
+    let begun = lines(folder.path(), "proxy.log").remove(0);
+    let headers = &begun["message"]["headers"];
+    assert_eq!(headers["x-app"], "[redacted]");
+    assert_eq!(headers["x-plain"], "seen");
+}
+
 /// Failures are told once, in `error.log`, and end their events all the same; so does a client that goes.
 #[test]
 fn what_fails_or_is_given_up_ends_too() {

@@ -16,6 +16,7 @@ use qlio_syntax::{
 
 use super::{
     Resources, fill_settings, mentions,
+    settings::headers_from_settings,
     table::{Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb},
 };
 
@@ -168,6 +169,11 @@ impl Builder<'_> {
             kind: verb.kind,
             method: verb.method.text.clone(),
             headers: self.headers(&verb.headers),
+            headers_from_settings: headers_from_settings(
+                &verb.headers,
+                &verb.defaults,
+                auth.is_some(),
+            ),
             defaults: self.defaults(&verb.defaults),
             takes_limit,
             takes_offset,

@@ -1,6 +1,10 @@
-//! Filling `{config.x.y}` when a table is declared (`connectors.md` 1.7).
+//! Settings in tables: filling `{config.x.y}` when a table is declared (`connectors.md` 1.7), and which
+//! headers are made from settings, so that logs can leave their values out (`connectors.md` 8.3).
 
-use qlio_data::{Value, uri_template::UriTemplate};
+use qlio_data::{Value, template::Template, uri_template::UriTemplate};
+use qlio_syntax::ast;
+
+use super::literal_text;
 
 /// Replaces each `{config.…}` token that names a scalar by its raw text; empty text and structures
 /// count as not found and stay as they are.
@@ -12,6 +16,54 @@ pub fn fill_settings(text: &str, config: &Value) -> String {
         }
         value.scalar_text().filter(|text| !text.is_empty()).map(|text| text.to_string())
     })
+}
+
+/// How the token of a setting begins.
+const SETTING: &str = "{config";
+
+/// The names, in lower case, of the headers whose values hold settings: by a token, by the token of a
+/// default that holds one, or by a token that an auth module may have filled, which is given the settings.
+pub(super) fn headers_from_settings(
+    headers: &[ast::NameValue],
+    defaults: &[ast::NameValue],
+    has_auth: bool,
+) -> Vec<String> {
+    let defaults: Vec<(&str, Template)> = defaults
+        .iter()
+        .map(|pair| (pair.name.text.as_str(), Template::from_text(literal_text(&pair.value))))
+        .collect();
+    let mut is_secret: Vec<bool> =
+        defaults.iter().map(|(_, template)| template.text().contains(SETTING)).collect();
+    let needs = |template: &Template, is_secret: &[bool]| {
+        template.roots().iter().any(|root| {
+            let is_meant = |name: &str| {
+                let rest = name.strip_prefix(root);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            defaults
+                .iter()
+                .zip(is_secret)
+                .any(|((name, _), is_secret)| *is_secret && is_meant(name))
+        })
+    };
+    // A default may need another one; each round finds one more, or there are none left.
+    for _ in 0..defaults.len() {
+        let next = (0..defaults.len())
+            .find(|position| !is_secret[*position] && needs(&defaults[*position].1, &is_secret));
+        let Some(position) = next else { break };
+        is_secret[position] = true;
+    }
+    let is_from_settings = |pair: &&ast::NameValue| {
+        let template = Template::from_text(literal_text(&pair.value));
+        template.text().contains(SETTING)
+            || has_auth && !template.is_literal()
+            || needs(&template, &is_secret)
+    };
+    headers
+        .iter()
+        .filter(is_from_settings)
+        .map(|pair| pair.name.text.to_ascii_lowercase())
+        .collect()
 }
 
 #[cfg(test)]
@@ -29,5 +81,27 @@ mod tests {
             "http://h.test/4?k={k}"
         );
         assert_eq!(filled("{config.dock.l}{config.nope}"), "{config.dock.l}{config.nope}");
+    }
+
+    #[test]
+    fn headers_from_settings_are_found_through_defaults_and_auth_modules() {
+        let named = |pairs: &str, has_auth: bool| {
+            let text = format!("create table t on select get from 'http://h.test/' {pairs}");
+            let parsed = qlio_syntax::parser::parse(&text);
+            assert!(parsed.is_ok(), "{:?}", parsed.diagnostics);
+            let ast::Item::Statement(statement) = &parsed.script.items[0] else {
+                panic!("a statement");
+            };
+            let ast::Primary::Create(create) = &statement.alternatives[0] else {
+                panic!("a table");
+            };
+            let verb = &create.verbs[0];
+            headers_from_settings(&verb.headers, &verb.defaults, has_auth)
+        };
+        let headers = "using headers 'X-App' = 'v {config.a.id}', 'X-Tok' = '{k.one}', 'X-Plain' = 'p', 'X-Own' = '{q}'";
+        assert_eq!(named(headers, false), ["x-app"]);
+        assert_eq!(named(headers, true), ["x-app", "x-tok", "x-own"]);
+        let defaults = "using defaults 'k.one' = '{b}', b = 'c {config.b}', c = '{c}'";
+        assert_eq!(named(&format!("{headers} {defaults}"), false), ["x-app", "x-tok"]);
     }
 }

@@ -87,6 +87,8 @@ pub struct Verb {
     pub uri: UriTemplate,
     /// Request headers: the name as written and its value.
     pub headers: Vec<(String, Template)>,
+    /// The names, in lower case, of those whose values hold settings; nobody prints them.
+    pub headers_from_settings: Vec<String>,
     /// Default parameters by flat name.
     pub defaults: Vec<(Text, DefaultValue)>,
     /// The parameter that carries `limit`.
