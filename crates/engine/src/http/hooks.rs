@@ -312,7 +312,7 @@ impl Hooks {
         }
     }
 
-    /// `patch response`, for truthy values.
+    /// `patch response`, whatever the document is (C-Q52).
     pub(super) fn response(
         &self,
         uri: &str,
@@ -320,7 +320,7 @@ impl Hooks {
         headers: &HeaderMap,
         body: Value,
     ) -> Result<Value, RunError> {
-        if !self.has(Hook::PatchResponse) || !body.is_truthy() {
+        if !self.has(Hook::PatchResponse) {
             return Ok(body);
         }
         match self.call(HookArgs::PatchResponse {
