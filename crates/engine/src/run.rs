@@ -39,6 +39,8 @@ pub(crate) struct Run<'a> {
     script_config: Value,
     /// What functions can read besides the variables, made for the first of them.
     outer_layers: OnceCell<Arc<[Value]>>,
+    /// The client's attachments as scripts see them, made for the first that asks.
+    pub(crate) parts: OnceCell<Value>,
     catalog_hosts: OnceCell<Arc<[String]>>,
     /// Who watches this run; `None` for nearly all.
     pub(crate) observation: Option<Observation<'a>>,
@@ -75,6 +77,7 @@ impl<'a> Run<'a> {
             partial: Cell::new(None),
             script_config,
             outer_layers: OnceCell::new(),
+            parts: OnceCell::new(),
             catalog_hosts: OnceCell::new(),
             observation: watch.map(Observation::new),
         }

@@ -7,13 +7,19 @@
 
 use std::{cell::Cell, sync::Arc};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use qlio_data::{Object, Text, Value, params::Params, scope::Scope};
 use qlio_plan::{
     SlotId,
     catalog::{DefaultValue, Verb},
 };
 
-use crate::{http::Hooks, request::Caller, run::Run, settings::ClientParams};
+use crate::{
+    http::Hooks,
+    request::{Caller, Part},
+    run::Run,
+    settings::ClientParams,
+};
 
 /// The name by which scripts find the client's address.
 const REMOTE_ADDRESS: &str = "remoteAddress";
@@ -99,22 +105,42 @@ impl Run<'_> {
         layers.into()
     }
 
-    /// Attachments as scripts see them: `{req.parts[0]}` is a marker that `with parts` understands.
+    /// Attachments as scripts see them (`server.md` 1.8): `data` is text, or base64 of what is no text.
     fn parts(&self) -> Value {
-        let part = |(index, part): (usize, &crate::request::Part)| {
-            let object: Object = [
-                ("name", Value::from(part.name.as_str())),
-                ("size", count(part.data.len())),
-                ("index", count(index)),
-            ]
-            .into_iter()
-            .collect();
-            Value::object(object)
-        };
-        let parts: Value = self.request.parts.iter().enumerate().map(part).collect();
-        let request: Object = [("parts", parts)].into_iter().collect();
-        Value::object(request)
+        self.parts.get_or_init(|| make_parts(&self.request.parts)).clone()
     }
+
+    /// Which attachment this is, as [`Self::parts`] has given it to the script.
+    pub(crate) fn part_index(&self, value: &Value) -> Option<usize> {
+        let parts = self.parts.get()?.member("parts");
+        let Value::Object(asked) = &*value.open() else { return None };
+        let is_same = |part: &Value| match part {
+            Value::Object(part) => Arc::ptr_eq(part, asked),
+            _ => false,
+        };
+        let parts = parts.elements()?;
+        // A copy is as good as the attachment itself.
+        parts.iter().position(is_same).or_else(|| parts.iter().position(|part| part == value))
+    }
+}
+
+fn make_parts(parts: &[Part]) -> Value {
+    let part = |part: &Part| {
+        let data = match Text::from_utf8(part.data.clone()) {
+            Ok(text) => text,
+            Err(_) => BASE64.encode(&part.data).into(),
+        };
+        let object: Object = [
+            ("name", Value::from(part.name.as_str())),
+            ("size", count(part.data.len())),
+            ("data", Value::String(data)),
+        ]
+        .into_iter()
+        .collect();
+        Value::object(object)
+    };
+    let parts: Value = parts.iter().map(part).collect();
+    Value::object([("parts", parts)].into_iter().collect())
 }
 
 fn count(value: usize) -> Value {

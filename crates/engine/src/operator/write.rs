@@ -32,10 +32,7 @@ pub(crate) async fn write(run: &Run<'_>, write: &Write) -> Result<Value, RunErro
             };
             let mut parts = Vec::new();
             for part in &write.parts {
-                let index = part.fill(run)?.member("index");
-                if let Value::Number(number) = index {
-                    parts.extend(number.as_i64().and_then(|index| usize::try_from(index).ok()));
-                }
+                parts.extend(run.part_index(&part.fill(run)?));
             }
             {
                 let request = WriteRequest {
