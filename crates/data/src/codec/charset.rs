@@ -61,6 +61,32 @@ pub fn to_utf8(
     Ok(decode(&bytes, encoding))
 }
 
+/// Whether a body is empty or only white space, whatever its charset (`connectors.md` 5.4). Linear in the
+/// white space it begins with, but for charsets other than UTF-8.
+pub fn is_blank(bytes: &Bytes, charset: Option<&str>) -> bool {
+    let start = bytes.iter().position(|byte| !matches!(byte, b'\t'..=b'\r' | b' '));
+    // Nearly all bodies begin with a visible character, the same in all charsets but those of two bytes,
+    // where its neighbour is a zero.
+    let Some(start) = start else { return true };
+    if bytes[start].is_ascii_graphic() {
+        return false;
+    }
+    let charset = charset.map(strip_quotes).filter(|name| !name.is_empty());
+    let is_utf8 = charset.is_none_or(|name| named(name).is_ok_and(|encoding| encoding == UTF_8));
+    if !is_utf8 || Encoding::for_bom(bytes).is_some_and(|(encoding, _)| encoding != UTF_8) {
+        let text = to_utf8(bytes.clone(), charset, Sniff::None);
+        return text.is_ok_and(|(text, _)| text.chars().all(is_white_space));
+    }
+    bytes[start..]
+        .utf8_chunks()
+        .all(|chunk| chunk.invalid().is_empty() && chunk.valid().chars().all(is_white_space))
+}
+
+/// What JavaScript takes for white space: that of Unicode and the byte order mark, but not U+0085.
+pub(super) fn is_white_space(c: char) -> bool {
+    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
+}
+
 fn strip_quotes(name: &str) -> &str {
     name.trim().trim_matches(['"', '\'']).trim()
 }
@@ -127,6 +153,24 @@ mod tests {
     #[test]
     fn the_default_is_utf8() {
         assert_eq!(read("æ,b".as_bytes(), None, Sniff::None), ("æ,b".to_owned(), false));
+    }
+
+    #[test]
+    fn white_space_is_blank_in_every_charset() {
+        let is_blank =
+            |bytes: &'static [u8], charset| is_blank(&Bytes::from_static(bytes), charset);
+        for blank in ["", " \t\r\n\u{b}\u{c}", "\u{a0}", " \u{feff}", "\u{2028}\u{3000}"] {
+            assert!(is_blank(blank.as_bytes(), None), "{blank:?}");
+            assert!(is_blank(blank.as_bytes(), Some("\"UTF-8\"")), "{blank:?}");
+        }
+        assert!(is_blank(b"\xa0 ", Some("latin1")));
+        assert!(is_blank(b"\0 \0\n", Some("utf-16be")));
+        assert!(is_blank(b"\xff\xfe \0", None));
+        for visible in [&b"x"[..], b" {", b"\xa0", b"\0", b"\x85", b"\xc2\x85", b"\xe2\x80"] {
+            assert!(!is_blank(visible, None), "{visible:?}");
+        }
+        assert!(!is_blank(b"x\0", Some("utf-16le")));
+        assert!(!is_blank(b"\0\xa0", Some("no-such-charset")));
     }
 
     #[test]

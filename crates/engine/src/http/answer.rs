@@ -282,7 +282,7 @@ impl Call<'_> {
             Some(changed) => in_charset_of(answer, MediaType::parse(&changed)),
             None => media_type,
         };
-        if !is_blank(&body)
+        if !is_blank(&body, &media_type)
             && let Some(value) =
                 hooks.transform(self, || self.lossy_text(&body, &media_type), headers)
         {

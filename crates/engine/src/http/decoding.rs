@@ -81,7 +81,7 @@ impl Call<'_> {
         media_type: &MediaType,
         projection: &Projection,
     ) -> Result<Value, Undecodable> {
-        if is_blank(&body) {
+        if is_blank(&body, media_type) {
             return Ok(Value::object(Object::new()));
         }
         match media_type.decoder() {
@@ -129,11 +129,15 @@ impl Call<'_> {
                 protobuf::decode(body, projection, &schema.message, &schema.options, &self.limits())
                     .map_err(|error| undecodable(codes::BAD_PROTOBUF, &error, None))?
             }
-            _ if is_blank(&body) => Value::object(Object::new()),
+            // White space is data in a binary format.
+            (FormatKind::MessagePack | FormatKind::Cbor, _) if body.is_empty() => {
+                Value::object(Object::new())
+            }
             (FormatKind::MessagePack, _) => msgpack::decode(body, projection, &self.limits())
                 .map_err(|error| undecodable(codes::BAD_MSGPACK, &error, None))?,
             (FormatKind::Cbor, _) => cbor::decode(body, projection, &self.limits())
                 .map_err(|error| undecodable(codes::BAD_CBOR, &error, None))?,
+            _ if charset::is_blank(&body, media_type.charset()) => Value::object(Object::new()),
             (FormatKind::Xml, _) => self.xml(body, media_type, projection)?,
             (FormatKind::Csv, _) => {
                 self.csv(body, media_type, media_type.has_csv_header(), projection)?
@@ -273,6 +277,10 @@ pub(super) fn is_other_text_format(media_type: &MediaType, declared: FormatKind)
         || is_html && declared != FormatKind::Text
 }
 
-pub(super) fn is_blank(body: &[u8]) -> bool {
-    body.iter().all(u8::is_ascii_whitespace)
+/// Whether there is nothing to decode: no bytes, or only white space where they are text.
+pub(super) fn is_blank(body: &Bytes, media_type: &MediaType) -> bool {
+    match media_type.decoder() {
+        Some(Decoder::MessagePack | Decoder::Cbor) => body.is_empty(),
+        _ => charset::is_blank(body, media_type.charset()),
+    }
 }

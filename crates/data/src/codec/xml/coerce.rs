@@ -6,7 +6,10 @@
 
 use std::ops::Range;
 
-use crate::{Number, Text, Value, codec::json};
+use crate::{
+    Number, Text, Value,
+    codec::{charset::is_white_space, json},
+};
 
 /// How far text of a document becomes numbers and booleans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,17 +82,12 @@ pub(super) fn write(source: &str, part: Range<usize>, mode: Coerce, out: &mut Ve
     true
 }
 
-/// What JavaScript's `trim` takes off: Unicode white space and the byte order mark, but not U+0085.
-pub(super) fn is_blank(c: char) -> bool {
-    (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
-}
-
 /// Takes blanks off both ends.
 pub(super) fn trim(text: &str) -> &str {
     match text.as_bytes() {
         // Nearly all text starts and ends with a visible ASCII character.
         [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
-        _ => text.trim_matches(is_blank),
+        _ => text.trim_matches(is_white_space),
     }
 }
 
