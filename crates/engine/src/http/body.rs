@@ -155,11 +155,9 @@ impl Call<'_> {
             }
             Payload::Client => {
                 let request = self.run.request;
+                // Neither values nor a client's body: there is nothing to send, and no template asks for it.
                 if request.raw_body.is_empty() {
-                    return match &self.verb.body {
-                        Some(body) => self.rendered(body, own, hooks).map(Some),
-                        None => Ok(None),
-                    };
+                    return Ok(None);
                 }
                 let media_type = template_type.or_else(|| request.content_type.clone());
                 Ok(Some(Content::text(request.raw_body.clone(), media_type)))
@@ -170,7 +168,7 @@ impl Call<'_> {
                     (None, Some(format)) => {
                         let value = self.payload_value(format, own, payload);
                         // Hooks see JSON, whatever it becomes afterwards.
-                        if hooks.is_none() || !is_binary(format) {
+                        if hooks.is_none() || !is_made_of_json(format) {
                             return encoded(format, &value).map(Some);
                         }
                         let media_type = "application/json".to_owned();
@@ -271,7 +269,7 @@ impl Call<'_> {
 
     /// JSON text, from a template or a hook, in the declared format of requests (`connectors.md` 9.3).
     fn encoded(&self, content: Content, format: &Format) -> Result<Content, RunError> {
-        if content.is_encoded || !is_binary(format) {
+        if content.is_encoded || !is_made_of_json(format) {
             return Ok(content);
         }
         let value = json::decode(content.bytes, &Projection::All, &self.limits());
@@ -341,8 +339,13 @@ fn random_digits() -> String {
 }
 
 /// Whether bodies of this format are made from JSON; others are written by templates as they are.
-fn is_binary(format: &Format) -> bool {
-    matches!(format.kind, FormatKind::Protobuf | FormatKind::MessagePack | FormatKind::Cbor)
+fn is_made_of_json(format: &Format) -> bool {
+    match format.kind {
+        FormatKind::Json | FormatKind::Protobuf | FormatKind::MessagePack | FormatKind::Cbor => {
+            true
+        }
+        FormatKind::Xml | FormatKind::Csv | FormatKind::Text => false,
+    }
 }
 
 /// A value in the declared format of requests.
