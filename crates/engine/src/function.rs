@@ -45,7 +45,7 @@ pub(crate) fn call(
         Some(&scope),
         deadline_ms(run, &Delays::default()),
     );
-    outcome.map_err(|error| function_failed(&callee.name, &error))
+    outcome.map_err(|error| function_failed(run, &callee.name, &error))
 }
 
 fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result<Value, RunError> {
@@ -65,8 +65,9 @@ fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result
             &error,
         )
     })?;
-    let exports =
-        module.exports(run.engine.sandbox()).map_err(|error| function_failed("require", &error))?;
+    let exports = module
+        .exports(run.engine.sandbox())
+        .map_err(|error| function_failed(run, "require", &error))?;
     if let Some(slot) = target {
         run.modules.borrow_mut().insert(slot, module);
     }
@@ -172,7 +173,7 @@ fn answers(
 ) -> Result<Vec<Value>, RunError> {
     module_of(run, &call.callee)?
         .call_rows(run.engine.sandbox(), request)
-        .map_err(|error| function_failed(&call.callee.name, &error).at_line(call.line))
+        .map_err(|error| function_failed(run, &call.callee.name, &error).at_line(call.line))
 }
 
 fn arguments(
@@ -230,22 +231,19 @@ fn not_found(name: &str) -> RunError {
     RunError::client(codes::UDF_NOT_FOUND, format!("UDF {name} not found"))
 }
 
-fn function_failed(name: &str, error: &ScriptError) -> RunError {
+/// A function failed. The modules of a client's script come with us, so it has misused them.
+fn function_failed(run: &Run<'_>, name: &str, error: &ScriptError) -> RunError {
+    let origin = fault_of(run);
+    let status = if origin == Origin::Client { 400 } else { 500 };
+    let failed = |code, message: String| RunError::new(code, origin, status, message);
     let failed = match error.kind {
         ScriptErrorKind::NotFound => not_found(name),
-        ScriptErrorKind::Time => {
-            RunError::new(codes::UDF_TIME, Origin::Gateway, 500, error.message.clone())
+        ScriptErrorKind::Time => failed(codes::UDF_TIME, error.message.clone()),
+        ScriptErrorKind::Memory => failed(codes::UDF_MEMORY, error.message.clone()),
+        ScriptErrorKind::Unanswered => {
+            failed(codes::UDF_TIME, format!("UDF {name} failed: {error}"))
         }
-        ScriptErrorKind::Memory => {
-            RunError::new(codes::UDF_MEMORY, Origin::Gateway, 500, error.message.clone())
-        }
-        kind => {
-            let code = match kind {
-                ScriptErrorKind::Unanswered => codes::UDF_TIME,
-                _ => codes::UDF_FAILED,
-            };
-            RunError::new(code, Origin::Gateway, 500, format!("UDF {name} failed: {error}"))
-        }
+        _ => failed(codes::UDF_FAILED, format!("UDF {name} failed: {error}")),
     };
     with_position(failed, error)
 }
