@@ -1,8 +1,8 @@
 //! The command line: the only place that prints and decides exit codes.
 //!
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 a script, route or
-//! catalog has errors or the result could not be printed, 2 wrong usage or settings that cannot be
-//! used.
+//! catalog has errors, the result could not be printed, or an option is unknown; 2 other wrong usage,
+//! or files and settings that cannot be used; 255 a port that is taken (`server.md` 3.1, 3.3).
 
 mod bench;
 mod check;
@@ -15,9 +15,9 @@ mod script;
 mod serve;
 mod test;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 /// Turn many HTTP APIs into one call.
 #[derive(Debug, Parser)]
@@ -78,10 +78,12 @@ impl CatalogArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
     Success,
-    /// A script, route or catalog has errors, or the result could not be printed.
+    /// A script, route or catalog has errors, the result could not be printed, or an option is unknown.
     Failed,
-    /// Wrong usage, or settings that cannot be used.
+    /// Other wrong usage, or files and settings that cannot be used.
     Usage,
+    /// A port that somebody else listens on.
+    PortTaken,
 }
 
 impl From<Exit> for ExitCode {
@@ -90,19 +92,37 @@ impl From<Exit> for ExitCode {
             Exit::Success => 0,
             Exit::Failed => 1,
             Exit::Usage => 2,
+            Exit::PortTaken => 255,
         })
     }
 }
 
+/// The command line with `serve` where it names no command (`server.md` 3.1).
+fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_about_us = |first: &OsString| {
+        first.to_str().is_some_and(|first| {
+            !first.starts_with('-') || matches!(first, "-h" | "--help" | "-V" | "--version")
+        })
+    };
+    if !arguments.is_empty() && !arguments.get(1).is_some_and(is_about_us) {
+        arguments.insert(1, "serve".into());
+    }
+    arguments
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(with_command(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are asked for and go to stdout; mistakes go to stderr.
-            let is_mistake = error.use_stderr();
             let _ = error.print();
-            return if is_mistake { Exit::Usage.into() } else { Exit::Success.into() };
+            return match error.kind() {
+                ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => Exit::Failed,
+                _ if error.use_stderr() => Exit::Usage,
+                // Help and version, which were asked for.
+                _ => Exit::Success,
+            }
+            .into();
         }
     };
     let exit = match cli.command {
@@ -119,4 +139,36 @@ pub fn main() -> ExitCode {
         return Exit::Failed.into();
     }
     exit.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_without_a_command_serves() {
+        let completed = |line: &str| {
+            let arguments = line.split(' ').map(OsString::from).collect();
+            let completed = with_command(arguments).into_iter().map(|word| word.into_string());
+            completed.collect::<Result<Vec<_>, _>>().expect("UTF-8").join(" ")
+        };
+        assert_eq!(completed("qlio"), "qlio serve");
+        assert_eq!(completed("qlio -p 0 --tables t"), "qlio serve -p 0 --tables t");
+        for complete in ["qlio --help", "qlio -V", "qlio run -", "qlio nonsense", "qlio serve -p 0"]
+        {
+            assert_eq!(completed(complete), complete);
+        }
+    }
+
+    #[test]
+    fn serve_takes_several_ports_and_the_switches_of_start_scripts() {
+        let parse = |line: &str| Cli::try_parse_from(line.split(' '));
+        let Ok(Cli { command: Command::Serve(_) }) =
+            parse("qlio serve -C -n 2 -p 3000,3001 -p 3002 -e -q -t t -r r -c c -a /up")
+        else {
+            panic!("all of these are known");
+        };
+        assert!(parse("qlio serve -p 3000,").is_err());
+        assert!(parse("qlio serve -p 70000").is_err());
+    }
 }

@@ -37,12 +37,19 @@ pub(super) struct ServeArgs {
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
-    /// Port to listen on; 0 picks a free one. The first line on stdout names the address.
-    #[arg(long, short = 'p', default_value_t = 3000)]
-    port: u16,
+    /// Ports to listen on, joined by commas; 0 picks a free one. The first lines on stdout name the
+    /// addresses.
+    #[arg(long, short = 'p', value_name = "PORT", value_delimiter = ',', default_value = "3000")]
+    port: Vec<u16>,
     /// Worker threads; default one per core.
-    #[arg(long, value_name = "N")]
+    #[arg(long, short = 'n', visible_alias = "noWorkers", value_name = "N")]
     workers: Option<usize>,
+    /// For start scripts of the original; there are always workers.
+    #[arg(long, short = 'C')]
+    cluster: bool,
+    /// For start scripts of the original; there is no console.
+    #[arg(long = "disableConsole", visible_alias = "disable-console", short = 'e')]
+    disable_console: bool,
     /// Development mode, on loopback only: scripts of clients may call private addresses.
     #[arg(long)]
     dev: bool,
@@ -53,7 +60,7 @@ pub(super) struct ServeArgs {
     #[arg(long, conflicts_with = "disable_q")]
     enable_q: bool,
     /// Do not answer `/q`.
-    #[arg(long = "disableQ", visible_alias = "disable-q", id = "disable_q")]
+    #[arg(long = "disableQ", visible_alias = "disable-q", short = 'q', id = "disable_q")]
     disable_q: bool,
     /// Path of the health check; default `/ecv`.
     #[arg(long = "ecvPath", visible_alias = "ecv-path", short = 'a', value_name = "PATH")]
@@ -73,10 +80,31 @@ pub(super) struct ServeArgs {
 pub(super) fn serve(args: &ServeArgs) -> Exit {
     match start(args) {
         Ok(started) => wait(started),
-        Err(reason) => {
+        Err(NotStarted { reason, exit }) => {
             report::error(&reason);
-            Exit::Usage
+            exit
         }
+    }
+}
+
+/// Why there is no server.
+struct NotStarted {
+    reason: String,
+    exit: Exit,
+}
+
+impl From<String> for NotStarted {
+    fn from(reason: String) -> Self {
+        Self { reason, exit: Exit::Usage }
+    }
+}
+
+impl From<io::Error> for NotStarted {
+    fn from(error: io::Error) -> Self {
+        // Start scripts tell a taken port by this code (`server.md` 3.3).
+        let is_taken = error.kind() == io::ErrorKind::AddrInUse;
+        let exit = if is_taken { Exit::PortTaken } else { Exit::Usage };
+        Self { reason: format!("cannot start: {error}"), exit }
     }
 }
 
@@ -89,11 +117,11 @@ struct Started {
 }
 
 /// Starts the server.
-fn start(args: &ServeArgs) -> Result<Started, String> {
-    let addresses = addresses(&args.host, args.port)?;
+fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
+    let addresses = addresses(&args.host, &args.port)?;
     let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
     if args.dev && !is_loopback {
-        return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned());
+        return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
     }
     let catalog = args.catalog.clone().or_here();
     let (config, problems) = config::read(catalog.config.as_deref());
@@ -104,7 +132,7 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
     let errors = errors + config_errors;
     if args.strict && errors > 0 {
         let errors = report::counted(errors, "error");
-        return Err(format!("{errors}; not started because of `--strict`"));
+        return Err(format!("{errors}; not started because of `--strict`").into());
     }
     let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
     let logs = match args.logs.as_ref().or(config.front.logs.as_ref()) {
@@ -134,7 +162,7 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
     let tables_root = folders.tables;
     let cache = match report::start_cache(config.cache) {
         Ok(cache) => cache,
-        Err(reason) if args.strict => return Err(reason),
+        Err(reason) if args.strict => return Err(reason.into()),
         // A cache makes answers cheaper, not possible (`connectors.md` 6.1).
         Err(reason) => {
             report::error(&reason);
@@ -161,8 +189,7 @@ fn start(args: &ServeArgs) -> Result<Started, String> {
     let server = Server::start(&server_config, events, move |_| {
         let engine = Engine::new(engine.clone())?;
         Ok(HttpApp::new(Arc::clone(&shared), engine))
-    })
-    .map_err(|error| format!("cannot start: {error}"))?;
+    })?;
     let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
         .map(|(count, noun)| report::counted(count, noun));
     let summary = format!("serving {routes} over {tables} with {workers}");
@@ -293,15 +320,16 @@ impl StopSignals {
     }
 }
 
-fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
-    if let Ok(ip) = host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(ip, port)]);
-    }
-    let found: io::Result<Vec<_>> = (host, port).to_socket_addrs().map(Iterator::collect);
-    match found {
+/// The addresses of a host with each of the ports.
+fn addresses(host: &str, ports: &[u16]) -> Result<Vec<SocketAddr>, String> {
+    let ip = match host.parse::<IpAddr>() {
+        Ok(ip) => ip,
         // One family is enough for a name such as localhost, and a free port must be one port.
-        Ok(found) if !found.is_empty() => Ok(found.into_iter().take(1).collect()),
-        Ok(_) => Err(format!("`{host}` has no address")),
-        Err(error) => Err(format!("cannot resolve `{host}`: {error}")),
-    }
+        Err(_) => match (host, 0).to_socket_addrs().map(|mut found| found.next()) {
+            Ok(Some(address)) => address.ip(),
+            Ok(None) => return Err(format!("`{host}` has no address")),
+            Err(error) => return Err(format!("cannot resolve `{host}`: {error}")),
+        },
+    };
+    Ok(ports.iter().map(|port| SocketAddr::new(ip, *port)).collect())
 }

@@ -1,4 +1,4 @@
-//! Commands that run to their end: output on stdout, diagnostics on stderr, exit codes 0, 1, 2.
+//! Commands that run to their end: output on stdout, diagnostics on stderr, exit codes.
 
 use std::fs;
 
@@ -55,13 +55,16 @@ fn a_syntax_error_is_shown_with_its_place() {
 }
 
 #[test]
-fn wrong_usage_exits_with_two() {
+fn unknown_options_exit_with_one_and_unusable_files_with_two() {
     let folder = folder(&[]);
-    for arguments in
-        [["run", "--no-such-option"].as_slice(), &["no-such-command"], &["run", "no-such-file.ql"]]
-    {
+    for (arguments, code) in [
+        (["run", "--no-such-option"].as_slice(), 1),
+        (&["--no-such-option"], 1),
+        (&["no-such-command"], 1),
+        (&["run", "no-such-file.ql"], 2),
+    ] {
         let finished = run(arguments, folder.path(), "");
-        assert_eq!(finished.code(), Some(2), "{arguments:?}: {}", finished.stderr);
+        assert_eq!(finished.code(), Some(code), "{arguments:?}: {}", finished.stderr);
         assert!(!finished.stderr.is_empty());
     }
 }

@@ -92,13 +92,31 @@ fn a_bad_file_does_not_stop_the_start() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_an_error_of_usage() {
+fn a_port_that_is_taken_has_an_exit_code_of_its_own() {
     let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
+    let port = taken.local_addr().unwrap().port();
     let folder = folder(&[]);
-    let finished = run(&["serve", "--host", "127.0.0.1", "--port", &port], folder.path(), "");
-    assert_eq!(finished.code(), Some(2), "{}", finished.stderr);
-    assert!(finished.stderr.contains(&port), "{}", finished.stderr);
+    let finished = run(&["serve", "--port", &format!("0,{port}")], folder.path(), "");
+    assert_eq!(finished.code(), Some(255), "{}", finished.stderr);
+    assert!(finished.stderr.contains(&format!("Port is use ..{port}")), "{}", finished.stderr);
+    assert!(finished.stdout.is_empty(), "{}", finished.stdout);
+}
+
+#[test]
+fn it_serves_without_being_told_to_and_on_several_ports() {
+    let folder = folder(&[ROUTE]);
+    let mut server = start(&["--port", "0,0", "-p", "0", "--dev"], folder.path());
+    assert!(server.wait_for_stderr(PATIENCE, |told| told.contains("serving 1 route")));
+    let told = server.stdout();
+    let addresses: Vec<&str> =
+        told.lines().filter_map(|line| line.strip_prefix("http://")).collect();
+    assert_eq!(addresses.len(), 3, "{told}");
+    for address in addresses {
+        let answer = fetch(address.parse().unwrap(), &Request::get("/r"), PATIENCE).unwrap();
+        assert_eq!(answer.status, 200, "{address}");
+    }
+    server.signal(Signal::TERM).unwrap();
+    assert_eq!(server.finish(PATIENCE).code(), Some(0));
 }
 
 #[test]

@@ -59,7 +59,13 @@ pub(super) fn bind(addresses: &[SocketAddr]) -> io::Result<(Runtime, Vec<TcpList
         .iter()
         .map(|address| {
             let named = |error: io::Error| {
-                io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
+                // The words by which scripts of the original know a taken port (`server.md` 3.3).
+                let taken = match error.kind() {
+                    io::ErrorKind::AddrInUse => format!("Port is use ..{}: ", address.port()),
+                    _ => String::new(),
+                };
+                let text = format!("{taken}cannot listen on {address}: {error}");
+                io::Error::new(error.kind(), text)
             };
             listen(*address).map_err(named)
         })
