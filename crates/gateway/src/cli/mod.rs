@@ -7,9 +7,11 @@
 mod bench;
 mod check;
 mod format;
+mod measured;
 mod mock;
 mod plan;
 mod report;
+mod request;
 mod run;
 mod script;
 mod serve;

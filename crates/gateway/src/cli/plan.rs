@@ -1,16 +1,33 @@
-//! `qlio plan`: how a script will be executed.
+//! `qlio plan`: how a script will be executed, and where the time of a run went.
 
-use std::path::Path;
-
-use clap::{Args, ValueEnum};
-use qlio_plan::{
-    CompileOptions, Origin, compile,
-    explain::{explain, to_dot, to_json, to_text, to_yuml},
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use super::{CatalogArgs, Exit, report, script::ScriptArgs};
+use clap::{Args, ValueEnum};
+use qlio_data::{Text, redact::replaced};
+use qlio_engine::{
+    Caller, ClientParams,
+    event::{Event, Subscription, Watch},
+};
+use qlio_plan::{
+    CompileOptions, Origin, Plan,
+    catalog::Catalog,
+    compile,
+    explain::{Explanation, Latency, Measured, explain, to_dot, to_json, to_svg, to_text, to_yuml},
+};
+
+use super::{
+    CatalogArgs, Exit,
+    measured::{self, Collected},
+    report,
+    request::RequestArgs,
+    run::on_runtime,
+    script::ScriptArgs,
+};
 use crate::{
-    config,
+    config::{self, Config},
     load::{self, CatalogFolders, FilesBeside, Loaded},
 };
 
@@ -23,6 +40,15 @@ pub(super) struct PlanArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
     format: PlanFormat,
+    /// Say where the time of an earlier run went: a JSON list of its packets, as the header `Link`
+    /// or a WebSocket gave them.
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    trace: Option<PathBuf>,
+    /// Run the script and say where the time went.
+    #[arg(long)]
+    run: bool,
+    #[command(flatten)]
+    request: RequestArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -33,6 +59,8 @@ enum PlanFormat {
     Json,
     /// A Graphviz graph.
     Dot,
+    /// A picture.
+    Svg,
     /// The flat form of yUML.
     Yuml,
 }
@@ -58,11 +86,20 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
         Ok(compiled) => {
             report::diagnostics(&compiled.warnings, &script.name, &script.text);
             let explanation = explain(&compiled.plan);
-            match args.format {
-                PlanFormat::Text => report::raw(&to_text(&explanation)),
-                PlanFormat::Json => report::data(&to_json(&explanation)),
-                PlanFormat::Dot => report::raw(&to_dot(&explanation)),
-                PlanFormat::Yuml => report::data(&to_yuml(&explanation)),
+            let measured = if args.run {
+                measure(args, &Arc::new(compiled.plan), &Arc::new(catalog), config).map(Some)
+            } else {
+                args.trace.as_deref().map(|file| of_trace(file, &explanation)).transpose()
+            };
+            match measured {
+                Ok(measured) => {
+                    let latency = measured.map(|measured| Latency::of(&explanation, measured));
+                    print(args.format, &explanation, latency.as_ref());
+                }
+                Err(reason) => {
+                    report::error(&reason);
+                    return Exit::Usage;
+                }
             }
             Exit::Success
         }
@@ -71,4 +108,52 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
             Exit::Failed
         }
     }
+}
+
+fn print(format: PlanFormat, explanation: &Explanation, latency: Option<&Latency>) {
+    match format {
+        PlanFormat::Text => report::raw(&to_text(explanation, latency)),
+        PlanFormat::Json => report::data(&to_json(explanation, latency)),
+        PlanFormat::Dot => report::raw(&to_dot(explanation, latency)),
+        PlanFormat::Svg => report::raw(&to_svg(explanation, latency)),
+        PlanFormat::Yuml => report::data(&to_yuml(explanation)),
+    }
+}
+
+/// The measurements in a file of packets.
+fn of_trace(file: &Path, explanation: &Explanation) -> Result<Vec<Option<Measured>>, String> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+    measured::of_packets(&text, &explanation.nodes)
+        .map_err(|reason| format!("`{}`: {reason}", file.display()))
+}
+
+/// Runs the script, by the operator's own hand; one that fails has taken its time all the same.
+fn measure(
+    args: &PlanArgs,
+    plan: &Arc<Plan>,
+    catalog: &Arc<Catalog>,
+    mut config: Config,
+) -> Result<Vec<Option<Measured>>, String> {
+    let request = args.request.read()?;
+    config.settings.client_params = ClientParams::Any;
+    let secrets = config.secrets.clone();
+    let collected = Collected::default();
+    let outcome = on_runtime(config, args.catalog.tables.clone(), async |engine| {
+        let tell = |event: Event<'_>| collected.take(&event);
+        let subscription = Subscription::all();
+        let watch = Watch { subscription: &subscription, tell: &tell, stepper: None };
+        engine.run_watched(plan, catalog, &request, Caller::Operator, Some(&watch)).await
+    })?;
+    if let Err(error) = outcome {
+        let message = replaced(&Text::from(error.message.as_str()), &secrets);
+        report::error(&format!("the run failed: {message}"));
+    }
+    let mut nodes = collected.into_nodes(plan.nodes.len());
+    for node in nodes.iter_mut().flatten() {
+        if let Some((uri, _)) = &mut node.slowest {
+            *uri = replaced(&Text::from(uri.as_str()), &secrets).to_string();
+        }
+    }
+    Ok(nodes)
 }

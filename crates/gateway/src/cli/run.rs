@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use clap::Args;
-use qlio_data::{Object, Text, Value, codec::json};
-use qlio_engine::{Answer, Caller, ClientRequest, Engine, EngineOptions, RunError};
+use qlio_data::{Object, Value, codec::json};
+use qlio_engine::{Answer, Caller, Engine, EngineOptions, RunError};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_syntax::diagnostic::Diagnostic;
 
 use super::{
     CatalogArgs, Exit, report,
+    request::RequestArgs,
     script::{Script, ScriptArgs},
 };
 use crate::{
@@ -25,12 +25,8 @@ pub(super) struct RunArgs {
     script: ScriptArgs,
     #[command(flatten)]
     catalog: CatalogArgs,
-    /// A variable of the script, as `name=json`; may be repeated.
-    #[arg(long = "var", value_name = "NAME=JSON")]
-    variables: Vec<String>,
-    /// JSON file with `query`, `headers`, `body` and `route` of a client request.
-    #[arg(long, value_name = "FILE")]
-    request: Option<PathBuf>,
+    #[command(flatten)]
+    request: RequestArgs,
     /// Print one object, `{value, headers}` or `{error, status}`, instead of the bare value.
     #[arg(long)]
     envelope: bool,
@@ -40,7 +36,7 @@ pub(super) struct RunArgs {
 }
 
 pub(super) fn run(args: &RunArgs) -> Exit {
-    let (script, request) = match (args.script.read(), client_request(args)) {
+    let (script, request) = match (args.script.read(), args.request.read()) {
         (Ok(script), Ok(request)) => (script, request),
         (Err(reason), _) | (_, Err(reason)) => {
             report::error(&reason);
@@ -80,7 +76,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
 }
 
 /// Runs `work` on a runtime of its own, with an engine made from the settings.
-fn on_runtime<F, R>(
+pub(super) fn on_runtime<F, R>(
     config: Config,
     tables_root: Option<PathBuf>,
     work: impl FnOnce(std::rc::Rc<Engine>) -> F,
@@ -158,54 +154,4 @@ fn compile_failed(args: &RunArgs, script: &Script, problems: &[Diagnostic]) -> E
 fn print_envelope<const N: usize>(members: [(&str, Value); N]) {
     let object: Object = members.into_iter().collect();
     report::data(&json::to_string(&Value::object(object)));
-}
-
-/// The client request of `--request` and the variables of `--var`.
-fn client_request(args: &RunArgs) -> Result<ClientRequest, String> {
-    let mut request = ClientRequest::default();
-    if let Some(file) = &args.request {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
-        let value = json::parse_str(&text).map_err(|error| {
-            format!("`{}` is not JSON: {} at byte {}", file.display(), error.reason, error.offset)
-        })?;
-        let member = |name: &str| {
-            object(&value, name)
-                .ok_or_else(|| format!("`{name}` in `{}` must be an object", file.display()))
-        };
-        request.query = member("query")?;
-        request.route = member("route")?;
-        let headers = member("headers")?;
-        request.headers =
-            headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
-        request.body = value.member("body");
-        let content_type = request.headers.get("content-type").and_then(Value::as_str);
-        let content_type = content_type.map(str::to_owned);
-        (request.raw_body, request.content_type) = match &request.body {
-            Value::Absent => (Bytes::new(), None),
-            Value::String(text) => (text.clone().into_bytes(), content_type),
-            body => {
-                let content_type = content_type.unwrap_or_else(|| "application/json".to_owned());
-                (json::to_string(body).into(), Some(content_type))
-            }
-        };
-    }
-    for variable in &args.variables {
-        let (name, text) = variable
-            .split_once('=')
-            .ok_or_else(|| format!("`--var {variable}` needs the form `name=json`"))?;
-        let value = json::parse_str(text)
-            .map_err(|error| format!("`--var {name}`: invalid JSON: {}", error.reason))?;
-        request.variables.insert(Text::from(name), value);
-    }
-    Ok(request)
-}
-
-/// A member that is an object, or missing.
-fn object(value: &Value, name: &str) -> Option<Object> {
-    match &*value.member(name).open() {
-        Value::Object(object) => Some(Object::clone(object)),
-        Value::Absent => Some(Object::new()),
-        _ => None,
-    }
 }

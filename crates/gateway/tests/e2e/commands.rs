@@ -114,7 +114,63 @@ fn plan_shows_what_runs_in_parallel() {
     assert_eq!(json["version"], 1);
     assert_eq!(json["nodes"].as_array().map(Vec::len), Some(5));
     assert!(plan("dot").starts_with("digraph plan {\n  rankdir=TB; node [shape=box];\n  n5 "));
-    assert_eq!(plan("yuml").trim_end(), "[2]->[1],[1]->[note:1],");
+    assert_eq!(plan("yuml").trim_end(), "[2]->[1],[2]->[1.2],[1.2]->[note:1.3],");
+    assert!(plan("svg").starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" "));
+}
+
+/// `server.md` 4.3.
+#[test]
+fn plan_says_where_the_time_of_a_run_went() {
+    let rows = |milliseconds| Respond::json(json!([{"id": 1}])).delay(milliseconds);
+    let upstream = Upstream::with([
+        Expectation::get("/ids").respond(rows(30)),
+        Expectation::get("/det").respond(rows(0)),
+        Expectation::get("/rev?z=Z").respond(rows(200)),
+    ])
+    .unwrap();
+    let table = |name: &str, rest: &str| {
+        format!("create table {name} on select get from '{}/{name}{rest}'", upstream.base())
+    };
+    let script = "i = select id from ids\nd = select * from det where x in ('{i}')\n\
+                  r = select * from rev where x in ('{i}')\nreturn {'d': '{d}', 'r': '{r}'}";
+    let folder = folder(&[
+        ("tables/ids.ql", &table("ids", "")),
+        ("tables/det.ql", &table("det", "")),
+        ("tables/rev.ql", &table("rev", "?z={z}")),
+        ("s.ql", script),
+        (
+            "trace.json",
+            r#"[{"line":1,"type":"statement-success","elapsed":80},
+                {"line":2,"type":"statement-success","elapsed":95},
+                {"line":3,"type":"statement-success","elapsed":120},
+                {"line":4,"type":"statement-success","elapsed":12}]"#,
+        ),
+    ]);
+    let plan = |more: &[&str]| {
+        let arguments = [&["plan", "s.ql", "-t", "tables"], more].concat();
+        let finished = run(&arguments, folder.path(), "");
+        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+        finished.stdout
+    };
+    let measured = printed(&plan(&["--run", "--var", "z=\"Z\"", "--format", "json"]));
+    upstream.verify().unwrap();
+    assert_eq!(measured["latency"]["criticalPath"], json!(["n1", "n3", "n4"]));
+    let reviews = &measured["nodes"][2];
+    assert_eq!(reviews["requests"], 1);
+    assert_eq!(reviews["slowest"]["uri"], format!("{}/rev?z=Z", upstream.base()));
+    assert!(reviews["elapsed"].as_f64().unwrap() >= 200.0, "{reviews}");
+    assert!(measured["nodes"][1]["slack"].as_f64().unwrap() > 0.0, "{measured}");
+    let text = plan(&["--trace", "trace.json"]);
+    assert!(
+        text.ends_with(
+            "total 212 ms; critical path [1] 80 ms -> [3] 120 ms -> [4] 12 ms; \
+             [2] 95 ms has 25 ms slack\n"
+        ),
+        "{text}"
+    );
+    let bad = run(&["plan", "s.ql", "-t", "tables", "--trace", "s.ql"], folder.path(), "");
+    assert_eq!(bad.code(), Some(2));
+    assert!(bad.stderr.contains("`s.ql`: invalid JSON"), "{}", bad.stderr);
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Plans as JSON, for tools.
 
-use qlio_data::{Object, Value, codec::json};
+use std::time::Duration;
 
-use super::Explanation;
+use qlio_data::{Number, Object, Value, codec::json};
 
-/// Prints `{"version":1,"nodes":[…],"edges":[…]}`.
-pub fn to_json(explanation: &Explanation) -> String {
-    let nodes = explanation.nodes.iter().map(|node| {
+use super::{Explanation, Latency};
+
+/// Prints `{"version":1,"nodes":[…],"edges":[…]}`; with a measured run nodes have their times in
+/// milliseconds, and there is a `latency` with `total` and `criticalPath`.
+pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
+    let nodes = explanation.nodes.iter().enumerate().map(|(position, node)| {
         let mut object = Object::new();
         object.insert("id", Value::from(node.id.as_str()));
         object.insert("line", Value::int(i64::from(node.line)));
@@ -39,6 +42,9 @@ pub fn to_json(explanation: &Explanation) -> String {
         if let Some(timeout) = node.timeout_ms {
             object.insert("timeout", Value::int(i64::try_from(timeout).unwrap_or(i64::MAX)));
         }
+        if let Some(latency) = latency {
+            add_times(latency, position, &mut object);
+        }
         Value::object(object)
     });
     let edges = explanation.edges.iter().map(|edge| {
@@ -51,9 +57,40 @@ pub fn to_json(explanation: &Explanation) -> String {
         .collect();
         Value::object(object)
     });
-    let root: Object =
+    let mut root: Object =
         [("version", Value::int(1)), ("nodes", nodes.collect()), ("edges", edges.collect())]
             .into_iter()
             .collect();
+    if let Some(latency) = latency {
+        let path = latency.critical_path.iter();
+        let path = path.map(|position| Value::from(explanation.nodes[*position].id.as_str()));
+        let times: Object =
+            [("total", milliseconds(latency.total)), ("criticalPath", path.collect())]
+                .into_iter()
+                .collect();
+        root.insert("latency", Value::object(times));
+    }
     json::to_string(&Value::object(root))
+}
+
+fn add_times(latency: &Latency, position: usize, object: &mut Object) {
+    let Some(node) = latency.nodes.get(position).and_then(Option::as_ref) else { return };
+    object.insert("elapsed", milliseconds(node.measured.elapsed));
+    object.insert("start", milliseconds(node.start));
+    object.insert("slack", milliseconds(node.slack));
+    object.insert("share", Value::int(i64::try_from(latency.share(position)).unwrap_or(i64::MAX)));
+    if node.measured.requests > 0 {
+        object.insert("requests", Value::int(i64::from(node.measured.requests)));
+    }
+    if let Some((uri, elapsed)) = &node.measured.slowest {
+        let slowest: Object =
+            [("uri", Value::from(uri.as_str())), ("elapsed", milliseconds(*elapsed))]
+                .into_iter()
+                .collect();
+        object.insert("slowest", Value::object(slowest));
+    }
+}
+
+fn milliseconds(duration: Duration) -> Value {
+    Value::Number(Number::Float((duration.as_secs_f64() * 1e6).round() / 1e3))
 }

@@ -1,11 +1,14 @@
-//! Plans for people and tools: stable text, JSON, DOT and yUML (`server.md` 4.1–4.2).
+//! Plans for people and tools: stable text, JSON, DOT, SVG and yUML (`server.md` 4.1–4.2), with the times
+//! of a run if one was measured (4.3).
 //!
 //! All forms are made of the same [`Explanation`], so they cannot disagree. The same script and
 //! catalog give the same bytes, made in time linear in the plan.
 
 mod dot;
 mod json;
+mod latency;
 mod levels;
+mod svg;
 mod text;
 mod yuml;
 
@@ -18,6 +21,8 @@ use crate::{
 
 pub use dot::to_dot;
 pub use json::to_json;
+pub use latency::{Latency, Measured, NodeLatency};
+pub use svg::to_svg;
 pub use text::to_text;
 pub use yuml::to_yuml;
 
@@ -91,11 +96,13 @@ pub struct ExplainedNode {
     pub requires: Vec<String>,
     /// The statement's timeout in milliseconds.
     pub timeout_ms: Option<u64>,
+    /// Nobody has written it: it stands for a missing `return`.
+    pub stands_in: bool,
 }
 
 impl ExplainedNode {
     /// Whether the node calls an upstream: it reads or writes a table that is no variable.
-    fn is_remote(&self) -> bool {
+    pub fn is_remote(&self) -> bool {
         matches!(self.kind, "select" | "insert" | "update" | "delete")
             && self.tables.iter().any(|table| !table.starts_with('{'))
     }
@@ -171,6 +178,7 @@ pub fn explain(plan: &Plan) -> Explanation {
         scope: None,
         requires: Vec::new(),
         timeout_ms: None,
+        stands_in: false,
     });
     let mut edges =
         vec![Edge { from: return_position, to: plan.value.index(), kind: EdgeKind::Dependency }];
@@ -231,6 +239,10 @@ fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {
         scope,
         requires: node.prerequisites.iter().map(|template| template.text().to_owned()).collect(),
         timeout_ms,
+        stands_in: plan.value == node.id
+            && (node.span.start == node.span.end
+                || node.target.is_none()
+                    && matches!(node.kind, NodeKind::Reference { is_return: false, .. })),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::{collections::HashSet, fmt::Write};
 
-use super::{Edge, EdgeKind, ExplainedNode, Explanation};
+use super::{Edge, EdgeKind, ExplainedNode, Explanation, Latency, latency::milliseconds};
 
 /// Prints one level after the other, later alternatives of a fallback chain below their first one,
-/// and at last how the total time comes about (`server.md` 4.3).
-pub fn to_text(explanation: &Explanation) -> String {
+/// and at last how the total time comes about: in words, or with the times of a measured run
+/// (`server.md` 4.3).
+pub fn to_text(explanation: &Explanation, latency: Option<&Latency>) -> String {
     let edges = explanation.edges_by_node();
     let mut out = String::new();
     for (level, nodes) in explanation.levels.iter().enumerate() {
@@ -16,7 +17,7 @@ pub fn to_text(explanation: &Explanation) -> String {
         for position in nodes {
             let mut next = Some(*position);
             while let Some(position) = next {
-                node(explanation, position, edges[position], &mut out);
+                node(explanation, position, edges[position], latency, &mut out);
                 let fallback = edges[position].iter().find(|edge| edge.kind == EdgeKind::Fallback);
                 next = fallback.map(|edge| edge.to);
             }
@@ -24,12 +25,19 @@ pub fn to_text(explanation: &Explanation) -> String {
     }
     let last = explanation.nodes.len() - 1;
     let _ = writeln!(out, "then");
-    node(explanation, last, edges[last], &mut out);
-    let _ = writeln!(out, "{}", total(explanation));
+    node(explanation, last, edges[last], latency, &mut out);
+    let total = latency.map_or_else(|| total(explanation), |latency| latency.summary(explanation));
+    let _ = writeln!(out, "{total}");
     out
 }
 
-fn node(explanation: &Explanation, position: usize, edges: &[Edge], out: &mut String) {
+fn node(
+    explanation: &Explanation,
+    position: usize,
+    edges: &[Edge],
+    latency: Option<&Latency>,
+    out: &mut String,
+) {
     let node = &explanation.nodes[position];
     let mut notes = Vec::new();
     let mut note = |words: &str, kind: EdgeKind| {
@@ -51,9 +59,26 @@ fn node(explanation: &Explanation, position: usize, edges: &[Edge], out: &mut St
     if let Some(timeout) = node.timeout_ms {
         notes.push(format!("timeout {timeout} ms"));
     }
+    if let Some(latency) = latency {
+        times(latency, position, &mut notes);
+    }
     let notes = if notes.is_empty() { String::new() } else { format!("  -- {}", notes.join("; ")) };
     // Writing to a string cannot fail.
     let _ = writeln!(out, "  {} {}{notes}", node.id, node.label());
+}
+
+/// What was measured of a node.
+fn times(latency: &Latency, position: usize, notes: &mut Vec<String>) {
+    let Some(measured) = latency.measured(position) else { return };
+    let (time, share) = (milliseconds(measured.elapsed), latency.share(position));
+    notes.push(format!("{time}, {share} %"));
+    if measured.requests > 0 {
+        let plural = if measured.requests == 1 { "" } else { "s" };
+        notes.push(format!("{} request{plural}", measured.requests));
+    }
+    if let Some((uri, elapsed)) = &measured.slowest {
+        notes.push(format!("slowest {uri} {}", milliseconds(*elapsed)));
+    }
 }
 
 /// `total = slowest of lines 3, 5, after line 1`.

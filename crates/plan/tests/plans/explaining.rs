@@ -1,11 +1,13 @@
 //! Every form of explanation of a dozen scripts, and that it is always the same bytes.
 
+use std::time::Duration;
+
 use insta::assert_snapshot;
 use qlio_plan::{
     CompileOptions, Origin,
     catalog::NoResources,
     compile,
-    explain::{explain, to_dot, to_json, to_text, to_yuml},
+    explain::{Latency, Measured, explain, to_dot, to_json, to_svg, to_text, to_yuml},
 };
 
 use crate::plan;
@@ -16,9 +18,9 @@ fn all_forms(text: &str) -> String {
         let explanation = explain(&plan(text));
         [
             text.to_owned(),
-            to_text(&explanation),
-            to_json(&explanation),
-            to_dot(&explanation),
+            to_text(&explanation, None),
+            to_json(&explanation, None),
+            to_dot(&explanation, None),
             to_yuml(&explanation),
         ]
         .join("\n----\n")
@@ -163,7 +165,7 @@ fn the_published_pictures_come_out() {
          rev = select * from lib.rev where i in ('{ids}')\n\
          return {'det': '{det}', 'rev': '{rev}'}",
     );
-    let dot = to_dot(&branches);
+    let dot = to_dot(&branches, None);
     let words: Vec<&str> = dot.split_whitespace().collect();
     assert_eq!(
         words.join(" "),
@@ -174,13 +176,13 @@ fn the_published_pictures_come_out() {
          n5 -> n4; n4 -> n2; n4 -> n3; n2 -> n1; n3 -> n1; }"
     );
     assert_eq!(to_yuml(&branches), "[4]->[2],[2]->[1],[4]->[3],[3]->[1],");
-    assert!(to_text(&branches).ends_with("total = slowest of lines 2, 3, after line 1\n"));
+    assert!(to_text(&branches, None).ends_with("total = slowest of lines 2, 3, after line 1\n"));
     let fallback = explained(
         "ok = select title as t from lib.books where subject = 'sea'; \
          bad = select * from lib.down || {\"fallback\":true};\n\
          return {\"ok\":\"{ok}\",\"bad\":\"{bad}\"} via route '/fb' using method get;",
     );
-    assert_snapshot!(to_text(&fallback), @r"
+    assert_snapshot!(to_text(&fallback, None), @r"
     level 1, in parallel
       n1 [1] ok = select from lib.books
       n2 [1] bad = select from lib.down  -- else n3
@@ -198,4 +200,85 @@ fn a_try_waits_for_blocks_in_its_body() {
     assert_snapshot!(all_forms(
         "a = 1\ntry { if (a) { if (a) { throw (e) } } } catch (e) { b = 2 } finally { c = '{b}' }\nreturn c"
     ));
+}
+
+fn took(milliseconds: u64) -> Option<Measured> {
+    Some(Measured { elapsed: Duration::from_millis(milliseconds), ..Measured::default() })
+}
+
+/// The text example of `server.md` 4.3.
+#[test]
+fn a_measured_run_has_a_critical_path_and_slack() {
+    let plan = plan(
+        "ids = select * from lib.find where q = 'x'\n\
+         det = select * from lib.book where id in ('{ids}')\n\
+         rev = select * from lib.rate where id in ('{ids}')\n\
+         return {'det': '{det}', 'rev': '{rev}'}",
+    );
+    let explanation = explain(&plan);
+    let slowest = Some(("http://api.test/r?<i>".to_owned(), Duration::from_millis(70)));
+    let rev = Measured { elapsed: Duration::from_millis(120), requests: 3, slowest };
+    let measured = vec![took(80), took(95), Some(rev), took(12)];
+    let latency = Latency::of(&explanation, measured);
+    let text = to_text(&explanation, Some(&latency));
+    assert!(text.ends_with(
+        "total 212 ms; critical path [1] 80 ms -> [3] 120 ms -> [4] 12 ms; [2] 95 ms has 25 ms slack\n"
+    ), "{text}");
+    assert!(
+        text.contains("120 ms, 56 %; 3 requests; slowest http://api.test/r?<i> 70 ms"),
+        "{text}"
+    );
+    let json = to_json(&explanation, Some(&latency));
+    assert!(json.contains(r#""elapsed":95,"start":80,"slack":25,"share":44"#), "{json}");
+    assert!(json.contains(r#""latency":{"total":212,"criticalPath":["n1","n3","n4"]}"#), "{json}");
+    let dot = to_dot(&explanation, Some(&latency));
+    assert!(dot.contains("lib.rate 120 ms\", color=red, penwidth=3]"), "{dot}");
+    assert!(dot.contains("n3 -> n1 [color=red, penwidth=3]") && dot.contains("n2 -> n1;"), "{dot}");
+    let svg = to_svg(&explanation, Some(&latency));
+    assert_eq!(svg.matches("#d00").count(), 4 + 3, "{svg}");
+}
+
+#[test]
+fn alternatives_that_ran_count_behind_the_first_one() {
+    let plan = plan(
+        "a = select * from lib.find where q = 1 || select * from lib.rate where id = 2 || 3\nreturn \"{a}\"",
+    );
+    let explanation = explain(&plan);
+    let latency = Latency::of(&explanation, vec![took(30), took(40), None, took(1)]);
+    let text = to_text(&explanation, Some(&latency));
+    assert!(
+        text.ends_with("total 71 ms; critical path [1] 30 ms -> [1] 40 ms -> [2] 1 ms\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn pictures_are_well_formed() {
+    let plan = plan(
+        "a = {\"k\": 1}\nif (a) { b = select * from lib.book || 1 } else { c = 2 }\nd = 3\nreturn \"{c}\"",
+    );
+    let svg = to_svg(&explain(&plan), None);
+    let mut depth = 0_i32;
+    for tag in svg.split('<').skip(1) {
+        let (tag, text) = tag.split_once('>').expect("a tag ends");
+        depth += if tag.starts_with('/') { -1 } else { i32::from(!tag.ends_with('/')) };
+        assert!(!text.replace("&lt;", "").replace("&amp;", "").contains(['<', '&']), "{text}");
+    }
+    assert_eq!(depth, 0, "{svg}");
+    for class in
+        ["class=\"scope-if\"", "class=\"scope-else\"", "class=\"fallback\"", "class=\"orphan\""]
+    {
+        assert!(svg.contains(class), "{class}: {svg}");
+    }
+}
+
+#[test]
+fn statements_of_one_line_are_told_apart_in_yuml() {
+    let yuml = |text: &str| to_yuml(&explain(&plan(text)));
+    assert_eq!(
+        yuml("a = 1; b = \"{a}\"\nreturn [\"{a}\", \"{b}\"]"),
+        "[2]->[1],[2]->[1.2],[1.2]->[1],"
+    );
+    assert_eq!(yuml("return 1"), "[1],");
+    assert_eq!(yuml("a = 1\nb = \"{a}\""), "[return]->[2],[2]->[1],");
 }

@@ -14,7 +14,7 @@ use qlio_plan::{
     CompileOptions, Origin,
     catalog::NoResources,
     compile, diagnose,
-    explain::{explain, to_dot, to_json, to_text, to_yuml},
+    explain::{Latency, explain, to_dot, to_json, to_svg, to_text, to_yuml},
     format,
 };
 
@@ -142,7 +142,11 @@ fn work(text: &str) {
         CompileOptions { origin: Origin::Stored, file: "script", resources: &NoResources };
     if let Ok(compiled) = compile(text, &catalog, &options) {
         let explanation = explain(&compiled.plan);
-        let forms = [to_text, to_json, to_dot, to_yuml].map(|form| form(&explanation));
+        let latency = Latency::of(&explanation, Vec::new());
+        let mut forms = [to_text, to_json, to_dot, to_svg]
+            .map(|form| form(&explanation, Some(&latency)))
+            .to_vec();
+        forms.push(to_yuml(&explanation));
         assert!(forms.iter().any(|form| !form.is_empty()));
     }
     let _ = diagnose(text, &catalog);

@@ -247,7 +247,7 @@ impl<'r> Report<'r> {
         if self.job.session.is_some() {
             self.push(EventKind::Visualization, || Packet {
                 name: EventKind::Visualization.name().into(),
-                data: Value::from(explain::to_dot(&explain::explain(plan))),
+                data: Value::from(explain::to_dot(&explain::explain(plan), None)),
             });
         }
     }
