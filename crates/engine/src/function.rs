@@ -212,7 +212,7 @@ fn scope(run: &Run<'_>) -> Scope {
     let slots = run.slots.borrow();
     let mut variables = Object::new();
     for (symbol, value) in run.plan.symbols.iter().zip(slots.iter()) {
-        if !value.is_absent() {
+        if !symbol.name.is_empty() && !value.is_absent() {
             variables.insert(symbol.name.clone(), value.clone());
         }
     }

@@ -11,6 +11,7 @@ use qlio_plan::{Catalog, Plan, SlotId};
 
 use crate::{
     engine::{self, Engine},
+    error::RunError,
     event::{Event, Observation, Watch},
     request::{Caller, ClientRequest},
     sandbox::FunctionModule,
@@ -27,6 +28,8 @@ pub(crate) struct Run<'a> {
     pub(crate) slots: RefCell<Vec<Value>>,
     /// The script modules that variables hold.
     pub(crate) modules: RefCell<HashMap<SlotId, FunctionModule>>,
+    /// The errors that `try`s caught, by the variable that shows them to the script.
+    pub(crate) caught: RefCell<HashMap<SlotId, RunError>>,
     /// The inline tables of blocks that have run, by their place in the plan.
     pub(crate) created: RefCell<Vec<usize>>,
     /// The ids of all upstream calls so far (`connectors.md` 2.5).
@@ -70,6 +73,7 @@ impl<'a> Run<'a> {
             caller,
             slots: RefCell::new(vec![Value::Absent; plan.symbols.len()]),
             modules: RefCell::default(),
+            caught: RefCell::default(),
             created: RefCell::default(),
             request_ids: RefCell::default(),
             sent_request_id: RefCell::default(),

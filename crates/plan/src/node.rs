@@ -65,9 +65,10 @@ impl Plan {
 /// A variable of a script.
 #[derive(Debug, Clone)]
 pub struct Symbol {
-    /// Its name.
+    /// Its name; empty for a caught error that only the blocks of its `try` see.
     pub name: Text,
-    /// The first alternative of the statement that binds it; `None` for a name that is only thrown.
+    /// The first alternative of the statement that binds it, or the `try` that catches it; `None` for
+    /// a name that is only thrown.
     pub node: Option<NodeId>,
 }
 
@@ -82,7 +83,7 @@ pub struct Node {
     pub span: Span,
     /// What it does.
     pub kind: NodeKind,
-    /// The variable it binds.
+    /// The variable it binds; of a `try` the error that it catches.
     pub target: Option<SlotId>,
     /// What must be finished before it may start; the chain's first alternative stands for a chain.
     pub dependencies: Vec<NodeId>,
@@ -180,6 +181,8 @@ pub enum NodeKind {
         /// A statement of the script binds it, so it is left alone.
         is_assigned: bool,
     },
+    /// `throw (error)` behind a `catch (error)`: what was caught in the slot is raised again.
+    ThrowAgain(SlotId),
 }
 
 /// An `if` with its branches.
@@ -211,6 +214,8 @@ pub struct TryBlock {
 pub struct CatchBlock {
     /// When it runs.
     pub condition: Logic,
+    /// The condition names the caught error, so the error is dealt with if the block runs.
+    pub names_error: bool,
     /// Its nodes.
     pub body: Vec<NodeId>,
 }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use crate::{
     ast::{Item, Primary, Return, Script, Select, Statement},
+    caught::catches_errors,
     diagnostic::{Code, Diagnostic, codes},
     source::{LineIndex, Span},
     spelling,
@@ -32,7 +33,7 @@ pub fn check(script: &Script, lines: &LineIndex) -> Vec<Diagnostic> {
     let (variables, found) = (HashMap::new(), Vec::new());
     let mut checker = Checker { lines, variables, found, guesses: 0 };
     symbol::check(&mut checker, script);
-    checker.items(&script.items);
+    checker.items(&script.items, false);
     if let Some(result) = &script.result {
         checker.result(result);
     }
@@ -98,21 +99,22 @@ impl<'s> Checker<'s> {
         spelling::closest(name, known)
     }
 
-    fn items(&mut self, items: &'s [Item]) {
+    fn items(&mut self, items: &'s [Item], in_region: bool) {
         for item in items {
             match item {
                 Item::Statement(statement) => self.statement(statement),
                 Item::If(node) => {
-                    self.items(&node.then);
-                    self.items(node.otherwise.as_deref().unwrap_or_default());
+                    self.items(&node.then, in_region);
+                    self.items(node.otherwise.as_deref().unwrap_or_default(), in_region);
                 }
                 Item::Try(node) => {
-                    catch::check(self, node);
-                    self.items(&node.body);
+                    catch::check(self, node, in_region);
+                    self.items(&node.body, in_region);
+                    let in_region = in_region || catches_errors(node, in_region);
                     for catch in &node.catches {
-                        self.items(&catch.body);
+                        self.items(&catch.body, in_region);
                     }
-                    self.items(node.finally.as_deref().unwrap_or_default());
+                    self.items(node.finally.as_deref().unwrap_or_default(), in_region);
                 }
                 Item::Throw(_) => {}
             }

@@ -12,6 +12,7 @@
 
 pub mod analyse;
 pub mod ast;
+pub mod caught;
 pub mod check;
 pub mod complete;
 pub mod diagnostic;

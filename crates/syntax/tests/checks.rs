@@ -40,6 +40,17 @@ fn every_check_has_its_literal_message() {
         ("\nb = \"{c}\"\nc = \"{d.{b}.x}\"\nd = 1", "Line 2: Circular reference b"),
         ("if (b) { a = 1 }\nb = \"{a}\"", "Line 1: Circular reference a"),
         ("try { a = \"{m}\" throw (e) } catch (e) { m = 1 }", "Line 1: Circular reference a"),
+        ("try { a = \"{error}\" } catch (error) { b = 1 }", "Line 1: Circular reference a"),
+        ("try { a = 1 } catch (error) { b = 1 }\nerror = 2", "Line 2: Duplicate symbol error"),
+        ("error = 2\ntry { a = 1 } catch (error) { b = 1 }", "Line 2: Duplicate symbol error"),
+        (
+            "try { a = 1 } catch (error) { b = 1 } try { c = 1 } catch (error) { d = 1 }\nreturn error",
+            "Line 2: Unresolved symbol 'error'",
+        ),
+        (
+            "try { try { a = 1 } catch (error) { throw (error) } throw (e) } catch (er) { b = 1 }",
+            "Line 1 exception variable er is not thrown inside the try statement.",
+        ),
         ("select x from t where u.f(x)", "Line 1: UDF u.f not resolved"),
         (
             "insert \"{o}\" into t (a) values (1)",
@@ -122,6 +133,10 @@ fn what_is_allowed_raises_nothing() {
         "select a.x from s as a, t as b where a.x = b.x and a.y = 'z' and b.k in (1, 2)",
         "try { if (x) { try { throw (a) } catch (a) { throw (b) } } } catch (a || b) { m = 1 }",
         "try { throw (e) } catch (e) { m = 1 } finally { f = \"{m}\" }",
+        "try { a = 1 } catch (error) { m = \"{error}\" } finally { f = \"{error.code}\" } return error",
+        "try { throw (e) } catch (e && !error) { m = 1 }",
+        "try { throw (error) } catch (error) { m = \"{error}\" }",
+        "try { try { a = 1 } catch (error) { throw (error) } } catch (error) { b = \"{error}\" }",
         "create table t via mongo on select do find at 'u'",
         "create table t via http on select do patch at 'u'",
         "if (a) { b = 1 } else { c = 2 } return b || c",

@@ -19,7 +19,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use qlio_data::Value;
+use qlio_data::{Value, redact::redact};
 use qlio_plan::{Node, NodeId, NodeKind, SlotId};
 
 use crate::{
@@ -65,7 +65,12 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
             in_flight.extend(started.drain(..));
             in_flight.next().await
         };
-        let Some((id, outcome)) = ended else { break };
+        let Some((id, outcome)) = ended else {
+            if scheduler.release_stuck() {
+                continue;
+            }
+            break;
+        };
         finish(run, &mut scheduler, id, outcome)?;
         decide_catches(run, &mut scheduler)?;
     }
@@ -141,6 +146,16 @@ fn finish(
     if let Some(observation) = &run.observation {
         observation.end(node, outcome.is_ok());
     }
+    conclude(run, scheduler, node, outcome)
+}
+
+/// The same for an alternative that may not have run, because what it needs failed.
+fn conclude(
+    run: &Run<'_>,
+    scheduler: &mut Scheduler<'_>,
+    node: &Node,
+    outcome: Result<Value, RunError>,
+) -> Result<(), RunError> {
     let is_something = matches!(&outcome, Ok(value) if !value.is_nothing());
     if let Some(fallback) = node.fallback
         && !is_something
@@ -148,32 +163,74 @@ fn finish(
         scheduler.open_fallback(fallback);
         return Ok(());
     }
-    let value = outcome.map_err(|error| error.at_line(node.line))?;
+    let value = match outcome {
+        Ok(value) => value,
+        Err(error) => return scheduler.fail(node.id, error.at_line(node.line)),
+    };
     if let Some(slot) = node.target {
         run.set_slot(slot, value.clone());
         tell_assignment(run, slot, &value);
     }
-    scheduler.settle(id, value);
+    scheduler.settle(node.id, value);
     Ok(())
 }
 
 fn tell_assignment(run: &Run<'_>, slot: SlotId, value: &Value) {
     let Some(observation) = &run.observation else { return };
     let name = &*run.plan.symbols[slot as usize].name;
-    if observation.wants_variable(name) {
+    if !name.is_empty() && observation.wants_variable(name) {
         observation.tell(Event::Assigned { name, value });
     }
 }
 
-/// A `try` whose body has ended decides its catches, which may end the `try` and the one around it.
+/// What must happen before another statement starts: what needs a failed statement fails as well, and
+/// a `try` whose body has ended decides its catches, which may end the `try` and the one around it.
 fn decide_catches(run: &Run<'_>, scheduler: &mut Scheduler<'_>) -> Result<(), RunError> {
-    while let Some(block) = scheduler.next_undecided_try() {
-        let NodeKind::Try(parts) = &run.plan.node(block).kind else { continue };
-        let mut chosen = Vec::with_capacity(parts.catches.len());
-        for catch in &parts.catches {
-            chosen.push(evaluate::logic(run, &catch.condition)?);
+    loop {
+        while let Some(slot) = scheduler.next_unbound() {
+            run.set_slot(slot, Value::Null);
         }
-        scheduler.decide_catches(block, &chosen, &mut |slot| run.set_slot(slot, Value::Null));
+        if let Some((id, error)) = scheduler.next_doomed() {
+            conclude(run, scheduler, run.plan.node(id), Err(error))?;
+        } else if let Some(block) = scheduler.next_undecided_try() {
+            decide_try(run, scheduler, block)?;
+        } else {
+            return Ok(());
+        }
     }
-    Ok(())
+}
+
+fn decide_try(run: &Run<'_>, scheduler: &mut Scheduler<'_>, block: NodeId) -> Result<(), RunError> {
+    let node = run.plan.node(block);
+    let NodeKind::Try(parts) = &node.kind else { return Ok(()) };
+    let caught = scheduler.caught(block).cloned();
+    if let Some(slot) = node.target {
+        bind_caught(run, slot, caught.as_ref());
+    }
+    let mut chosen = Vec::with_capacity(parts.catches.len());
+    for catch in &parts.catches {
+        match evaluate::logic(run, &catch.condition) {
+            Ok(is_true) => chosen.push(is_true),
+            Err(error) => return scheduler.fail_try(block, error),
+        }
+    }
+    let mut answers = parts.catches.iter().zip(&chosen);
+    let is_dealt_with = answers.any(|(catch, is_chosen)| catch.names_error && *is_chosen);
+    match caught {
+        Some(error) if !is_dealt_with => scheduler.fail_try(block, error),
+        _ => {
+            scheduler.decide_catches(block, &chosen, &mut |slot| run.set_slot(slot, Value::Null));
+            Ok(())
+        }
+    }
+}
+
+/// Binds what a `try` caught: the object that a client would be sent, without secrets; null if
+/// nothing failed.
+fn bind_caught(run: &Run<'_>, slot: SlotId, caught: Option<&RunError>) {
+    let Some(error) = caught else { return run.set_slot(slot, Value::Null) };
+    let value = redact(error.body(), run.catalog.secrets());
+    run.caught.borrow_mut().insert(slot, error.clone());
+    run.set_slot(slot, value.clone());
+    tell_assignment(run, slot, &value);
 }

@@ -6,12 +6,16 @@
 //! A node is *demanded* when something needs it, *ready* when it is demanded, everything it waits
 //! for is settled and its block is decided for it, and *settled* when its chain of alternatives has
 //! an outcome or its branch was not taken. Each edge is counted down once, so a run costs time
-//! linear in nodes and edges.
+//! linear in nodes and edges. What a failing statement means for the others is in [`recovery`].
+
+mod recovery;
 
 use std::collections::VecDeque;
 
 use qlio_data::Value;
 use qlio_plan::{Node, NodeId, NodeKind, Plan, SlotId};
+
+use recovery::Recovery;
 
 /// How far the blocks of a `try` have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,7 @@ pub(super) struct Scheduler<'p> {
     phases: Vec<(NodeId, Phase)>,
     ready: VecDeque<NodeId>,
     undecided: VecDeque<NodeId>,
+    recovery: Recovery,
     value: Option<Value>,
 }
 
@@ -50,6 +55,7 @@ impl<'p> Scheduler<'p> {
             phases: Vec::new(),
             ready: VecDeque::new(),
             undecided: VecDeque::new(),
+            recovery: Recovery::default(),
             value: None,
         }
     }
@@ -111,10 +117,9 @@ impl<'p> Scheduler<'p> {
     pub(super) fn begin_try(&mut self, id: NodeId) {
         let NodeKind::Try(block) = &self.plan.node(id).kind else { return };
         self.phases.push((id, Phase::Body));
-        let awaited = block
-            .condition_dependencies
-            .iter()
-            .filter(|node| !self.states[node.index()].is_settled);
+        let awaited = block.condition_dependencies.iter().filter(|node| {
+            !self.states[node.index()].is_settled && self.fails_within(**node, id).is_none()
+        });
         self.states[id.index()].remaining = (block.body.len() + awaited.count()) as u32;
         self.open(&block.body);
         for dependency in &block.condition_dependencies {
@@ -131,6 +136,7 @@ impl<'p> Scheduler<'p> {
     ) {
         let NodeKind::Try(block) = &self.plan.node(id).kind else { return };
         self.set_phase(id, Phase::Catches);
+        self.release_caught(id);
         let mut remaining = 0;
         for (catch, is_chosen) in block.catches.iter().zip(chosen) {
             if *is_chosen {
@@ -156,7 +162,7 @@ impl<'p> Scheduler<'p> {
         while let Some(id) = stack.pop() {
             let node = self.plan.node(id);
             let state = &mut self.states[id.index()];
-            if state.is_demanded || state.is_settled {
+            if state.is_demanded || state.is_settled || self.recovery.has_failed(id) {
                 continue;
             }
             // What a branch needs is needed once the branch is taken (`language.md` 4.4); until
@@ -168,6 +174,9 @@ impl<'p> Scheduler<'p> {
                 continue;
             }
             state.is_demanded = true;
+            if self.doom_by_dependency(node) {
+                continue;
+            }
             let mut pending = 0;
             // Pushed in reverse, so that what stands first starts first.
             for dependency in node.dependencies.iter().rev().chain(node.orphans.iter().rev()) {
@@ -213,6 +222,9 @@ impl<'p> Scheduler<'p> {
 
     /// One of the things a node waits for has happened.
     fn release(&mut self, id: NodeId) {
+        if self.recovery.is_doomed(id) {
+            return;
+        }
         let state = &mut self.states[id.index()];
         state.pending -= 1;
         if state.pending == 0 {
@@ -261,6 +273,10 @@ impl<'p> Scheduler<'p> {
 
     fn advance_try(&mut self, id: NodeId) {
         let NodeKind::Try(block) = &self.plan.node(id).kind else { return };
+        if self.recovery.is_broken(id) {
+            self.end_broken_try(id);
+            return;
+        }
         match self.phase(id) {
             Some(Phase::Body) => self.undecided.push_back(id),
             Some(Phase::Catches) if !block.finally.is_empty() => {

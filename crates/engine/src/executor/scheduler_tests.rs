@@ -9,6 +9,7 @@ use qlio_plan::{
 use qlio_testkit::reference::random;
 
 use super::scheduler::Scheduler;
+use crate::error::RunError;
 
 fn try_plan(text: &str) -> Result<Plan, String> {
     let options =
@@ -289,6 +290,97 @@ fn a_statement_that_only_an_undecided_branch_needs_is_lazy() {
     assert!(scheduler.into_value().is_some());
 }
 
+/// Runs a plan in which statements fail as the choices say; answers whether an error ended it.
+fn run_with_failures(plan: &Plan, choices: &[u8]) -> bool {
+    let mut choices = choices.iter().copied();
+    let mut choice = |count: usize| usize::from(choices.next().unwrap_or(0)) % count;
+    let mut scheduler = Scheduler::new(plan);
+    let mut running = Vec::new();
+    let mut is_started = vec![false; plan.nodes.len()];
+    let failure = || RunError::internal("it failed");
+    scheduler.start();
+    loop {
+        while scheduler.next_unbound().is_some() {}
+        if let Some((id, error)) = scheduler.next_doomed() {
+            assert!(!is_started[id.index()], "{id:?} needs what failed and has started");
+            match plan.node(id).fallback {
+                Some(fallback) => scheduler.open_fallback(fallback),
+                None if scheduler.fail(id, error).is_err() => return true,
+                None => {}
+            }
+        } else if let Some(id) = scheduler.next_undecided_try() {
+            let NodeKind::Try(block) = &plan.node(id).kind else { panic!("{id:?} is no try") };
+            let chosen: Vec<bool> = block.catches.iter().map(|_| choice(2) == 1).collect();
+            let mut blocks = block.catches.iter().zip(&chosen);
+            let is_dealt_with = blocks.any(|(catch, is_chosen)| catch.names_error && *is_chosen);
+            if let Some(error) = scheduler.caught(id).cloned()
+                && !is_dealt_with
+            {
+                if scheduler.fail_try(id, error).is_err() {
+                    return true;
+                }
+            } else {
+                scheduler.decide_catches(id, &chosen, &mut |_| {});
+            }
+        } else if let Some(id) = scheduler.next_ready() {
+            let is_new = !std::mem::replace(&mut is_started[id.index()], true);
+            assert!(is_new, "{id:?} starts twice");
+            match &plan.node(id).kind {
+                NodeKind::If(_) if choice(4) == 1 => {
+                    if scheduler.fail(id, failure()).is_err() {
+                        return true;
+                    }
+                }
+                NodeKind::If(_) => scheduler.decide_if(id, choice(2) == 1, &mut |_| {}),
+                NodeKind::Try(_) => scheduler.begin_try(id),
+                _ => running.push(id),
+            }
+        } else if running.is_empty() {
+            if !scheduler.release_stuck() {
+                break;
+            }
+        } else {
+            let id = running.swap_remove(choice(running.len()));
+            let has_failed = choice(3) == 1;
+            match plan.node(id).fallback {
+                Some(fallback) if has_failed => scheduler.open_fallback(fallback),
+                None if has_failed => {
+                    if scheduler.fail(id, failure()).is_err() {
+                        return true;
+                    }
+                }
+                _ => scheduler.settle(id, Value::int(1)),
+            }
+        }
+    }
+    assert!(scheduler.into_value().is_some(), "the value was never known");
+    false
+}
+
+#[test]
+fn a_failure_that_is_caught_ends_nothing_else() {
+    let text = "x = 1\ntry { a = \"{x}\" b = \"{a}\" || 2 if (a) { c = \"{b}\" } \
+                try { d = \"{a}\" throw (e) } catch (e) { f = \"{c}\" } finally { g = 1 } } \
+                catch (error) { h = \"{error.message}\" } finally { i = \"{error}\" }\n\
+                j = \"{a}{error}\"\nreturn [\"{h}\", \"{i}\", \"{j}\"]";
+    assert_ends_often(text);
+    // The body waits for a statement outside that waits for one of the body.
+    assert_ends_often(
+        "try { a = 1 b = \"{c}\" } catch (error) { d = \"{b}\" }\nc = \"{a}\"\nreturn d",
+    );
+}
+
+/// Most combinations of outcomes leave a script that catches errors running.
+fn assert_ends_often(text: &str) {
+    let plan = plan_of(text);
+    let mut ended = 0;
+    for bits in 0_u32..65536 {
+        let choices: Vec<u8> = (0..16).map(|bit| (bits >> bit & 1) as u8).collect();
+        ended += u32::from(!run_with_failures(&plan, &choices));
+    }
+    assert!(ended > 1000, "only {ended} runs came to their end");
+}
+
 proptest! {
     #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
 
@@ -304,5 +396,17 @@ proptest! {
         prop_assume!(!is_refused);
         let plan = plan.unwrap_or_else(|report| panic!("{report}"));
         Simulation::new(&plan, &choices).run();
+    }
+
+    #[test]
+    fn every_plan_ends_whatever_fails_in_it(
+        script in vec(any::<u8>(), 0..400),
+        choices in vec(any::<u8>(), 0..200),
+    ) {
+        let text = random::script(&script).replace("catch (", "catch (error || ");
+        // A script that names itself in circles is refused by the planner.
+        if let Ok(plan) = try_plan(&text) {
+            run_with_failures(&plan, &choices);
+        }
     }
 }

@@ -76,6 +76,10 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
             }
             Ok(Value::Absent)
         }
+        NodeKind::ThrowAgain(slot) => match run.caught.borrow().get(slot) {
+            Some(error) => Err(error.clone()),
+            None => Ok(Value::Absent),
+        },
         _ => Err(RunError::internal("a statement was started in the wrong way")),
     }
 }

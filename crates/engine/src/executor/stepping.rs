@@ -51,6 +51,7 @@ pub(super) async fn execute(run: &Run<'_>, stepper: &Stepper) -> Result<Value, R
             tell_pause(run);
         }
         let ended = match (in_flight.is_empty(), waiting.is_empty()) {
+            (true, true) if scheduler.release_stuck() => continue,
             (true, true) => break,
             (false, true) => in_flight.next().await,
             (true, false) => {
@@ -107,7 +108,7 @@ fn tell_pause(run: &Run<'_>) {
         .symbols
         .iter()
         .zip(slots.iter())
-        .filter(|(_, value)| !value.is_absent())
+        .filter(|(symbol, value)| !symbol.name.is_empty() && !value.is_absent())
         .map(|(symbol, value)| (symbol.name.clone(), value.clone()))
         .collect();
     drop(slots);

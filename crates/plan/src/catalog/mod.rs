@@ -64,6 +64,11 @@ impl Catalog {
         &self.config
     }
 
+    /// The texts that nobody is told, values of settings that are secret.
+    pub fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
     fn add_table(&mut self, table: Arc<Table>) -> Option<Arc<Table>> {
         if let Some(index) = self.table_index.get(&*table.name) {
             return Some(std::mem::replace(&mut self.tables[*index], table));

@@ -14,6 +14,8 @@ mod yuml;
 
 use std::collections::HashSet;
 
+use qlio_syntax::caught::ERROR;
+
 use crate::{
     node::{Branch, Node, NodeId, NodeKind, Plan},
     operator::{Expected, Select, Source, SourceKind},
@@ -233,7 +235,10 @@ fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {
         id: id(node.id),
         line: node.line,
         kind,
-        assign: node.target.map(|slot| plan.symbols[slot as usize].name.to_string()),
+        assign: match node.kind {
+            NodeKind::Try(_) => node.target.map(|_| ERROR.to_owned()),
+            _ => node.target.map(|slot| plan.symbols[slot as usize].name.to_string()),
+        },
         tables,
         fallback_of: node.fallback_of.map(id),
         scope,
@@ -272,7 +277,7 @@ fn describe_kind(plan: &Plan, node: &Node) -> (&'static str, Vec<String>, Option
         NodeKind::DescribeRoute { .. } => ("describe", Vec::new(), None),
         NodeKind::If(_) => ("if", Vec::new(), None),
         NodeKind::Try(_) => ("try", Vec::new(), None),
-        NodeKind::Throw { .. } => ("throw", Vec::new(), None),
+        NodeKind::Throw { .. } | NodeKind::ThrowAgain(_) => ("throw", Vec::new(), None),
     }
 }
 

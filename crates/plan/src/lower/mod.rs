@@ -288,9 +288,12 @@ impl<'a> Lowering<'a> {
         &mut self.nodes[id.index()]
     }
 
-    /// Notes that the current node reads a variable.
+    /// Notes that the current node reads a variable. A caught error is there before anything that
+    /// stands behind its `catch` can start.
     fn read(&mut self, slot: SlotId) {
-        self.reads.note(slot);
+        if !self.symbols.is_entered(slot) {
+            self.reads.note(slot);
+        }
     }
 
     /// Parses a template, binds its roots to slots and notes what it reads.

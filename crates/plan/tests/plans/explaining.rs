@@ -78,6 +78,14 @@ fn a_try_with_catches_and_finally() {
 }
 
 #[test]
+fn a_try_that_catches_errors() {
+    assert_snapshot!(all_forms(
+        "try { x = select * from lib.book } catch (error) { y = \"{error.message}\" }\n\
+         return {\"y\": \"{y}\", \"status\": \"{error.status}\"}"
+    ));
+}
+
+#[test]
 fn unused_statements_are_awaited_all_the_same() {
     assert_snapshot!(all_forms("a = 1\nb = 2\nc = \"{b}\"\nreturn 5"));
 }

@@ -8,16 +8,17 @@
 
 use std::collections::HashMap;
 
-use super::{Checker, catch, reference::references};
+use super::{Checker, reference::references};
 use crate::{
     ast::{If, Item, Logic, Primary, Script, Statement, Try},
+    caught::{self, ERROR, catches_errors},
     diagnostic::codes,
     source::Span,
 };
 
 /// Reports every circular reference at its textually first statement.
 pub(super) fn check(checker: &mut Checker<'_>, script: &Script) {
-    let mut graph = Graph::default();
+    let mut graph = Graph { visible: caught::visible_everywhere(script), ..Graph::default() };
     for item in &script.items {
         graph.item(item, None);
     }
@@ -51,6 +52,10 @@ struct Graph<'s> {
     bound: HashMap<&'s str, usize>,
     /// References whose names are looked up when all are known.
     pending: Vec<(usize, &'s str)>,
+    /// The `try` whose `error` is a variable of the whole script.
+    visible: Option<&'s Try>,
+    /// In a catch or `finally` of a `try` that catches errors: `error` is there already.
+    in_region: bool,
 }
 
 impl<'s> Graph<'s> {
@@ -92,16 +97,24 @@ impl<'s> Graph<'s> {
                 self.names[node].get_or_insert((place.to(table.name.span), &table.name.text));
                 self.bound.entry(&table.name.text).or_insert(node);
             }
-            references(alternative, &mut |name| self.pending.push((node, name)));
+            let in_region = self.in_region;
+            references(alternative, &mut |name| {
+                if !(in_region && name == ERROR) {
+                    self.pending.push((node, name));
+                }
+            });
         }
         node
     }
 
     fn condition(&mut self, node: usize, logic: &'s Logic) {
         let mut operands = Vec::new();
-        catch::names(logic, &mut operands);
+        caught::operands_of(logic, &mut operands);
         for path in operands {
-            self.pending.push((node, catch::first_name(path)));
+            let name = caught::first_name(path);
+            if !(self.in_region && name == ERROR) {
+                self.pending.push((node, name));
+            }
         }
     }
 
@@ -118,13 +131,22 @@ impl<'s> Graph<'s> {
     fn try_block(&mut self, node: &'s Try, gate: Option<usize>) -> usize {
         let body = self.block(&node.body, gate);
         let handled = self.node(Some(body));
+        let around = self.in_region;
+        self.in_region |= catches_errors(node, around);
+        let decided = self.node(Some(body));
         for catch in &node.catches {
             let decision = self.node(Some(body));
             self.condition(decision, &catch.condition);
+            self.edges[decided].push(decision);
             let done = self.block(&catch.body, Some(decision));
             self.edges[handled].push(done);
         }
-        self.block(node.finally.as_deref().unwrap_or_default(), Some(handled))
+        if self.visible.is_some_and(|visible| visible.span == node.span) {
+            self.bound.insert(ERROR, decided);
+        }
+        let done = self.block(node.finally.as_deref().unwrap_or_default(), Some(handled));
+        self.in_region = around;
+        done
     }
 
     fn resolve(&mut self) {

@@ -3,12 +3,12 @@
 //! In: one alternative. Out: candidates for names of variables and inline tables; most of them may
 //! name neither. Columns of rows are not references, and neither are the two sides of a join.
 
-use super::catch::first_name;
 use crate::{
     ast::{
         Arg, Call, ColumnValue, Columns, Condition, Insert, Json, JsonKind, Operand, OperandKind,
         Path, Primary, Segment, Select, Source,
     },
+    caught::first_name,
     token,
 };
 

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Checker, Site, catch::first_name};
+use super::{Checker, Site};
 use crate::{
     ast::{
         Arg, Call, Column, ColumnValue, Columns, Condition, OperandKind, Path, Segment, Select,
         Source,
     },
+    caught::first_name,
     diagnostic::codes,
     source::Span,
     spelling,
