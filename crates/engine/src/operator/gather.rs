@@ -40,12 +40,13 @@ pub(crate) fn gather(
     Rows::Whole(merge(&answers))
 }
 
-/// Field mode: members of objects are collected; as soon as one answer is something else, all are listed,
-/// arrays by their elements, so that no answer is lost. An absent answer adds nothing.
+/// Field mode: members of objects are collected; null has none. As soon as one answer is an array or a scalar,
+/// all are listed, arrays by their elements, so that no answer is lost. An absent answer adds nothing.
 fn merge(answers: &[Value]) -> Value {
-    let is_object = |answer: &Value| matches!(&*answer.open(), Value::Object(_));
+    let has_only_members =
+        |answer: &Value| matches!(&*answer.open(), Value::Object(_) | Value::Null);
     let present = || answers.iter().filter(|answer| !answer.is_absent());
-    if present().all(is_object) { collected(present()) } else { listed(present()) }
+    if present().all(has_only_members) { collected(present()) } else { listed(present()) }
 }
 
 /// The elements of all arrays; what is no array is one element.
@@ -120,6 +121,7 @@ mod tests {
     fn answers_of_several_kinds_are_listed_in_their_order() {
         assert_eq!(merged(&[r#"{"id":3}"#, "[1,2]"]), r#"[{"id":3},1,2]"#);
         assert_eq!(merged(&["null", "[1]"]), "[null,1]");
+        assert_eq!(merged(&["null", r#"{"a":1}"#]), r#"{"a":1}"#);
         assert_eq!(merged(&["5", r#""x""#]), r#"[5,"x"]"#);
         assert_eq!(merge(&[Value::Absent, Value::int(7)]), Value::array(vec![Value::int(7)]));
     }

@@ -278,20 +278,53 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Writes to one variable happen in text order (`language.md` 5.13), unless the earlier one is
-    /// what needs this one.
+    /// Writes to one variable happen in text order (`language.md` 5.13), but each after those that it needs.
     fn earlier_writers(&mut self, number: usize) -> Result<(), Failure> {
-        let Kind::Chain(alternatives) = &self.statements[number].kind else { return Ok(()) };
-        let mine: Vec<String> = alternatives.iter().filter_map(write::written).collect();
-        for earlier in 0..number {
-            if let Kind::Chain(alternatives) = &self.statements[earlier].kind
-                && !self.waits_for(earlier, number)
-                && alternatives.iter().filter_map(write::written).any(|name| mine.contains(&name))
-            {
+        for name in self.written(number) {
+            let (mut seen, mut sorted) = (Vec::new(), Vec::new());
+            for writer in self.writers(&name) {
+                self.sort_writer(writer, &name, &mut seen, &mut sorted);
+            }
+            for earlier in sorted.into_iter().take_while(|writer| *writer != number) {
                 self.ensure(earlier)?;
             }
         }
         Ok(())
+    }
+
+    /// The names that a statement writes to.
+    fn written(&self, number: usize) -> Vec<String> {
+        match &self.statements[number].kind {
+            Kind::Chain(alternatives) => alternatives.iter().filter_map(write::written).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The statements that write to a name, in text order.
+    fn writers(&self, name: &str) -> Vec<usize> {
+        let writes = |number: &usize| self.written(*number).iter().any(|written| written == name);
+        (0..self.statements.len()).filter(writes).collect()
+    }
+
+    /// Adds a writer of a name to those that come before it, behind the ones that it waits for.
+    /// Those that wait for each other are a circular reference, which is found where they are needed.
+    fn sort_writer(
+        &self,
+        writer: usize,
+        name: &str,
+        seen: &mut Vec<usize>,
+        sorted: &mut Vec<usize>,
+    ) {
+        if seen.contains(&writer) {
+            return;
+        }
+        seen.push(writer);
+        for other in self.writers(name) {
+            if other != writer && self.waits_for(writer, other) {
+                self.sort_writer(other, name, seen, sorted);
+            }
+        }
+        sorted.push(writer);
     }
 
     /// Whether a statement can run only after another has.

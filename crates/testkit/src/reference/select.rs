@@ -197,7 +197,10 @@ fn merge(mut answers: Vec<Value>) -> Value {
         Value::Array(elements) => elements.to_vec(),
         other => vec![other],
     };
-    if answers.first().is_some_and(Value::is_array) {
+    answers.retain(|answer| !answer.is_absent());
+    let has_only_members =
+        |answer: &Value| matches!(answer.into_tree(), Value::Object(_) | Value::Null);
+    if !answers.iter().all(has_only_members) {
         return Value::array(answers.iter().flat_map(as_list).collect());
     }
     let mut merged = Object::new();
