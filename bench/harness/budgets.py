@@ -81,7 +81,7 @@ TOPICS = {
     EXCHANGES: "What an exchange costs was lowered by speaking HTTP/1.1 to upstreams without a library in between"
     " ([ADR 0011](adr/0011-own-http1-client.md): 16 % of the CPU of eleven calls), by polling a connection from the request's own task"
     " ([ADR 0004](adr/0004-upstream-transport.md)), by futures that hold each request once instead of at every step, by another"
-    " allocator, by fewer allocations, copies and readings of the clock, by checking JSON sixteen bytes at a time and its names by those"
+    " allocator, by fewer allocations, copies and readings of the clock, by headers that the requests of a statement share, by checking JSON sixteen bytes at a time and its names by those"
     " of the row before, and by building what is shipped by a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a quarter of the time in our own code). What is left, and"
     " what did not help, is in [ADR 0010](adr/0010-where-the-time-goes.md): the kernel, which takes half and the same for nginx, hyper's"
     " HTTP/1.1 towards clients, and memory that is cold because three programs share the caches."
