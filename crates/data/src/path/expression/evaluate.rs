@@ -57,7 +57,7 @@ impl Expression {
                 self.member(&of, &at)?
             }
             Node::Not(of) => Operand::Bool(!self.operand(of, place)?.is_truthy()),
-            Node::Negate(of) => Operand::number(-self.operand(of, place)?.to_number()),
+            Node::Negate(of) => self.operand(of, place)?.negate(),
             Node::Binary { operator, left, right } => self.binary(*operator, left, right, place)?,
         })
     }

@@ -64,7 +64,8 @@ enum Node {
 enum Literal {
     Null,
     Bool(bool),
-    Int(i64),
+    /// A whole number that fits 64 bits, with or without a sign.
+    Int(i128),
     Float(f64),
     Text(Text),
 }

@@ -14,11 +14,27 @@ pub(super) enum Operand {
     Absent,
     Null,
     Bool(bool),
-    /// A whole number, compared exactly.
-    Int(i64),
+    /// A whole number that fits 64 bits, with or without a sign; compared exactly (`decisions.md` 14).
+    Int(i128),
     Float(f64),
     Text(Text),
     Structure(Value),
+}
+
+/// What an operand is in a comparison of numbers.
+enum Numeric {
+    Whole(i128),
+    Float(f64),
+}
+
+/// Whether a number fits 64 bits, with or without a sign.
+pub(super) fn is_whole(value: i128) -> bool {
+    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value)
+}
+
+/// The whole number that a text of digits, perhaps with a sign, is, if it fits 64 bits.
+pub(super) fn whole_number(text: &str) -> Option<i128> {
+    text.parse().ok().filter(|value| is_whole(*value))
 }
 
 impl Operand {
@@ -27,10 +43,16 @@ impl Operand {
             Value::Absent => Self::Absent,
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Bool(*value),
-            Value::Number(number) => match number.as_i64() {
-                Some(whole) => Self::Int(whole),
-                None => Self::Float(number.as_f64()),
-            },
+            Value::Number(number) => {
+                let large = || match number {
+                    Number::Source(text) => whole_number(text),
+                    _ => None,
+                };
+                match number.as_i64().map(i128::from).or_else(large) {
+                    Some(whole) => Self::Int(whole),
+                    None => Self::Float(number.as_f64()),
+                }
+            }
             Value::String(text) => Self::Text(text.clone()),
             Value::Array(_) | Value::Object(_) | Value::Raw(_) => Self::Structure(value.clone()),
         }
@@ -53,7 +75,10 @@ impl Operand {
             Self::Absent | Self::Float(_) => Value::Absent,
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(value),
-            Self::Int(value) => Value::int(value),
+            Self::Int(value) => Value::Number(match i64::try_from(value) {
+                Ok(value) => Number::Int(value),
+                Err(_) => Number::Source(value.to_string().into()),
+            }),
             Self::Text(text) => Value::String(text),
             Self::Structure(value) => value,
         }
@@ -81,6 +106,26 @@ impl Operand {
             Self::Float(value) => *value,
             Self::Text(text) => text_to_number(text),
             Self::Structure(value) => text_to_number(&structure_text(value, 0)),
+        }
+    }
+
+    /// The number it converts to, exact where it fits 64 bits.
+    fn numeric(&self) -> Numeric {
+        let whole = match self {
+            Self::Int(value) => Some(*value),
+            Self::Text(text) => whole_number(text.trim_matches(is_blank)),
+            _ => None,
+        };
+        if let Some(whole) = whole {
+            return Numeric::Whole(whole);
+        }
+        let float = self.to_number();
+        // The conversion to a whole number saturates, so that what is too large stays a float.
+        let whole = float as i128;
+        if float.fract() == 0.0 && is_whole(whole) {
+            Numeric::Whole(whole)
+        } else {
+            Numeric::Float(float)
         }
     }
 
@@ -118,19 +163,25 @@ impl Operand {
             (Self::Text(_), _) | (_, Self::Text(_)) => {
                 Self::Text(format!("{}{}", left.to_text(), right.to_text()).into())
             }
-            (Self::Int(left), Self::Int(right)) => match left.checked_add(*right) {
-                Some(sum) => Self::Int(sum),
-                #[expect(clippy::cast_precision_loss, reason = "the sum needs a float")]
-                None => Self::Float(*left as f64 + *right as f64),
-            },
+            (Self::Int(left), Self::Int(right)) if is_whole(left + right) => {
+                Self::Int(left + right)
+            }
             _ => Self::number(left.to_number() + right.to_number()),
+        }
+    }
+
+    /// Unary `-`.
+    pub(super) fn negate(&self) -> Self {
+        match self {
+            Self::Int(value) if *value != 0 && is_whole(-value) => Self::Int(-value),
+            _ => Self::number(-self.to_number()),
         }
     }
 
     /// A computed number, whole if it is one that floats hold exactly.
     pub(super) fn number(value: f64) -> Self {
         match Number::Float(value).as_i64() {
-            Some(whole) if value.is_finite() => Self::Int(whole),
+            Some(whole) if value.is_finite() => Self::Int(i128::from(whole)),
             _ => Self::Float(value),
         }
     }
@@ -138,12 +189,14 @@ impl Operand {
     /// The order of two operands; `None` if one is not a number, where all comparisons are false.
     pub(super) fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self.to_primitive(), other.to_primitive()) {
-            (Self::Int(left), Self::Int(right)) => Some(left.cmp(&right)),
             // JavaScript compares UTF-16 code units.
             (Self::Text(left), Self::Text(right)) => {
                 Some(left.encode_utf16().cmp(right.encode_utf16()))
             }
-            (left, right) => left.to_number().partial_cmp(&right.to_number()),
+            (left, right) => match (left.numeric(), right.numeric()) {
+                (Numeric::Whole(left), Numeric::Whole(right)) => Some(left.cmp(&right)),
+                _ => left.to_number().partial_cmp(&right.to_number()),
+            },
         }
     }
 
@@ -153,13 +206,16 @@ impl Operand {
             (Self::Absent | Self::Null, Self::Absent | Self::Null) => true,
             (Self::Absent | Self::Null, _) | (_, Self::Absent | Self::Null) => false,
             (Self::Structure(left), Self::Structure(right)) => is_same_structure(left, right),
-            (Self::Int(left), Self::Int(right)) => left == right,
             (Self::Structure(_), _) | (_, Self::Structure(_)) => {
                 self.to_primitive().equals(&other.to_primitive())
             }
             (Self::Text(left), Self::Text(right)) => left == right,
             #[expect(clippy::float_cmp, reason = "equality of floats is what the operator means")]
-            (left, right) => left.to_number() == right.to_number(),
+            (left, right) => match (left.numeric(), right.numeric()) {
+                (Numeric::Whole(left), Numeric::Whole(right)) => left == right,
+                (Numeric::Float(left), Numeric::Float(right)) => left == right,
+                _ => false,
+            },
         }
     }
 
@@ -206,9 +262,14 @@ fn structure_text(value: &Value, depth: usize) -> String {
     text
 }
 
+/// What a conversion from text to a number leaves out at both ends.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
+}
+
 /// `StringToNumber` of ECMA-262.
 fn text_to_number(text: &str) -> f64 {
-    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let text = text.trim_matches(is_blank);
     if text.is_empty() {
         return 0.0;
     }

@@ -1,6 +1,6 @@
 //! Text to tree: precedence climbing over the operators of JavaScript.
 
-use super::{DEPTH_MAX, Literal, Node, Operator, TERMS_MAX};
+use super::{DEPTH_MAX, Literal, Node, Operator, TERMS_MAX, operand};
 use crate::path::PathError;
 
 /// Reads the whole text as one expression.
@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
             Node::Not(Box::new(self.unary()?))
         } else if self.take("-") {
             match self.unary()? {
-                Node::Literal(Literal::Int(value)) if value != 0 => {
+                Node::Literal(Literal::Int(value)) if operand::is_whole(-value) && value != 0 => {
                     Node::Literal(Literal::Int(-value))
                 }
                 node => Node::Negate(Box::new(node)),
@@ -209,9 +209,9 @@ impl<'a> Parser<'a> {
             return Err(self.error("malformed number"));
         }
         self.at += end;
-        let literal = match text.parse::<i64>() {
-            Ok(value) => Literal::Int(value),
-            Err(_) => Literal::Float(text.parse().map_err(|_| self.error("malformed number"))?),
+        let literal = match operand::whole_number(text) {
+            Some(value) => Literal::Int(value),
+            None => Literal::Float(text.parse().map_err(|_| self.error("malformed number"))?),
         };
         Ok(Node::Literal(literal))
     }
