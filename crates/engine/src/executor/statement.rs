@@ -130,17 +130,29 @@ fn call(run: &Run<'_>, call: &Call, target: Option<qlio_plan::SlotId>) -> Result
 
 /// A select, its own steps in the order of `language.md` 5.6.
 pub(crate) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
-    let mut shaped = if select.join.is_some() {
+    let shaped = if select.join.is_some() {
         join::join(run, select).await?
     } else {
         match resolve_source(run, &select.scan.source)? {
             Resolved::Local(value) => local(run, select, value).await?.into(),
             Resolved::Table(table) => {
                 let own = evaluate::own(run, &select.scan.conditions).await?;
-                http::select(run, select, table, own).await?.into()
+                match http::select(run, select, table, own).await? {
+                    http::Selected::Rows(rows) => rows.into(),
+                    http::Selected::Blocks(blocks) => {
+                        let finish = |rows: Rows| finish(run, select, rows.into());
+                        let blocks: Result<Vec<_>, _> = blocks.into_iter().map(finish).collect();
+                        return blocks.map(Value::array);
+                    }
+                }
             }
         }
     };
+    finish(run, select, shaped)
+}
+
+/// Rows as the value of a select, its row functions applied.
+fn finish(run: &Run<'_>, select: &Select, mut shaped: shape::Shaped) -> Result<Value, RunError> {
     if select.row_calls.is_empty() {
         return shape::shape(run, select, shaped);
     }

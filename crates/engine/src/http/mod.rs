@@ -28,10 +28,10 @@ mod view;
 
 use std::{rc::Rc, sync::Arc};
 
-use qlio_data::{Object, Value, projection::Projection};
+use qlio_data::{Object, Text, Value, projection::Projection};
 use qlio_plan::{
     catalog::{Table, Verb},
-    operator::{Delays, Scan, Select},
+    operator::{Delays, Output, Scan, Select},
 };
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
@@ -69,6 +69,12 @@ pub(crate) struct Call<'a> {
     pub(crate) projection: &'a Projection,
     /// The columns if each is a plain member of its row: such rows may stay text.
     pub(crate) plain_columns: Option<Vec<&'a str>>,
+    /// What is read of the table, for hooks.
+    pub(crate) scan: Option<&'a Scan>,
+    /// The columns that the statement shows, unless the table is one half of a join.
+    pub(crate) output: Option<&'a Output>,
+    /// The variable that the statement binds, for hooks.
+    pub(crate) assign: Option<&'a Text>,
     /// 1-based line of the statement.
     pub(crate) line: u32,
     /// `limit` and `offset` of the statement, for hooks.
@@ -103,11 +109,21 @@ impl<'a> Call<'a> {
             delays,
             projection,
             plain_columns: None,
+            scan: None,
+            output: None,
+            assign: None,
             line: 0,
             limit: None,
             offset: None,
             scripts,
         })
+    }
+}
+
+impl<'a> Call<'a> {
+    /// What hooks are told of a half of a join.
+    fn is_half_of(&mut self, select: &'a Select, scan: &'a Scan) {
+        (self.line, self.scan, self.assign) = (select.line, Some(scan), select.assign.as_ref());
     }
 }
 
@@ -117,19 +133,34 @@ pub(crate) async fn select(
     select: &Select,
     table: &Arc<Table>,
     own: Own,
-) -> Result<Rows, RunError> {
+) -> Result<Selected, RunError> {
     let mut call =
         Call::new(run, VerbKind::Select, table, &select.scan.delays, &select.scan.answer)?;
     (call.line, call.limit, call.offset) = (select.line, select.limit, select.offset);
+    (call.scan, call.output) = (Some(&select.scan), Some(&select.output));
+    call.assign = select.assign.as_ref();
     call.plain_columns = cells::plain_columns(&select.scan, Keys::Refused);
     let own = with_paging(own, call.verb, select.limit, select.offset);
-    let shape = |rows: &Rows| shape::plain(&select.output, rows);
-    let rows =
-        call.rows(&select.scan, own, &shape).await.map_err(|error| error.in_table(&table.name))?;
+    let outcome = async {
+        let prepared = call.prepare(&own, &Payload::Template, &[])?;
+        let project = |decoded| project::project_decoded(run, &select.scan, decoded);
+        call.answers(prepared, &project).await
+    };
+    let answers = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
     // What the upstream was told to cut is not cut again (`decisions.md` 10).
     let limit = select.limit.filter(|_| !call.verb.takes_limit);
     let offset = select.offset.filter(|_| !call.verb.takes_offset);
-    Ok(match rows {
+    let is_in_blocks = call.verb.is_block_merge() && select.calls_row_functions();
+    let answers = match answers {
+        Some(answers) if is_in_blocks && answers.len() > 1 => {
+            let (skip, take) = bounds(limit, offset);
+            return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
+        }
+        other => other,
+    };
+    let shape = |rows: &Rows| shape::plain(&select.output, rows);
+    let rows = call.gathered(answers, select.scan.width(), &shape);
+    Ok(Selected::Rows(match rows {
         Rows::Table(mut rows) => {
             rows.cut(limit, offset);
             Rows::Table(rows)
@@ -140,30 +171,48 @@ pub(crate) async fn select(
             Rows::Cells(rows)
         }
         Rows::Whole(value) => Rows::Whole(limit::cut(value, limit, offset)),
-    })
+    }))
+}
+
+/// What a select on a table gives.
+pub(crate) enum Selected {
+    /// The merged rows.
+    Rows(Rows),
+    /// The rows of each answer, where answers are kept apart and functions are called for rows.
+    Blocks(Vec<Rows>),
 }
 
 /// The rows of the main half of a join.
 pub(crate) async fn scan(
     run: &Run<'_>,
-    scan: &Scan,
+    select: &Select,
     table: &Arc<Table>,
     own: Own,
 ) -> Result<Rows, RunError> {
+    let scan = &select.scan;
     let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    call.is_half_of(select, scan);
     call.plain_columns = cells::plain_columns(scan, Keys::Refused);
-    call.rows(scan, own, &shape::lists).await.map_err(|error| error.in_table(&table.name))
+    let outcome = async {
+        let prepared = call.prepare(&own, &Payload::Template, &[])?;
+        let project = |decoded| project::project_decoded(run, scan, decoded);
+        call.answers(prepared, &project).await
+    };
+    let answers = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
+    Ok(gather::gather_rows(answers.unwrap_or_default(), scan.width()))
 }
 
 /// The rows of the joined half of a join, one set per main row. All requests are prepared and
 /// counted before the first is sent.
 pub(crate) async fn scan_each(
     run: &Run<'_>,
+    select: &Select,
     scan: &Scan,
     table: &Arc<Table>,
     owns: Vec<Own>,
 ) -> Result<Vec<Rows>, RunError> {
-    let call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    call.is_half_of(select, scan);
     let outcome = async {
         let mut prepared = Vec::with_capacity(owns.len());
         for own in owns {
@@ -178,11 +227,7 @@ pub(crate) async fn scan_each(
         let mut result = Vec::with_capacity(counts.len());
         for count in counts {
             let rows = answers.by_ref().take(count).collect::<Result<Vec<_>, _>>()?;
-            result.push(if rows.is_empty() {
-                Rows::Whole(Value::array(Vec::new()))
-            } else {
-                gather::gather(rows, scan.width(), false, shape::lists)
-            });
+            result.push(gather::gather_rows(rows, scan.width()));
         }
         Ok(result)
     };
@@ -198,6 +243,7 @@ pub(crate) struct WriteRequest<'a> {
     pub(crate) parts: Vec<usize>,
     pub(crate) delays: &'a Delays,
     pub(crate) line: u32,
+    pub(crate) assign: Option<&'a Text>,
 }
 
 /// Writes to a table: the merged answer, not projected.
@@ -207,7 +253,7 @@ pub(crate) async fn write(
     request: WriteRequest<'_>,
 ) -> Result<Value, RunError> {
     let mut call = Call::new(run, request.kind, table, request.delays, &Projection::All)?;
-    call.line = request.line;
+    (call.line, call.assign) = (request.line, request.assign);
     let outcome = async {
         let prepared = call.prepare(&request.own, &request.payload, &request.parts)?;
         let rows = call.exchange(prepared, 0, &|decoded| Ok(whole(decoded)), &shape::lists).await?;
@@ -228,20 +274,7 @@ fn whole(decoded: Decoded) -> Rows {
 }
 
 impl Call<'_> {
-    async fn rows(
-        &self,
-        scan: &Scan,
-        own: Own,
-        shape: &dyn Fn(&Rows) -> Value,
-    ) -> Result<Rows, RunError> {
-        let prepared = self.prepare(&own, &Payload::Template, &[])?;
-        let project = |decoded| project::project_decoded(self.run, scan, decoded);
-        self.exchange(prepared, scan.width(), &project, shape).await
-    }
-
-    /// Sends what was prepared and merges the answers; failed ones of several are dropped with a
-    /// warning (`decisions.md` 11). Without a URI the answer is an empty object, without an element of
-    /// `foreach` an empty list (`connectors.md` 0, 2.6).
+    /// Sends what was prepared and merges the answers.
     async fn exchange(
         &self,
         prepared: Option<Vec<Task>>,
@@ -249,11 +282,35 @@ impl Call<'_> {
         project: &Project<'_>,
         shape: &dyn Fn(&Rows) -> Value,
     ) -> Result<Rows, RunError> {
-        let Some(prepared) = prepared else {
-            return Ok(Rows::Whole(Value::object(Object::new())));
-        };
+        let answers = self.answers(prepared, project).await?;
+        Ok(self.gathered(answers, width, shape))
+    }
+
+    /// Answers as one. Without a URI that is an empty object, without an element of `foreach` an empty list
+    /// (`connectors.md` 0, 2.6).
+    fn gathered(
+        &self,
+        answers: Option<Vec<Rows>>,
+        width: usize,
+        shape: &dyn Fn(&Rows) -> Value,
+    ) -> Rows {
+        match answers {
+            None => Rows::Whole(Value::object(Object::new())),
+            Some(answers) if answers.is_empty() => Rows::Whole(Value::array(Vec::new())),
+            Some(answers) => gather::gather(answers, width, self.verb.is_block_merge(), shape),
+        }
+    }
+
+    /// Sends what was prepared, if there is a URI; failed ones of several are dropped with a warning
+    /// (`decisions.md` 11).
+    async fn answers(
+        &self,
+        prepared: Option<Vec<Task>>,
+        project: &Project<'_>,
+    ) -> Result<Option<Vec<Rows>>, RunError> {
+        let Some(prepared) = prepared else { return Ok(None) };
         if prepared.is_empty() {
-            return Ok(Rows::Whole(Value::array(Vec::new())));
+            return Ok(Some(Vec::new()));
         }
         self.check_count(prepared.len())?;
         let answers = self.send_all(prepared, project).await;
@@ -279,7 +336,7 @@ impl Call<'_> {
             ));
             self.run.add_partial(rows.len(), attempted);
         }
-        Ok(gather::gather(rows, width, self.verb.is_block_merge(), shape))
+        Ok(Some(rows))
     }
 
     fn check_count(&self, count: usize) -> Result<(), RunError> {

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use qlio_data::{Object, Text, Value, params::Params};
 use qlio_plan::{
     catalog::{Body, DefaultValue},
-    operator::Delays,
+    operator::{Column, ColumnPath, Delays, Output, OutputValue, Scan, ScanColumns},
 };
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
@@ -36,7 +36,7 @@ pub(super) fn visible_params(params: &StatementParams<'_>) -> Object {
     for (name, _) in written.iter().chain(params.own) {
         add(name);
     }
-    for symbol in &run.plan.symbols {
+    for symbol in run.plan.symbols.iter().filter(|symbol| !symbol.name.is_empty()) {
         add(&symbol.name);
     }
     let request = run.request;
@@ -103,6 +103,11 @@ pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object
         "params",
         verb.uri.tokens().iter().map(|token| Value::from(token.name.as_str())).collect(),
     );
+    for (name, file) in [("patch", &verb.patch_name), ("auth", &verb.auth_name)] {
+        if let Some(file) = file {
+            record.insert(name, Value::String(file.clone()));
+        }
+    }
     let cache = verb.expires_seconds.map(|seconds| ("expires", count(seconds)));
     record.insert("cache", Value::object(cache.into_iter().collect()));
     record.insert("body", verb.body.as_ref().map_or_else(|| Value::from(""), body_record));
@@ -139,6 +144,15 @@ fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
     let mut record = Object::new();
     record.insert("type", Value::from(call.kind.as_str()));
     record.insert("line", Value::int(i64::from(call.line)));
+    if let Some(name) = call.assign {
+        record.insert("assign", Value::String(name.clone()));
+    }
+    if let Some(scan) = call.scan {
+        record.insert("columns", columns_record(scan, call.output));
+        let alias = scan.source.alias.as_ref();
+        let source = named(scan.source.name.clone(), alias);
+        record.insert("fromClause", Value::array(vec![Value::object(source)]));
+    }
     let Delays { timeout_ms, delay_ms_min, delay_ms_max, .. } = *call.delays;
     for (name, value) in [
         ("limit", call.limit),
@@ -171,6 +185,42 @@ fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
         Value::object(criterion)
     });
     record.insert("whereCriteria", criteria.collect());
+    record
+}
+
+/// The columns of a select, in order: `{type, name, alias?}` each, or one of these for `*`. Half of a
+/// join has no `output` of its own; what its rows must hold stands for it.
+fn columns_record(scan: &Scan, output: Option<&Output>) -> Value {
+    let record = |kind: &'static str, name: Text, alias: Option<&Text>| {
+        let mut record = named(name, alias);
+        record.insert("type", Value::from(kind));
+        Value::object(record)
+    };
+    let ScanColumns::List(columns) = &scan.columns else {
+        return record("column", Text::from_static("*"), None);
+    };
+    let path = |column: &Column| match &column.path {
+        ColumnPath::Static(path) => Text::from(path.text()),
+        ColumnPath::Dynamic(template) => Text::from(template.text()),
+    };
+    let Some(output) = output else {
+        let read = columns.iter().filter(|column| !column.is_key);
+        return read.map(|column| record("column", path(column), None)).collect();
+    };
+    let shown = output.columns.iter().map(|column| match &column.value {
+        OutputValue::Column { column: position, .. } => {
+            record("column", path(&columns[*position]), column.alias.as_ref())
+        }
+        OutputValue::Call(call) => record("udf", call.callee.name.clone(), column.alias.as_ref()),
+    });
+    shown.collect()
+}
+
+fn named(name: Text, alias: Option<&Text>) -> Object {
+    let mut record: Object = [("name", Value::String(name))].into_iter().collect();
+    if let Some(alias) = alias {
+        record.insert("alias", Value::String(alias.clone()));
+    }
     record
 }
 

@@ -2,7 +2,10 @@
 
 use qlio_data::{Object, Value};
 
-use super::rows::{Rows, Table};
+use super::{
+    rows::{Rows, Table},
+    shape,
+};
 
 /// Merges answers in the order of their requests. One answer is itself.
 pub(crate) fn gather(
@@ -38,6 +41,18 @@ pub(crate) fn gather(
     }
     let answers: Vec<Value> = answers.iter().map(shape).collect();
     Rows::Whole(merge(&answers))
+}
+
+/// The rows of all answers for one half of a join, which has rows and no blocks. An answer without
+/// rows adds none; if no answer has any, the first stands for all, and nothing asked is no rows.
+pub(crate) fn gather_rows(mut answers: Vec<Rows>, width: usize) -> Rows {
+    let has_rows = |answer: &Rows| !matches!(answer, Rows::Whole(_));
+    if answers.iter().any(has_rows) {
+        answers.retain(has_rows);
+        return gather(answers, width, false, shape::lists);
+    }
+    let nothing = || Rows::Whole(Value::array(Vec::new()));
+    answers.into_iter().next().unwrap_or_else(nothing)
 }
 
 /// Field mode: members of objects are collected; null has none. As soon as one answer is an array or a scalar,

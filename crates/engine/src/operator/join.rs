@@ -37,7 +37,7 @@ pub(crate) async fn join(run: &Run<'_>, select: &Select) -> Result<Shaped, RunEr
         Resolved::Local(value) => local_rows(run, &select.scan, value).await?,
         Resolved::Table(table) => {
             let own = own(run, &select.scan.conditions).await?;
-            http::scan(run, &select.scan, table, own).await?
+            http::scan(run, select, table, own).await?
         }
     };
     let main = match main {
@@ -57,7 +57,7 @@ pub(crate) async fn join(run: &Run<'_>, select: &Select) -> Result<Shaped, RunEr
         }
         Resolved::Table(table) => {
             let own = own(run, &join.scan.conditions).await?;
-            remote_join(run, &main, join, table, &own).await?
+            remote_join(run, select, &main, join, table, &own).await?
         }
     };
     joined.cut(select.limit, select.offset);
@@ -233,6 +233,7 @@ fn each_expected(value: &Value, mut visit: impl FnMut(&Value)) {
 /// One request per main row, all prepared before the first is sent; equal ones are sent once.
 async fn remote_join(
     run: &Run<'_>,
+    select: &Select,
     main: &Table,
     join: &Join,
     table: &std::sync::Arc<qlio_plan::catalog::Table>,
@@ -243,7 +244,7 @@ async fn remote_join(
             join.keys.iter().map(|key| (key.joined_name.clone(), row[key.main_column].clone()));
         own.iter().cloned().chain(keys).collect::<Vec<(Text, Value)>>()
     });
-    let answers = http::scan_each(run, &join.scan, table, per_row.collect()).await?;
+    let answers = http::scan_each(run, select, &join.scan, table, per_row.collect()).await?;
     let mut result = Table::new(main.width() + join.scan.width());
     let rows_max = run.engine.settings().join_rows_max;
     for (main_row, rows) in main.rows().zip(answers) {

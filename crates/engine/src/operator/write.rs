@@ -42,6 +42,7 @@ pub(crate) async fn write(run: &Run<'_>, write: &Write) -> Result<Value, RunErro
                     parts,
                     delays: &write.delays,
                     line: write.line,
+                    assign: write.assign.as_ref(),
                 };
                 http::write(run, table, request).await
             }
@@ -127,6 +128,7 @@ pub(crate) async fn delete(run: &Run<'_>, delete: &Delete) -> Result<Value, RunE
                     parts: Vec::new(),
                     delays: &delete.delays,
                     line: delete.line,
+                    assign: delete.assign.as_ref(),
                 };
                 http::write(run, table, request).await
             }

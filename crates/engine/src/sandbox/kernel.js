@@ -5,7 +5,7 @@
 'use strict';
 
 // Taken before any script runs, so that scripts which change the built-ins break only themselves.
-const { defineProperty, create, keys, getPrototypeOf } = Object;
+const { assign, defineProperty, create, freeze, keys, getPrototypeOf } = Object;
 const PENDING = Symbol('pending');
 const TIMERS_MAX = 10000;
 
@@ -234,7 +234,20 @@ const sessions = new Map();
 function openSession(id, lower, statement, overlay) {
     const params = create(lower);
     if (overlay) { for (const name of keys(overlay)) { params[name] = overlay[name]; } }
+    for (const name of keys(statement)) { freezeAll(statement[name]); }
     sessions.set(id, { params, statement });
+}
+// `statement` is a read-only copy: what a hook writes into it, the next one does not see. Its
+// structures may be large and are shared, so that a hook costs the same whatever they hold.
+function statementOf(session) { return assign({}, session.statement); }
+function freezeAll(value) {
+    const left = [value];
+    while (left.length > 0) {
+        const next = left.pop();
+        if (next === null || typeof next !== 'object') { continue; }
+        for (const name of keys(next)) { left.push(next[name]); }
+        freeze(next);
+    }
 }
 function closeSession(id) { sessions.delete(id); }
 // What scripts have written into `params`; undefined if nothing, as mostly.
@@ -328,11 +341,11 @@ function callHook(id, exports, name, given, bytes, isAsync) {
     const kind = hooks[name];
     const args = given;
     kind.before(args, given, bytes);
-    args.statement = session.statement;
+    args.statement = statementOf(session);
     args.params = session.params;
     args.log = log;
     begin((result) => kind.after(result, args));
-    return answer(hook.call(session.statement, args), name, isAsync);
+    return answer(hook.call(args.statement, args), name, isAsync);
 }
 
 function answer(result, name, isAsync) {
@@ -348,7 +361,7 @@ function answer(result, name, isAsync) {
 function validate(id, exports, names, values, from, to) {
     const session = sessions.get(id);
     const hook = exports['validate param'];
-    const args = { statement: session.statement, params: session.params, log };
+    const args = { statement: statementOf(session), params: session.params, log };
     begin();
     for (let i = from; i < to; i += 1) {
         const accepted = hook(args, names[i], values[i]);
@@ -480,7 +493,8 @@ function loadTemplate(id, text, file) {
 function renderTemplate(id, session) {
     const render = templates.get(id);
     if (!render) { return null; }
-    const { params, statement } = sessions.get(session);
+    const { params, ...rest } = sessions.get(session);
+    const statement = statementOf(rest);
     begin();
     const before = new Set(keys(globalThis));
     try {

@@ -147,6 +147,7 @@ impl Builder<'_> {
             .transformer
             .as_ref()
             .and_then(|file| self.module(file, codes::MISSING_TRANSFORMER));
+        let written = |name: Option<&ast::RawText>| name.map(|name| Text::from(name.text.as_str()));
         let patch_text = patch.as_ref().map_or("", |(_, text)| text.as_str());
         let takes = |name: &Text, plain: &str| {
             verb.is_paged_upstream
@@ -180,6 +181,8 @@ impl Builder<'_> {
             uri,
             limit_name,
             offset_name,
+            patch_name: written(verb.patch.as_ref()),
+            auth_name: written(verb.auth.as_ref()),
             patch: patch.map(|(file, _)| file),
             body,
             auth: auth.map(|(file, _)| file),

@@ -119,6 +119,10 @@ pub struct Verb {
     pub xml_arrays: Vec<String>,
     /// The custom transformer's file.
     pub transformer: Option<PathBuf>,
+    /// The text of `using patch`, for hooks.
+    pub patch_name: Option<Text>,
+    /// The text of `auth using`, for hooks.
+    pub auth_name: Option<Text>,
     /// `no retry`.
     pub is_retry_off: bool,
     /// Client credentials fetched and sent by the gateway.

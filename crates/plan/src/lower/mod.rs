@@ -343,7 +343,8 @@ impl<'a> Lowering<'a> {
             }
             SourceKind::Loaded(table)
         };
-        Source { name, kind }
+        let alias = source.alias.as_ref().map(|alias| alias.text.as_str().into());
+        Source { name, alias, kind }
     }
 
     /// What a name means if the script creates a table of it; notes that the table is read.

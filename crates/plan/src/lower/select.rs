@@ -110,6 +110,7 @@ impl Lowering<'_> {
             limit: select.limit.map(|count| count.value),
             offset: select.offset.map(|count| count.value),
             line: self.lines.line(select.span.start),
+            assign: None,
         }
     }
 

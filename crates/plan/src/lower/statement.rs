@@ -99,6 +99,15 @@ impl Lowering<'_> {
         while let Some(id) = next {
             let node = self.node_mut(id);
             node.target = Some(slot);
+            let assign = match &mut node.kind {
+                NodeKind::Select(select) => Some(&mut select.assign),
+                NodeKind::Write(write) => Some(&mut write.assign),
+                NodeKind::Delete(delete) => Some(&mut delete.assign),
+                _ => None,
+            };
+            if let Some(assign) = assign {
+                *assign = Some(name.into());
+            }
             next = node.fallback;
         }
     }

@@ -31,6 +31,7 @@ impl Lowering<'_> {
             parts,
             delays: delays(&insert.delays),
             line: self.lines.line(insert.span.start),
+            assign: None,
         }
     }
 
@@ -45,6 +46,7 @@ impl Lowering<'_> {
             parts,
             delays: delays(&update.delays),
             line: self.lines.line(update.span.start),
+            assign: None,
         }
     }
 
@@ -60,6 +62,7 @@ impl Lowering<'_> {
             conditions,
             delays: delays(&delete.delays),
             line: self.lines.line(delete.span.start),
+            assign: None,
         }
     }
 

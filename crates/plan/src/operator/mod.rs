@@ -48,6 +48,8 @@ pub enum Operand {
 pub struct Source {
     /// The name as written.
     pub name: Text,
+    /// The alias.
+    pub alias: Option<Text>,
     /// What the name means.
     pub kind: SourceKind,
 }

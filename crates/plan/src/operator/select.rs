@@ -25,6 +25,19 @@ pub struct Select {
     pub offset: Option<u64>,
     /// 1-based line, for hooks and messages.
     pub line: u32,
+    /// The variable it binds, for hooks.
+    pub assign: Option<Text>,
+}
+
+impl Select {
+    /// Whether functions are called for single rows; with `select *` they get the whole value.
+    pub fn calls_row_functions(&self) -> bool {
+        if matches!(self.scan.columns, ScanColumns::Star) {
+            return false;
+        }
+        let is_call = |column: &OutputColumn| matches!(column.value, OutputValue::Call(_));
+        !self.row_calls.is_empty() || self.output.columns.iter().any(is_call)
+    }
 }
 
 /// Reading one source.

@@ -28,6 +28,8 @@ pub struct Write {
     pub delays: Delays,
     /// 1-based line, for hooks and messages.
     pub line: u32,
+    /// The variable it binds, for hooks.
+    pub assign: Option<Text>,
 }
 
 /// What an insert or update sends (`connectors.md` 2.6).
@@ -54,6 +56,8 @@ pub struct Delete {
     pub delays: Delays,
     /// 1-based line, for hooks and messages.
     pub line: u32,
+    /// The variable it binds, for hooks.
+    pub assign: Option<Text>,
 }
 
 impl WriteKind {
