@@ -26,13 +26,16 @@ const REMOTE_ADDRESS: &str = "remoteAddress";
 
 impl Scope for Run<'_> {
     fn slot(&self, slot: SlotId) -> Value {
-        self.slots.borrow()[slot as usize].clone()
+        let value = self.slots.borrow()[slot as usize].clone();
+        let symbol = &self.plan.symbols[slot as usize];
+        // A throw leaves a variable of the caller alone; a query or a header is none.
+        if value.is_absent() && symbol.node.is_none() { self.given(&symbol.name) } else { value }
     }
 
     fn name(&self, name: &str) -> Value {
         // Slots cover every name known at compile time; this finds names that tokens make up.
         if let Some(slot) = self.plan.symbols.iter().position(|symbol| *symbol.name == *name) {
-            return self.slots.borrow()[slot].clone();
+            return self.slot(slot as SlotId);
         }
         if name == "config" {
             // Settings are the operator's word; nothing that a client sends stands in for them.

@@ -33,7 +33,7 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
         }
         NodeKind::Reference { slot, name, is_return } => {
             let value = match slot {
-                Some(slot) => run.slots.borrow()[*slot as usize].clone(),
+                Some(slot) => run.slot(*slot),
                 None => run.name(name),
             };
             if *is_return && matches!(value, Value::Null) {
