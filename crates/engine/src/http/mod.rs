@@ -150,16 +150,22 @@ pub(crate) async fn select(
     // What the upstream was told to cut is not cut again (`decisions.md` 10).
     let limit = select.limit.filter(|_| !call.verb.takes_limit);
     let offset = select.offset.filter(|_| !call.verb.takes_offset);
-    let is_in_blocks = call.verb.is_block_merge() && select.calls_row_functions();
-    let answers = match answers {
-        Some(answers) if is_in_blocks && answers.len() > 1 => {
+    let has_functions = select.calls_row_functions();
+    let is_list = |answer: &Rows| !matches!(answer, Rows::Whole(_));
+    let rows = match answers {
+        Some(answers) if has_functions && answers.len() > 1 && call.verb.is_block_merge() => {
             let (skip, take) = bounds(limit, offset);
             return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
         }
-        other => other,
+        // A function needs the columns of each row; an answer of nothing has none.
+        Some(answers) if has_functions && answers.len() > 1 && is_list(&answers[0]) => {
+            gather::gather_rows(answers, select.scan.width())
+        }
+        answers => {
+            let shape = |rows: &Rows| shape::plain(&select.output, rows);
+            call.gathered(answers, select.scan.width(), &shape)
+        }
     };
-    let shape = |rows: &Rows| shape::plain(&select.output, rows);
-    let rows = call.gathered(answers, select.scan.width(), &shape);
     Ok(Selected::Rows(match rows {
         Rows::Table(mut rows) => {
             rows.cut(limit, offset);

@@ -43,8 +43,9 @@ pub(crate) fn gather(
     Rows::Whole(merge(&answers))
 }
 
-/// The rows of all answers for one half of a join, which has rows and no blocks. An answer without
-/// rows adds none; if no answer has any, the first stands for all, and nothing asked is no rows.
+/// The rows of all answers where rows are needed and no blocks: for one half of a join, and for
+/// functions. An answer without rows adds none; if no answer has any, the first stands for all, and
+/// nothing asked is no rows.
 pub(crate) fn gather_rows(mut answers: Vec<Rows>, width: usize) -> Rows {
     let has_rows = |answer: &Rows| !matches!(answer, Rows::Whole(_));
     if answers.iter().any(has_rows) {
