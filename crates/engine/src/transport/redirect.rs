@@ -38,8 +38,10 @@ pub(super) fn next(
         305 => return Err(ErrorKind::UseProxy305.into()),
         _ => return Ok(Next::Answer),
     }
-    let location =
-        headers.get(header::LOCATION).map(clean).ok_or(ErrorKind::RedirectWithoutLocation)?;
+    let location = headers.get(header::LOCATION).map(clean);
+    let location = location
+        .filter(|location| !location.is_empty())
+        .ok_or(ErrorKind::RedirectWithoutLocation)?;
     // What is wrong with it is the upstream's fault, not that of who made the request.
     let target = Target::take(&mut resolve(current, &location), sites).map_err(|mut fault| {
         if fault.kind == ErrorKind::InvalidUri {

@@ -8,7 +8,7 @@ use super::{Exchange, HttpApp};
 use crate::http::{
     ecv::{Asked, State},
     failure::Failure,
-    respond::{Rendition, Response},
+    respond::{self, Rendition, Response},
 };
 
 /// What is asked for to see whether the server works.
@@ -27,6 +27,9 @@ impl HttpApp {
             Asked::State => (matches!(*method, HttpMethod::GET | HttpMethod::HEAD), "GET"),
             Asked::Disable | Asked::Enable => (*method == HttpMethod::POST, "POST"),
         };
+        if *method == HttpMethod::OPTIONS {
+            return Ok(respond::options(allow));
+        }
         if !is_allowed {
             let (method, target) = (method.to_string(), exchange.target());
             return Err(Failure::MethodNotAllowed { method, target, allow: allow.to_owned() });

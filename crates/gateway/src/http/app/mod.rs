@@ -126,9 +126,10 @@ impl Exchange<'_> {
         self.head.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The raw path and query, as errors quote it.
+    /// The raw path and query, as errors quote it; what is neither is quoted as it is.
     fn target(&self) -> String {
-        self.head.uri.path_and_query().map_or_else(|| self.path().to_owned(), ToString::to_string)
+        let uri = &self.head.uri;
+        uri.path_and_query().map_or_else(|| uri.to_string(), ToString::to_string)
     }
 
     fn reads_body(&self) -> bool {
