@@ -118,14 +118,32 @@ impl FunctionModule {
         &self.name
     }
 
-    /// Its exports as data; functions are left out, and of a module that is one nothing is left.
+    /// Its exports as data; functions are left out, and of a module that is one nothing is left. So are
+    /// exports that are no data, such as one that refers to itself: the functions beside it work.
     pub fn exports(&self, sandbox: &Sandbox) -> Result<Value, ScriptError> {
         sandbox.enter(&self.realm, activity(&self.name), 0, |entered| {
             let exports = entered.instance.load(entered.ctx, &self.entry)?;
             if exports.is_function() {
                 return Ok(Value::object(Object::new()));
             }
-            entered.to_value(&exports)
+            let whole = match entered.to_value(&exports) {
+                Err(Fault::Own(ScriptErrorKind::Result, _)) => exports.as_object(),
+                whole => return whole,
+            };
+            let mut members = Object::new();
+            for member in
+                whole.into_iter().flat_map(|exports| exports.props::<String, JsValue<'_>>())
+            {
+                let (name, member) = member?;
+                match entered.to_value(&member) {
+                    Ok(value) if !value.is_absent() => {
+                        members.insert(name, value);
+                    }
+                    Ok(_) | Err(Fault::Own(ScriptErrorKind::Result, _)) => {}
+                    Err(fault) => return Err(fault),
+                }
+            }
+            Ok(Value::object(members))
         })
     }
 
