@@ -81,10 +81,15 @@ async fn a_circle_is_noticed() {
         ErrorKind::RedirectLoop
     );
     assert_eq!(upstream.log().requests.len(), 2);
-    let upstream = Upstream::start(|_| redirect(302, "")).await;
+    let upstream = Upstream::start(|_| redirect(302, "/a")).await;
     assert_eq!(
         failure_of(&transport(), get(&upstream.uri("/a"))).await.kind,
         ErrorKind::RedirectLoop
+    );
+    let upstream = Upstream::start(|_| redirect(302, "")).await;
+    assert_eq!(
+        failure_of(&transport(), get(&upstream.uri("/a"))).await.kind,
+        ErrorKind::RedirectWithoutLocation
     );
 }
 
