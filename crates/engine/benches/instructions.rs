@@ -48,7 +48,7 @@ type Piece = Box<dyn FnMut()>;
 /// A name and how to prepare the piece.
 type Named = (&'static str, fn() -> Piece);
 
-const PIECES: [Named; 19] = [
+const PIECES: [Named; 20] = [
     ("compile", compile_script),
     ("json_check", json_check),
     ("json_project", json_project),
@@ -56,6 +56,7 @@ const PIECES: [Named; 19] = [
     ("json_tree", json_tree),
     ("json_encode", json_encode),
     ("xml_project", xml_project),
+    ("xml_rows", xml_rows),
     ("xml_text", xml_text),
     ("xml_tree", xml_tree),
     ("csv_project", csv_project),
@@ -187,6 +188,16 @@ fn xml_piece(projection: Projection) -> Piece {
 
 fn xml_project() -> Piece {
     xml_piece(columns(&["soap:Envelope", "soap:Body", "findResponse"]))
+}
+
+fn xml_rows() -> Piece {
+    let text = Text::from(answers().xml);
+    let steps = ["soap:Envelope", "soap:Body", "findResponse", ROWS[0], ROWS[1]].map(Text::from);
+    let (options, limits) = (XmlOptions::default(), DecodeLimits::default());
+    Box::new(move || {
+        let rows = xml::decode_rows(black_box(&text), &steps, &COLUMNS, &options, &limits);
+        black_box(written(&rows.expect("rows")));
+    })
 }
 
 fn xml_text() -> Piece {

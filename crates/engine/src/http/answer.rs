@@ -8,7 +8,7 @@ use qlio_data::{
     codec::{
         charset::{self, Sniff},
         json::{self, CellTable, RowReader},
-        media_type::MediaType,
+        media_type::{Decoder, MediaType},
         protobuf,
     },
     projection::Projection,
@@ -169,7 +169,7 @@ impl Call<'_> {
         self.value(answer, hooks).map(Decoded::Value)
     }
 
-    /// The rows of JSON as it came, or of declared Protocol Buffers.
+    /// The rows of JSON as it came, of XML, or of declared Protocol Buffers.
     fn cells(
         &self,
         answer: &Answer<'_>,
@@ -183,15 +183,24 @@ impl Call<'_> {
                 None => CellTable::decode(body, steps, columns, &limits),
             };
         }
-        let format = self.verb.format.as_ref().filter(|_| answer.status.is_success())?;
-        let schema = format.protobuf.as_ref().filter(|_| self.verb.grpc.is_none())?;
-        let is_declared = format.kind == FormatKind::Protobuf
-            && format.root.is_none()
-            && !is_other_text_format(&answer.media_type(), format.kind);
-        if !is_declared {
+        if !answer.status.is_success() {
             return None;
         }
-        protobuf::decode_rows(body, steps, columns, &schema.message, &schema.options, &limits)
+        let (format, media_type) = (self.verb.format.as_ref(), answer.media_type());
+        let Some(format) = format.filter(|format| !is_other_text_format(&media_type, format.kind))
+        else {
+            let is_xml = media_type.decoder() == Some(Decoder::Xml);
+            return if is_xml { self.xml_rows(body, &media_type, columns) } else { None };
+        };
+        match (format.kind, &format.protobuf) {
+            _ if format.root.is_some() => None,
+            (FormatKind::Xml, _) => self.xml_rows(body, &media_type, columns),
+            (FormatKind::Protobuf, Some(schema)) if self.verb.grpc.is_none() => {
+                let (message, options) = (&schema.message, &schema.options);
+                protobuf::decode_rows(body, steps, columns, message, options, &limits)
+            }
+            _ => None,
+        }
     }
 
     /// Nearly every answer is plain JSON; it needs no media type to be taken apart.

@@ -9,7 +9,8 @@ use qlio_data::{
     codec::{
         DecodeError, DecodeLimits, cbor,
         charset::{self, Sniff},
-        csv, json,
+        csv,
+        json::{self, CellTable},
         media_type::{Decoder, MediaType},
         msgpack,
         protobuf::{self, Message, ProtobufOptions},
@@ -177,12 +178,31 @@ impl Call<'_> {
         projection: &Projection,
     ) -> Result<Value, Undecodable> {
         let text = self.to_text(body, media_type, Sniff::Xml)?;
-        let options = XmlOptions {
+        xml::decode_text(&text, projection, &self.xml_options(), &self.limits())
+            .map_err(|error| undecodable(codes::BAD_XML, &error, Some(text)))
+    }
+
+    /// The rows of XML if they can stay text. Text in which something has to be replaced is left to [`Self::xml`],
+    /// which tells of it.
+    pub(super) fn xml_rows(
+        &self,
+        body: Bytes,
+        media_type: &MediaType,
+        columns: &[&str],
+    ) -> Option<CellTable> {
+        let (text, was_replaced) = charset::to_utf8(body, media_type.charset(), Sniff::Xml).ok()?;
+        if was_replaced {
+            return None;
+        }
+        let (steps, options) = (&self.verb.resultset, self.xml_options());
+        xml::decode_rows(&text, steps, columns, &options, &self.limits())
+    }
+
+    fn xml_options(&self) -> XmlOptions {
+        XmlOptions {
             coerce: self.verb.xml_coerce.unwrap_or(self.run.engine.settings().xml_coerce),
             arrays: ArrayPaths::new(&self.verb.xml_arrays),
-        };
-        xml::decode_text(&text, projection, &options, &self.limits())
-            .map_err(|error| undecodable(codes::BAD_XML, &error, Some(text)))
+        }
     }
 
     fn csv(

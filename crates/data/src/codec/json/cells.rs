@@ -6,10 +6,19 @@
 //! under the same limits as there, and that the cells are what columns of these names would be. It
 //! leaves reading to [`RowReader`] and writing to [`RowWriter`](super::RowWriter).
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::{RowReader, decode::string, tokens::Span};
-use crate::{Number, Text, Value, codec::DecodeLimits, value::loose::LooseScalar};
+use crate::{
+    Number, Text, Value,
+    codec::{
+        DecodeLimits,
+        lanes::{Lanes, find},
+    },
+    value::loose::LooseScalar,
+};
 
 /// The longest text that cells can point into; the top bits have another meaning.
 pub(super) const TEXT_BYTES_MAX: usize = (1 << 31) - 1;
@@ -198,13 +207,11 @@ impl CellTable {
 }
 
 /// Collects the cells of a table whose text is being written by a decoder of another format.
-#[cfg(feature = "protobuf")]
 pub(in crate::codec) struct CellWriter {
     width: usize,
     cells: Vec<Cell>,
 }
 
-#[cfg(feature = "protobuf")]
 impl CellWriter {
     /// For rows of `width` columns.
     pub(in crate::codec) fn new(width: usize) -> Self {
@@ -216,6 +223,20 @@ impl CellWriter {
         self.cells.resize(self.cells.len() + self.width, Cell::ABSENT);
     }
 
+    /// Where the text of the cell of the last row in `column` is; `None` if it is absent.
+    #[inline]
+    pub(in crate::codec) fn place(&self, column: usize) -> Option<Range<usize>> {
+        let cell = self.cells[self.cells.len() - self.width + column];
+        (cell.length > 0).then(|| cell.start()..cell.end())
+    }
+
+    /// Makes one column of all rows what another one is.
+    pub(in crate::codec) fn repeat(&mut self, column: usize, of: usize) {
+        for row in self.cells.chunks_exact_mut(self.width) {
+            row[column] = row[of];
+        }
+    }
+
     /// The cell of the last row in `column` is the JSON value that `text` ends with, from `start` on, as the
     /// encoder writes it.
     pub(in crate::codec) fn set(&mut self, column: usize, start: usize, text: &[u8]) {
@@ -224,7 +245,7 @@ impl CellWriter {
             Cell::of_string(Span {
                 start: start + 1,
                 end: text.len() - 1,
-                has_escapes: memchr::memchr(b'\\', value).is_some(),
+                has_escapes: has_escapes(value),
                 has_other_escapes: false,
             })
         } else {
@@ -238,6 +259,13 @@ impl CellWriter {
         let is_table = !cells.is_empty() && text.len() <= TEXT_BYTES_MAX;
         is_table.then_some(CellTable { text, width, cells })
     }
+}
+
+/// Whether there is a backslash. Most cells are too short for a search that is made for long texts.
+#[inline]
+fn has_escapes(value: &[u8]) -> bool {
+    let is_backslash = |lanes: Lanes| lanes.simd_eq(Lanes::splat(b'\\'));
+    find(value, 0, is_backslash, |byte| byte == b'\\') < value.len()
 }
 
 /// What is between the quotes of a string.

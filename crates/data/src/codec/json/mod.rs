@@ -35,7 +35,6 @@ use super::{DecodeError, DecodeLimits};
 use crate::{Text, Value, projection::Projection};
 
 pub use cells::CellTable;
-#[cfg(feature = "protobuf")]
 pub(super) use cells::CellWriter;
 #[cfg(feature = "protobuf")]
 pub(super) use encode::write_digits;

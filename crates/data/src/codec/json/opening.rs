@@ -35,6 +35,17 @@ impl Opening {
         Self { short, length, long }
     }
 
+    /// As [`Self::new`], for a name that has nothing to escape.
+    pub(in crate::codec) fn plain(name: &str) -> Self {
+        let length = name.len() + 4;
+        let mut short = [0; SHORT];
+        let Some(room) = short.get_mut(..length) else { return Self::new(name) };
+        room[..Self::NAME_AT].copy_from_slice(b",\"");
+        room[Self::NAME_AT..length - 2].copy_from_slice(name.as_bytes());
+        room[length - 2..].copy_from_slice(b"\":");
+        Self { short, length, long: Box::default() }
+    }
+
     /// The length of the text.
     pub(in crate::codec) fn len(&self) -> usize {
         self.length
@@ -76,6 +87,8 @@ mod tests {
             Opening::new(&name).write(&mut out);
             let expected = format!("{{}},{}:", serde_json::to_string(&name).unwrap());
             assert_eq!(String::from_utf8(out).unwrap(), expected);
+            let plain = "nameOf".repeat(7)[..length].to_owned();
+            assert_eq!(Opening::plain(&plain), Opening::new(&plain));
         }
     }
 }

@@ -178,6 +178,12 @@ impl ArrayPaths {
         place.is_some_and(|at| self.nodes[at].is_array)
     }
 
+    /// Whether the members of the element that `names` lead to are as they come: no path leads on.
+    pub(super) fn ends_with(&self, names: &[Text]) -> bool {
+        let place = names.iter().fold(self.root(), |place, name| self.member(place, name));
+        place.is_none_or(|place| self.nodes[place].members.is_empty())
+    }
+
     /// The members of `place` that are arrays: their names and places.
     pub(super) fn array_members(&self, place: ArrayPlace) -> impl Iterator<Item = (&Text, usize)> {
         let members = place.map(|at| self.nodes[at].members.as_slice()).unwrap_or_default();

@@ -13,13 +13,18 @@
 //! callers know what it means to them.
 //!
 //! Read on in `scan` (the grammar), `skip` (what is not kept), `keep` (projection), `build` (the mapping),
-//! `tape` (what comes of it), `coerce`, `whole` (simple elements become text in one pass; `names`, `scalar`).
+//! `tape` (what comes of it), `coerce`, `whole` (simple elements become text in one pass; `names`, `scalar`),
+//! `rows` (plain columns become cells; `row_tags`, `runs`).
 
 mod build;
+mod characters;
 mod coerce;
 mod keep;
 mod names;
 mod reference;
+mod row_tags;
+mod rows;
+mod runs;
 mod scalar;
 mod scan;
 mod skip;
@@ -28,7 +33,7 @@ mod whole;
 
 use bytes::Bytes;
 
-pub use self::{coerce::Coerce, keep::ArrayPaths};
+pub use self::{coerce::Coerce, keep::ArrayPaths, rows::decode_rows};
 use self::{keep::Keep, scan::Fault};
 use super::{DecodeError, DecodeLimits};
 use crate::{Text, Value, projection::Projection};

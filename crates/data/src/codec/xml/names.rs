@@ -5,6 +5,8 @@
 //! after it last time, and the next one is compared with that alone. Names of ASCII characters only are
 //! known here, and only as many as few records have.
 
+use std::ops::Range;
+
 use super::{
     scan::IS_NAME_BYTE,
     skip::{is_repeated, name_length_at},
@@ -17,6 +19,8 @@ use crate::codec::{
 
 /// Names inside one name: as many are looked through for one that was not expected.
 const CHILDREN_MAX: u32 = 64;
+/// Room that is made for names at first.
+pub(super) const ROOM: usize = 64;
 /// Names in all.
 const NAMES_MAX: usize = 1024;
 
@@ -54,7 +58,9 @@ pub(super) struct Name {
 impl Names {
     pub(super) fn new() -> Self {
         let none = Name::new(Place::new(0, 0), "");
-        Self { names: vec![none], is_full: false }
+        let mut names = Vec::with_capacity(ROOM);
+        names.push(none);
+        Self { names, is_full: false }
     }
 
     pub(super) fn name(&self, id: NameId) -> &Name {
@@ -97,12 +103,23 @@ impl Names {
 
     /// The end of the name at `at` if it is this one.
     #[inline]
-    fn end_of(&self, id: NameId, bytes: &[u8], at: usize) -> Option<usize> {
+    pub(super) fn end_of(&self, id: NameId, bytes: &[u8], at: usize) -> Option<usize> {
         let name = self.name(id);
         let end = at + name.length;
         let is_same = name.is_at(bytes, at)
             && bytes.get(end).is_some_and(|byte| !IS_NAME_BYTE[usize::from(*byte)]);
         is_same.then_some(end)
+    }
+
+    /// The place behind the end tag at `at` if it is of this name, without blanks.
+    #[inline]
+    pub(super) fn behind_end_tag(&self, id: NameId, bytes: &[u8], at: usize) -> Option<usize> {
+        let name = self.name(id);
+        let behind = at + 2 + name.length;
+        let is_there = bytes.get(at + 1) == Some(&b'/')
+            && bytes.get(behind) == Some(&b'>')
+            && name.is_at(bytes, at + 2);
+        is_there.then_some(behind + 1)
     }
 
     /// The name at `at`, inside `parent`, and where it ends.
@@ -112,9 +129,13 @@ impl Names {
         at: usize,
         parent: NameId,
     ) -> Option<(NameId, usize)> {
+        let first = bytes.get(at);
         let mut known = self.name(parent).first;
         while known != NONE {
-            if let Some(end) = self.end_of(known, bytes, at) {
+            // Most names differ in their first letter.
+            if self.name(known).opening.bytes().get(Opening::NAME_AT) == first
+                && let Some(end) = self.end_of(known, bytes, at)
+            {
                 return Some((known, end));
             }
             known = self.name(known).sibling;
@@ -146,7 +167,8 @@ impl Name {
         Self {
             place,
             length: name.len(),
-            opening: Opening::new(name),
+            // Names have no characters that JSON escapes.
+            opening: Opening::plain(name),
             first: NONE,
             children: 0,
             sibling: NONE,
@@ -156,9 +178,9 @@ impl Name {
         }
     }
 
-    /// Its length in bytes.
-    pub(super) fn len(&self) -> usize {
-        self.length
+    /// A place where it stands in the document.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.place.range()
     }
 
     /// Whether this name, or one that it is the beginning of, stands at `at`.

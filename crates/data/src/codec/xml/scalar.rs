@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::{
     Coerce,
     coerce::{self, EXACT_DIGITS, trim},
@@ -17,6 +19,9 @@ use crate::codec::{
     json::write_escape,
     lanes::{LANES, Lanes, append, find},
 };
+
+/// What begins a section of text without markup.
+pub(super) const CDATA: &[u8] = b"<![CDATA[";
 
 impl Attempt<'_, '_> {
     /// Writes the value of an attribute that starts at `start`; gives the place behind its quote.
@@ -182,6 +187,21 @@ impl Attempt<'_, '_> {
             self.copied(at - start, at - start - saved)?;
         }
         Some(at)
+    }
+
+    /// Writes the scalar that the CDATA section at `at` is, which is not blank; gives its end.
+    #[cold]
+    pub(super) fn character_data(&mut self, at: usize) -> Option<usize> {
+        let start = at + CDATA.len();
+        let end = start + memmem::find(self.bytes.get(start..)?, b"]]>")?;
+        let text = self.scanner.text.get(start..end)?;
+        let trimmed = trim(text);
+        if trimmed.is_empty() || text.contains('\r') {
+            return None;
+        }
+        let start = start + (trimmed.as_ptr() as usize - text.as_ptr() as usize);
+        self.scalar(start..start + trimmed.len())?;
+        Some(end + "]]>".len())
     }
 
     /// Writes any text that is not blank.

@@ -11,6 +11,7 @@ use std::{collections::HashSet, ops::Range};
 use memchr::{memchr, memmem};
 
 use super::{
+    characters::Characters,
     reference,
     skip::{is_repeated, special_at},
 };
@@ -64,7 +65,8 @@ pub(super) struct Scanner<'t> {
 
 impl<'t> Scanner<'t> {
     pub(super) fn new(text: &'t str, depth_max: usize) -> Result<Self, Fault> {
-        if let Some(offset) = forbidden_character(text.as_bytes()) {
+        let Characters { forbidden, has_returns } = Characters::of(text.as_bytes());
+        if let Some(offset) = forbidden {
             return Err(Fault { offset, reason: "character not allowed in XML".to_owned() });
         }
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -75,7 +77,7 @@ impl<'t> Scanner<'t> {
             depth_max,
             has_root: false,
             has_document_type: false,
-            has_returns: memchr(b'\r', text.as_bytes()).is_some(),
+            has_returns,
             attributes: Vec::new(),
         })
     }
@@ -491,24 +493,4 @@ fn is_name_character(c: char, is_first: bool) -> bool {
         | '\u{10000}'..='\u{effff}' => true,
         _ => false,
     }
-}
-
-/// The first character that no document may have: controls but tabulator and line breaks, and the
-/// non-characters U+FFFE and U+FFFF.
-fn forbidden_character(bytes: &[u8]) -> Option<usize> {
-    let is_control = |byte: &u8| *byte < b' ' && !matches!(*byte, b'\t' | b'\n' | b'\r');
-    // Without an early exit the compiler checks many bytes at once.
-    let has_control = bytes.iter().fold(false, |found, byte| found | is_control(byte));
-    if has_control {
-        return bytes.iter().position(is_control);
-    }
-    let mut from = 0;
-    while let Some(length) = memchr(0xef, &bytes[from..]) {
-        let at = from + length;
-        if matches!(bytes[at..], [_, 0xbf, 0xbe | 0xbf, ..]) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
-    None
 }

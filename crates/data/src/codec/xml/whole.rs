@@ -9,6 +9,7 @@
 use super::{
     Coerce,
     names::{NONE, NameId, Names},
+    scalar::CDATA,
     scan::Scanner,
     tape::Place,
 };
@@ -65,7 +66,7 @@ pub(super) struct Whole {
     /// list.
     pub(super) out: Vec<u8>,
     pub(super) mode: Coerce,
-    names: Names,
+    pub(super) names: Names,
     /// Elements that were numbered.
     numbered: u32,
     /// No element before this place is tried: what was given up is not read a third time.
@@ -116,17 +117,8 @@ impl Whole {
         let before = self.out.len();
         self.out.extend_from_slice(if is_next { b"," } else { b"][" });
         let start = self.out.len();
-        let mut attempt = Attempt {
-            bytes: scanner.text.as_bytes(),
-            scanner,
-            whole: self,
-            at,
-            open: Vec::with_capacity(OPEN_MAX),
-            open_max: OPEN_MAX.min(scanner.depth_max.saturating_sub(depth)),
-            room,
-            built: 0,
-            copied_bytes: 0,
-        };
+        let mut attempt = self.attempt(scanner, at, depth, room);
+        attempt.open.reserve(OPEN_MAX);
         let is_read = attempt.run().is_some() && attempt.built <= room.elements;
         let Attempt { at: end, built, copied_bytes, .. } = attempt;
         // Only structures are raw values.
@@ -137,6 +129,28 @@ impl Whole {
         }
         self.written += end - at;
         Some(Written { json: Place::new(start, self.out.len()), end, built, copied_bytes })
+    }
+
+    /// What is at `at`, inside `depth` elements, to be read.
+    #[inline]
+    pub(super) fn attempt<'w, 't>(
+        &'w mut self,
+        scanner: &'w Scanner<'t>,
+        at: usize,
+        depth: usize,
+        room: Room,
+    ) -> Attempt<'w, 't> {
+        Attempt {
+            bytes: scanner.text.as_bytes(),
+            scanner,
+            whole: self,
+            at,
+            open: Vec::new(),
+            open_max: OPEN_MAX.min(scanner.depth_max.saturating_sub(depth)),
+            room,
+            built: 0,
+            copied_bytes: 0,
+        }
     }
 
     /// Notes that the element at `at` was read in vain up to `end`, in a document of that many bytes.
@@ -164,18 +178,23 @@ pub(super) struct Attempt<'w, 't> {
     pub(super) bytes: &'t [u8],
     pub(super) whole: &'w mut Whole,
     /// How far the document has been read.
-    at: usize,
+    pub(super) at: usize,
     open: Vec<Frame>,
     /// How many elements may be inside each other.
     open_max: usize,
     pub(super) room: Room,
-    built: usize,
+    pub(super) built: usize,
     pub(super) copied_bytes: usize,
 }
 
 impl Attempt<'_, '_> {
     fn run(&mut self) -> Option<()> {
         let (name, end) = self.whole.names.find(self.bytes, self.at + 1, NONE)?;
+        self.read(name, end)
+    }
+
+    /// Writes the element whose name ends at `end`; reads up to its end.
+    pub(super) fn read(&mut self, name: NameId, end: usize) -> Option<()> {
         self.element(name, end)?;
         while let Some(frame) = self.open.last() {
             self.at = self.behind_gap(self.at)?;
@@ -313,7 +332,10 @@ impl Attempt<'_, '_> {
     #[inline]
     fn content(&mut self, name: NameId, start: usize, is_open: bool) -> Option<()> {
         let at = self.behind_gap(start)?;
-        match self.bytes.get(at..)? {
+        let rest = self.bytes.get(at..)?;
+        // With blanks around it, it would be one text with them.
+        let is_section = at == start && rest.starts_with(CDATA);
+        match rest {
             [b'<', b'/', ..] => {
                 self.end_tag(name, at)?;
                 if is_open {
@@ -322,7 +344,7 @@ impl Attempt<'_, '_> {
                     self.whole.out.extend_from_slice(b"{}");
                 }
             }
-            [b'<', ..] => {
+            [b'<', ..] if !is_section => {
                 if !is_open {
                     self.push(name)?;
                 }
@@ -333,7 +355,7 @@ impl Attempt<'_, '_> {
                 if has_members {
                     self.whole.out.extend_from_slice(TEXT_KEY);
                 }
-                let end = self.text(at, start)?;
+                let end = if is_section { self.character_data(at)? } else { self.text(at, start)? };
                 self.end_tag(name, end)?;
                 if has_members {
                     self.whole.out.push(b'}');
@@ -346,12 +368,7 @@ impl Attempt<'_, '_> {
     /// Passes the end tag at `at`, if it is one.
     #[inline]
     fn end_tag(&mut self, name: NameId, at: usize) -> Option<()> {
-        let name = self.whole.names.name(name);
-        let behind = at + 2 + name.len();
-        let is_there = self.bytes.get(at + 1) == Some(&b'/')
-            && self.bytes.get(behind) == Some(&b'>')
-            && name.is_at(self.bytes, at + 2);
-        self.at = if is_there { behind + 1 } else { return None };
+        self.at = self.whole.names.behind_end_tag(name, self.bytes, at)?;
         Some(())
     }
 
@@ -366,12 +383,18 @@ impl Attempt<'_, '_> {
 
     #[inline]
     fn behind_blanks(&self, from: usize) -> usize {
-        let mut at = from;
-        while matches!(self.bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            at += 1;
-        }
-        at
+        behind_blanks(self.bytes, from)
     }
+}
+
+/// The first place from `from` on where no blank is.
+#[inline]
+pub(super) fn behind_blanks(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
 }
 
 impl Frame {
