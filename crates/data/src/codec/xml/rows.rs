@@ -14,7 +14,6 @@ use super::{
     reference,
     row_tags::Next,
     runs::{Run, Runs},
-    scalar::CDATA,
     scan::{Event, Scanner},
     skip::special_at,
     whole::{Attempt, Room, Whole, behind_blanks},
@@ -262,8 +261,8 @@ impl<'t> RowReader<'_, 't> {
         }
         let from = self.whole.out.len();
         let end = match self.bytes.get(at..)? {
-            [b'<', rest @ ..] if !rest.starts_with(&CDATA[1..]) => return None,
-            [b'<', ..] => self.attempt(at).character_data(at),
+            [b'<', b'!', ..] => self.attempt(at).character_data(at),
+            [b'<', ..] => return None,
             _ => self.attempt(at).text(at, start),
         };
         let end = end.filter(|end| self.bytes.get(end + 1) == Some(&b'/'));

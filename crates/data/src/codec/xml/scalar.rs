@@ -21,7 +21,7 @@ use crate::codec::{
 };
 
 /// What begins a section of text without markup.
-pub(super) const CDATA: &[u8] = b"<![CDATA[";
+const CDATA: &[u8] = b"<![CDATA[";
 
 impl Attempt<'_, '_> {
     /// Writes the value of an attribute that starts at `start`; gives the place behind its quote.
@@ -189,11 +189,12 @@ impl Attempt<'_, '_> {
         Some(at)
     }
 
-    /// Writes the scalar that the CDATA section at `at` is, which is not blank; gives its end.
+    /// Writes the scalar that the CDATA section at `at` is, if it is one and not blank; gives its end.
     #[cold]
     pub(super) fn character_data(&mut self, at: usize) -> Option<usize> {
+        let rest = self.bytes.get(at..)?.strip_prefix(CDATA)?;
         let start = at + CDATA.len();
-        let end = start + memmem::find(self.bytes.get(start..)?, b"]]>")?;
+        let end = start + memmem::find(rest, b"]]>")?;
         let text = self.scanner.text.get(start..end)?;
         let trimmed = trim(text);
         if trimmed.is_empty() || text.contains('\r') {

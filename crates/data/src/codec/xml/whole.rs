@@ -9,7 +9,6 @@
 use super::{
     Coerce,
     names::{NONE, NameId, Names},
-    scalar::CDATA,
     scan::Scanner,
     tape::Place,
 };
@@ -332,10 +331,7 @@ impl Attempt<'_, '_> {
     #[inline]
     fn content(&mut self, name: NameId, start: usize, is_open: bool) -> Option<()> {
         let at = self.behind_gap(start)?;
-        let rest = self.bytes.get(at..)?;
-        // With blanks around it, it would be one text with them.
-        let is_section = at == start && rest.starts_with(CDATA);
-        match rest {
+        match self.bytes.get(at..)? {
             [b'<', b'/', ..] => {
                 self.end_tag(name, at)?;
                 if is_open {
@@ -344,23 +340,43 @@ impl Attempt<'_, '_> {
                     self.whole.out.extend_from_slice(b"{}");
                 }
             }
-            [b'<', ..] if !is_section => {
+            // With blanks around it, it would be one text with them.
+            [b'<', b'!', b'[', ..] if at == start => {
+                let has_members = self.begin_text(is_open)?;
+                let end = self.character_data(at)?;
+                self.end_text(name, end, has_members)?;
+            }
+            [b'<', ..] => {
                 if !is_open {
                     self.push(name)?;
                 }
                 self.at = at;
             }
             _ => {
-                let has_members = is_open && self.open.pop()?.has_members;
-                if has_members {
-                    self.whole.out.extend_from_slice(TEXT_KEY);
-                }
-                let end = if is_section { self.character_data(at)? } else { self.text(at, start)? };
-                self.end_tag(name, end)?;
-                if has_members {
-                    self.whole.out.push(b'}');
-                }
+                let has_members = self.begin_text(is_open)?;
+                let end = self.text(at, start)?;
+                self.end_text(name, end, has_members)?;
             }
+        }
+        Some(())
+    }
+
+    /// Begins the text of an element, as a member if it has others.
+    #[inline]
+    fn begin_text(&mut self, is_open: bool) -> Option<bool> {
+        let has_members = is_open && self.open.pop()?.has_members;
+        if has_members {
+            self.whole.out.extend_from_slice(TEXT_KEY);
+        }
+        Some(has_members)
+    }
+
+    /// Ends an element with its text.
+    #[inline]
+    fn end_text(&mut self, name: NameId, end: usize, has_members: bool) -> Option<()> {
+        self.end_tag(name, end)?;
+        if has_members {
+            self.whole.out.push(b'}');
         }
         Some(())
     }
