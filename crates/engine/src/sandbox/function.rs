@@ -131,9 +131,7 @@ impl FunctionModule {
                 whole => return whole,
             };
             let mut members = Object::new();
-            for member in
-                whole.into_iter().flat_map(|exports| exports.props::<String, JsValue<'_>>())
-            {
+            for member in whole.into_iter().flat_map(JsObject::props::<String, JsValue<'_>>) {
                 let (name, member) = member?;
                 match entered.to_value(&member) {
                     Ok(value) if !value.is_absent() => {

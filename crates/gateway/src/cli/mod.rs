@@ -151,7 +151,7 @@ mod tests {
     fn a_command_line_without_a_command_serves() {
         let completed = |line: &str| {
             let arguments = line.split(' ').map(OsString::from).collect();
-            let completed = with_command(arguments).into_iter().map(|word| word.into_string());
+            let completed = with_command(arguments).into_iter().map(OsString::into_string);
             completed.collect::<Result<Vec<_>, _>>().expect("UTF-8").join(" ")
         };
         assert_eq!(completed("qlio"), "qlio serve");

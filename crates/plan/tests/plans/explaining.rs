@@ -210,8 +210,8 @@ fn a_try_waits_for_blocks_in_its_body() {
     ));
 }
 
-fn took(milliseconds: u64) -> Option<Measured> {
-    Some(Measured { elapsed: Duration::from_millis(milliseconds), ..Measured::default() })
+fn took(milliseconds: u64) -> Measured {
+    Measured { elapsed: Duration::from_millis(milliseconds), ..Measured::default() }
 }
 
 /// The text example of `server.md` 4.3.
@@ -226,7 +226,7 @@ fn a_measured_run_has_a_critical_path_and_slack() {
     let explanation = explain(&plan);
     let slowest = Some(("http://api.test/r?<i>".to_owned(), Duration::from_millis(70)));
     let rev = Measured { elapsed: Duration::from_millis(120), requests: 3, slowest };
-    let measured = vec![took(80), took(95), Some(rev), took(12)];
+    let measured = vec![Some(took(80)), Some(took(95)), Some(rev), Some(took(12))];
     let latency = Latency::of(&explanation, measured);
     let text = to_text(&explanation, Some(&latency));
     assert!(text.ends_with(
@@ -252,7 +252,8 @@ fn alternatives_that_ran_count_behind_the_first_one() {
         "a = select * from lib.find where q = 1 || select * from lib.rate where id = 2 || 3\nreturn \"{a}\"",
     );
     let explanation = explain(&plan);
-    let latency = Latency::of(&explanation, vec![took(30), took(40), None, took(1)]);
+    let latency =
+        Latency::of(&explanation, vec![Some(took(30)), Some(took(40)), None, Some(took(1))]);
     let text = to_text(&explanation, Some(&latency));
     assert!(
         text.ends_with("total 71 ms; critical path [1] 30 ms -> [1] 40 ms -> [2] 1 ms\n"),
