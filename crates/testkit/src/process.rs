@@ -141,6 +141,11 @@ impl ServerProcess {
         self.stderr.so_far()
     }
 
+    /// Waits until the condition holds for what it wrote to stdout; false if the patience ends.
+    pub fn wait_for_stdout(&self, patience: Duration, condition: impl Fn(&str) -> bool) -> bool {
+        wait(patience, || condition(&self.stdout()))
+    }
+
     /// Waits until the condition holds for what it wrote to stderr; false if the patience ends.
     pub fn wait_for_stderr(&self, patience: Duration, condition: impl Fn(&str) -> bool) -> bool {
         wait(patience, || condition(&self.stderr()))

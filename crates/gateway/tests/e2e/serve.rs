@@ -106,7 +106,7 @@ fn a_port_that_is_taken_has_an_exit_code_of_its_own() {
 fn it_serves_without_being_told_to_and_on_several_ports() {
     let folder = folder(&[ROUTE]);
     let mut server = start(&["--port", "0,0", "-p", "0", "--dev"], folder.path());
-    assert!(server.wait_for_stderr(PATIENCE, |told| told.contains("serving 1 route")));
+    assert!(server.wait_for_stdout(PATIENCE, |told| told.lines().count() == 3));
     let told = server.stdout();
     let addresses: Vec<&str> =
         told.lines().filter_map(|line| line.strip_prefix("http://")).collect();
