@@ -8,7 +8,10 @@
 
 use std::collections::HashSet;
 
-use crate::ast::{Item, Logic, Path, Script, Segment, Try};
+use crate::{
+    ast::{Item, Logic, Path, Script, Segment, Try},
+    source::Span,
+};
 
 /// The name that catches, and holds, an error.
 pub const ERROR: &str = "error";
@@ -37,12 +40,30 @@ pub fn thrown(items: &[Item], in_region: bool) -> HashSet<&str> {
 /// The one `try` of the script whose `error` can be named anywhere: no other catches errors, and
 /// nothing else is called `error`.
 pub fn visible_everywhere(script: &Script) -> Option<&Try> {
-    let mut catching = Vec::new();
-    let is_free = find(&script.items, false, &mut catching);
+    let (catching, is_free) = catching(script);
     match catching[..] {
         [only] if is_free && !thrown(&script.items, false).contains(ERROR) => Some(only),
         _ => None,
     }
+}
+
+/// Where each `try` that catches errors names `error` first.
+pub fn bindings(script: &Script) -> Vec<Span> {
+    let named = |node: &Try| {
+        let mut operands = Vec::new();
+        node.catches.iter().for_each(|catch| operands_of(&catch.condition, &mut operands));
+        let path = operands.into_iter().find(|path| first_name(path) == ERROR)?;
+        let start = path.span.start;
+        Some(Span::new(start, start + ERROR.len() as u32))
+    };
+    catching(script).0.into_iter().filter_map(named).collect()
+}
+
+/// All that catch errors, and whether no statement binds `error`.
+fn catching(script: &Script) -> (Vec<&Try>, bool) {
+    let mut catching = Vec::new();
+    let is_free = find(&script.items, false, &mut catching);
+    (catching, is_free)
 }
 
 /// Adds all that catch errors, in text order, and tells whether no statement binds `error`.

@@ -5,6 +5,7 @@
 
 use crate::{
     ast::{Primary, Script, Source},
+    caught::{ERROR, bindings},
     parser::parse,
     source::Span,
     visit::{each_primary, each_select, each_statement},
@@ -13,7 +14,7 @@ use crate::{
 /// What a text introduces, each list in text order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Symbols {
-    /// Variables: the targets of statements, at any nesting level.
+    /// Variables: the targets of statements, at any nesting level, and caught errors.
     pub variables: Vec<Symbol>,
     /// Tables that the text creates.
     pub tables: Vec<Symbol>,
@@ -54,6 +55,9 @@ pub fn of_script(script: &Script) -> Symbols {
             found.variables.push(Symbol { name: target.text.clone(), span: target.span });
         }
     });
+    let errors = bindings(script).into_iter();
+    found.variables.extend(errors.map(|span| Symbol { name: ERROR.to_owned(), span }));
+    found.variables.sort_by_key(|variable| variable.span);
     each_primary(script, &mut |primary| match primary {
         Primary::Create(create) => {
             found.tables.push(Symbol { name: create.name.text.clone(), span: create.name.span });
@@ -104,6 +108,15 @@ mod tests {
             let span = symbol.span.start as usize..symbol.span.end as usize;
             assert_eq!(text[span], symbol.name);
         }
+    }
+
+    #[test]
+    fn a_caught_error_is_a_variable_where_it_is_named() {
+        let text = "try { a = 1 } catch (error.status) { b = 1 } finally { c = 1 }";
+        let found = symbols(text);
+        assert_eq!(names(&found.variables), ["a", "error", "b", "c"]);
+        let thrown = symbols("try { throw (error) } catch (error) { b = 1 }");
+        assert_eq!(names(&thrown.variables), ["b"]);
     }
 
     #[test]

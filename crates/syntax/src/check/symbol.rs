@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::Checker;
 use crate::{
-    ast::{Item, Primary, Script},
-    caught::{ERROR, catches_errors, first_name, operands_of, visible_everywhere},
+    ast::{Primary, Script},
+    caught::{ERROR, bindings, visible_everywhere},
     diagnostic::codes,
     source::Span,
     visit::each_statement,
@@ -27,44 +27,12 @@ pub(super) fn check<'s>(checker: &mut Checker<'s>, script: &'s Script) {
         }
     });
     if let Some(first) = bound.get(ERROR).copied() {
-        let mut caught = Vec::new();
-        find_caught(&script.items, false, &mut caught);
-        for span in caught {
+        for span in bindings(script) {
             let (first, second) = (first.min(span), first.max(span));
             duplicate(checker, second, ERROR, second, first);
         }
     } else if let Some(node) = visible_everywhere(script) {
         checker.variables.insert(ERROR, node.span);
-    }
-}
-
-/// Adds the place of the name in each `catch (error)` that binds it.
-fn find_caught(items: &[Item], in_region: bool, found: &mut Vec<Span>) {
-    for item in items {
-        match item {
-            Item::Statement(_) | Item::Throw(_) => {}
-            Item::If(node) => {
-                find_caught(&node.then, in_region, found);
-                find_caught(node.otherwise.as_deref().unwrap_or_default(), in_region, found);
-            }
-            Item::Try(node) => {
-                find_caught(&node.body, in_region, found);
-                let is_catching = catches_errors(node, in_region);
-                if is_catching {
-                    let mut operands = Vec::new();
-                    node.catches
-                        .iter()
-                        .for_each(|catch| operands_of(&catch.condition, &mut operands));
-                    let named = operands.into_iter().find(|path| first_name(path) == ERROR);
-                    found.extend(named.map(|path| path.span));
-                }
-                let in_region = in_region || is_catching;
-                for catch in &node.catches {
-                    find_caught(&catch.body, in_region, found);
-                }
-                find_caught(node.finally.as_deref().unwrap_or_default(), in_region, found);
-            }
-        }
     }
 }
 
