@@ -43,7 +43,8 @@ pub(super) struct Scheduler<'p> {
     phases: Vec<(NodeId, Phase)>,
     ready: VecDeque<NodeId>,
     undecided: VecDeque<NodeId>,
-    recovery: Recovery,
+    /// Made by the first failure that a `try` catches.
+    recovery: Option<Box<Recovery>>,
     value: Option<Value>,
 }
 
@@ -55,7 +56,7 @@ impl<'p> Scheduler<'p> {
             phases: Vec::new(),
             ready: VecDeque::new(),
             undecided: VecDeque::new(),
-            recovery: Recovery::default(),
+            recovery: None,
             value: None,
         }
     }
@@ -161,8 +162,11 @@ impl<'p> Scheduler<'p> {
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {
             let node = self.plan.node(id);
+            if self.has_failed(id) {
+                continue;
+            }
             let state = &mut self.states[id.index()];
-            if state.is_demanded || state.is_settled || self.recovery.has_failed(id) {
+            if state.is_demanded || state.is_settled {
                 continue;
             }
             // What a branch needs is needed once the branch is taken (`language.md` 4.4); until
@@ -222,7 +226,7 @@ impl<'p> Scheduler<'p> {
 
     /// One of the things a node waits for has happened.
     fn release(&mut self, id: NodeId) {
-        if self.recovery.is_doomed(id) {
+        if self.is_doomed(id) {
             return;
         }
         let state = &mut self.states[id.index()];
@@ -273,7 +277,7 @@ impl<'p> Scheduler<'p> {
 
     fn advance_try(&mut self, id: NodeId) {
         let NodeKind::Try(block) = &self.plan.node(id).kind else { return };
-        if self.recovery.is_broken(id) {
+        if self.is_broken(id) {
             self.end_broken_try(id);
             return;
         }

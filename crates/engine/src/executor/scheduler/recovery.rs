@@ -36,18 +36,6 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    pub(super) fn is_broken(&self, id: NodeId) -> bool {
-        self.broken.contains(&id)
-    }
-
-    pub(super) fn has_failed(&self, id: NodeId) -> bool {
-        self.failed.contains(&id)
-    }
-
-    pub(super) fn is_doomed(&self, id: NodeId) -> bool {
-        self.doomed.contains(&id)
-    }
-
     fn doom(&mut self, id: NodeId, catcher: NodeId) {
         if self.doomed.insert(id) {
             self.to_fail.push_back((id, catcher));
@@ -56,6 +44,25 @@ impl Recovery {
 }
 
 impl Scheduler<'_> {
+    fn recovery(&mut self) -> &mut Recovery {
+        self.recovery.get_or_insert_default()
+    }
+
+    /// Whether an error passed through this `try`.
+    pub(super) fn is_broken(&self, id: NodeId) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.broken.contains(&id))
+    }
+
+    /// Whether the chain has failed, or stands in a block that has.
+    pub(super) fn has_failed(&self, id: NodeId) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.failed.contains(&id))
+    }
+
+    /// Whether the alternative needs a failed statement and so does not run.
+    pub(super) fn is_doomed(&self, id: NodeId) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.doomed.contains(&id))
+    }
+
     /// Takes the failure of a chain; `id` is its last alternative, or a block that could not be
     /// decided.
     ///
@@ -68,7 +75,7 @@ impl Scheduler<'_> {
     ) -> Result<(), RunError> {
         let first = self.plan.node(id).fallback_of.unwrap_or(id);
         let Some(catcher) = self.catcher(first) else { return Err(error) };
-        self.recovery.errors.entry(catcher).or_insert(error);
+        self.recovery().errors.entry(catcher).or_insert(error);
         self.break_tries(first, catcher);
         self.fail_all(vec![first], catcher);
         self.complete(first);
@@ -77,20 +84,21 @@ impl Scheduler<'_> {
 
     /// The next alternative that fails because it needs a failed statement, and why it failed.
     pub(in crate::executor) fn next_doomed(&mut self) -> Option<(NodeId, RunError)> {
-        let (id, catcher) = self.recovery.to_fail.pop_front()?;
+        let recovery = self.recovery.as_mut()?;
+        let (id, catcher) = recovery.to_fail.pop_front()?;
         // Whoever is doomed stands in a body that has caught an error.
-        let error = self.recovery.errors.get(&catcher).cloned();
+        let error = recovery.errors.get(&catcher).cloned();
         Some((id, error.unwrap_or_else(|| RunError::internal("a caught error is missing"))))
     }
 
     /// The next variable that gets no value because its statement failed.
     pub(in crate::executor) fn next_unbound(&mut self) -> Option<SlotId> {
-        self.recovery.unbound.pop()
+        self.recovery.as_mut()?.unbound.pop()
     }
 
     /// The error that a `try` caught.
     pub(in crate::executor) fn caught(&self, id: NodeId) -> Option<&RunError> {
-        self.recovery.errors.get(&id)
+        self.recovery.as_ref()?.errors.get(&id)
     }
 
     /// No catch dealt with the error of a `try`, or its catches could not be decided: the `try`
@@ -105,8 +113,8 @@ impl Scheduler<'_> {
     ) -> Result<(), RunError> {
         let Some(catcher) = self.catcher(id) else { return Err(error) };
         // Who needs what failed inside needs it still.
-        let held = self.recovery.held.remove(&id).unwrap_or_default();
-        self.recovery.errors.entry(catcher).or_insert(error);
+        let held = self.recovery().held.remove(&id).unwrap_or_default();
+        self.recovery().errors.entry(catcher).or_insert(error);
         for failed in held {
             self.doom_dependents(failed, catcher, Some(id));
             self.hold(failed, catcher);
@@ -128,8 +136,9 @@ impl Scheduler<'_> {
     }
 
     fn release_held(&mut self, id: NodeId) {
-        for failed in self.recovery.held.remove(&id).unwrap_or_default() {
-            self.recovery.holders.remove(&failed);
+        let held = self.recovery.as_mut().and_then(|recovery| recovery.held.remove(&id));
+        for failed in held.unwrap_or_default() {
+            self.recovery().holders.remove(&failed);
             self.settle_node(failed);
         }
     }
@@ -137,7 +146,9 @@ impl Scheduler<'_> {
     /// Lets all readers outside of failed statements go on, because a body waits for one of them;
     /// answers whether there were any.
     pub(in crate::executor) fn release_stuck(&mut self) -> bool {
-        let blocks: Vec<NodeId> = self.recovery.held.keys().copied().collect();
+        let Some(recovery) = &self.recovery else { return false };
+        let mut blocks: Vec<NodeId> = recovery.held.keys().copied().collect();
+        blocks.sort_unstable();
         for block in &blocks {
             self.release_held(*block);
         }
@@ -154,26 +165,26 @@ impl Scheduler<'_> {
 
     /// Whether a node that is demanded needs a statement that has failed already; then it fails.
     pub(super) fn doom_by_dependency(&mut self, node: &Node) -> bool {
-        if self.recovery.holders.is_empty() {
+        if self.recovery.is_none() {
             return false;
         }
         let failed =
             node.dependencies.iter().find_map(|dependency| self.fails_within(*dependency, node.id));
         let Some(catcher) = failed else { return false };
-        self.recovery.doom(node.id, catcher);
+        self.recovery().doom(node.id, catcher);
         true
     }
 
     /// The `try` that holds a failed chain, if `reader` stands in its body, so that the failure is
     /// one of the reader's too.
     pub(super) fn fails_within(&self, chain: NodeId, reader: NodeId) -> Option<NodeId> {
-        let catcher = *self.recovery.holders.get(&chain)?;
+        let catcher = *self.recovery.as_ref()?.holders.get(&chain)?;
         self.stands_in_body(reader, catcher).then_some(catcher)
     }
 
     fn hold(&mut self, failed: NodeId, catcher: NodeId) {
-        self.recovery.held.entry(catcher).or_default().push(failed);
-        self.recovery.holders.insert(failed, catcher);
+        self.recovery().held.entry(catcher).or_default().push(failed);
+        self.recovery().holders.insert(failed, catcher);
     }
 
     /// Marks chains and everything inside of blocks as failed.
@@ -181,13 +192,13 @@ impl Scheduler<'_> {
         let plan = self.plan;
         while let Some(first) = stack.pop() {
             let node = plan.node(first);
-            if !self.recovery.failed.insert(first) {
+            if !self.recovery().failed.insert(first) {
                 continue;
             }
             let is_decided =
                 matches!(node.kind, NodeKind::Try(_)) && self.states[first.index()].is_settled;
             if let Some(slot) = node.target.filter(|_| !is_decided) {
-                self.recovery.unbound.push(slot);
+                self.recovery().unbound.push(slot);
             }
             stack.extend(self.unopened_members(first));
             self.hold(first, catcher);
@@ -213,8 +224,8 @@ impl Scheduler<'_> {
                 }
                 continue;
             }
-            if self.states[id.index()].is_demanded && !self.recovery.has_failed(id) {
-                self.recovery.doom(id, catcher);
+            if self.states[id.index()].is_demanded && !self.has_failed(id) {
+                self.recovery().doom(id, catcher);
             }
         }
     }
@@ -263,7 +274,7 @@ impl Scheduler<'_> {
         while let Some(place) = inside.filter(|place| place.block != catcher) {
             let block = self.plan.node(place.block);
             if matches!(block.kind, NodeKind::Try(_)) {
-                self.recovery.broken.insert(place.block);
+                self.recovery().broken.insert(place.block);
             }
             inside = block.block;
         }
