@@ -13,7 +13,7 @@ use qlio_plan::{
     Catalog, CompileOptions, Compiled, Origin,
     catalog::{CatalogBuilder, Resources},
     compile, complete, diagnose,
-    explain::{Explanation, explain, to_dot, to_json, to_text, to_yuml},
+    explain::{Explanation, explain, to_dot, to_json, to_svg, to_text, to_yuml},
 };
 use qlio_syntax::diagnostic::{Diagnostic, Severity};
 
@@ -88,12 +88,18 @@ fn check_places(problems: &[Diagnostic], text: &str) {
     }
 }
 
-fn all_forms(compiled: &Compiled) -> [String; 4] {
+fn all_forms(compiled: &Compiled) -> [String; 5] {
     let explanation = explain(&compiled.plan);
     check_picture(&explanation);
-    let as_json = to_json(&explanation);
+    let as_json = to_json(&explanation, None);
     json::parse_str(&as_json).expect("an explanation is JSON");
-    [to_text(&explanation), as_json, to_dot(&explanation), to_yuml(&explanation)]
+    [
+        to_text(&explanation, None),
+        as_json,
+        to_dot(&explanation, None),
+        to_svg(&explanation, None),
+        to_yuml(&explanation),
+    ]
 }
 
 fn check_picture(explanation: &Explanation) {

@@ -47,7 +47,7 @@ pub unsafe extern "C" fn explain_json(
     let (tables, script) = unsafe { (text(tables, tables_length), text(script, script_length)) };
     let options = CompileOptions { origin: Origin::AdHoc, file: "script", resources: &NoResources };
     answer(match compile(&script, &catalog(&tables), &options) {
-        Ok(compiled) => explain::to_json(&explain::explain(&compiled.plan)),
+        Ok(compiled) => explain::to_json(&explain::explain(&compiled.plan), None),
         Err(problems) => {
             let list = ("diagnostics", diagnostics(&problems, &script));
             json::to_string(&Value::object([list].into_iter().collect()))
