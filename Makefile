@@ -48,11 +48,11 @@ lint: ## Clippy on all targets, warnings are errors
 	@$(with) --needs clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 
 .PHONY: spec
-spec: ## Run the case files of spec/ only (CASE=join: those with join in their name)
+spec: ## Run the case files of spec/ only (CASE=join: those with join; QLIO_EXECUTABLE=/a/qlio: with that one)
 	@$(with) cargo test --locked --package qlio-gateway --test spec -- $(CASE)
 
 .PHONY: e2e
-e2e: ## Run the tests against the real executable only
+e2e: ## Run the tests against the real executable only (QLIO_EXECUTABLE=/a/qlio: against that one)
 	@$(with) cargo test --locked --package qlio-gateway --test e2e
 
 .PHONY: bench

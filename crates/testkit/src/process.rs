@@ -5,11 +5,12 @@
 //! patience; who exceeds it is asked to stop (SIGTERM) and then made to (SIGKILL), by handle, never
 //! by name.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,12 @@ use rustix::process::{Pid, Signal, kill_process};
 const OUTPUT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The longest pause between two looks at a process that is to end.
 const LOOK_MS_MAX: u64 = 16;
+
+/// The executable under test: the one that the environment variable `QLIO_EXECUTABLE` names, else the one that
+/// was built with the tests.
+pub fn executable(built: &'static str) -> PathBuf {
+    env::var_os("QLIO_EXECUTABLE").map_or_else(|| built.into(), PathBuf::from)
+}
 
 /// How a process came to its end.
 #[derive(Debug, Clone)]

@@ -21,17 +21,19 @@ mod tokens;
 mod websocket;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use qlio_testkit::process::{Finished, ServerProcess, run_to_end};
+use qlio_testkit::process::{Finished, ServerProcess, executable, run_to_end};
 use tempfile::TempDir;
 
 /// How long anything may take; far more than it does.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn binary() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_qlio"))
+    static BINARY: LazyLock<PathBuf> = LazyLock::new(|| executable(env!("CARGO_BIN_EXE_qlio")));
+    &BINARY
 }
 
 /// A working directory with `tables/`, `routes/` and these files.

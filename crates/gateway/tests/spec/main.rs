@@ -19,6 +19,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use qlio_testkit::case::Case;
 use qlio_testkit::case::load::load_folder;
+use qlio_testkit::process::executable;
 use qlio_testkit::runner::binary::BinaryEngine;
 use qlio_testkit::runner::{CaseEngine, run_case};
 
@@ -45,7 +46,7 @@ type Engine = Arc<dyn CaseEngine + Send + Sync>;
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(CASES_AT_ONCE);
-    let engine: Engine = Arc::new(BinaryEngine::new(env!("CARGO_BIN_EXE_qlio")));
+    let engine: Engine = Arc::new(BinaryEngine::new(executable(env!("CARGO_BIN_EXE_qlio"))));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut trials = Vec::new();
     add_folder(&mut trials, &engine, &root.join("spec"), "");
