@@ -81,18 +81,19 @@ TOPICS = {
     EXCHANGES: "What an exchange costs was lowered by speaking HTTP/1.1 to upstreams without a library in between"
     " ([ADR 0011](adr/0011-own-http1-client.md): 16 % of the CPU of eleven calls), by polling a connection from the request's own task"
     " ([ADR 0004](adr/0004-upstream-transport.md)), by futures that hold each request once instead of at every step, by another"
-    " allocator, by fewer allocations, copies and readings of the clock, by headers that the requests of a statement share, by checking JSON sixteen bytes at a time and its names by those"
-    " of the row before, and by building what is shipped by a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a quarter of the time in our own code). What is left, and"
+    " allocator, by fewer allocations, copies and readings of the clock, by headers that the requests of a statement share, by checking"
+    " JSON sixteen bytes at a time and its names by those of the row before, and by building what is shipped by a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a quarter of the time in our own code)"
+    " and laying its machine code out by another ([ADR 0017](adr/0017-machine-code-laid-out.md): a tenth). What is left, and"
     " what did not help, is in [ADR 0010](adr/0010-where-the-time-goes.md): the kernel, which takes half and the same for nginx, hyper's"
     " HTTP/1.1 towards clients, and memory that is cold because three programs share the caches."
     " In D, the bare exchanges stand beside the route: they show how much of it is exchanges and how much is script, decoding and join.",
     FORMATS: "J hands rows on as they came: it checks every byte but builds and writes nothing, which no format that has to become JSON"
-    " can match. The pairs with three columns compare the decoders; there, too, rows of JSON stay text"
-    " ([ADR 0014](adr/0014-rows-that-stay-text.md)), as those of messages do; those of XML become values."
+    " can match. The pairs with three columns compare the decoders; there rows stay text in all three"
+    " ([ADR 0014](adr/0014-rows-that-stay-text.md))."
     " Tried: decoders that check the whole document but build only what the projection names, and write what it names whole as JSON while"
     " they read ([ADR 0015](adr/0015-whole-parts-become-text.md)); for messages, tables that are made of the schema when it is loaded, and"
     " passing fields by their length; for XML, looking for the ends of names and text sixteen bytes at a time, and writing records in"
-    " one pass, each name compared with the one that came at its place before.",
+    " one pass, each name compared with the one that came at its place before; for its columns, comparing the tags between two texts as one piece.",
 }
 TOPIC_OF = {
     **dict.fromkeys(("A", "A-cpu", "B", "C", "D", "D-bare"), EXCHANGES),
