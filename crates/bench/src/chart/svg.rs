@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use qlio_data::codec::xml;
+
 /// Width of every chart.
 pub(super) const WIDTH: f64 = 760.0;
 /// Space left of the plot.
@@ -21,13 +23,10 @@ const GRID: &str = "#e3e7eb";
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() && c != '\n' => out.push(' '),
-            c => out.push(c),
+        match xml::reference_of(c) {
+            Some(reference) => out.push_str(reference),
+            None if c.is_control() && c != '\n' => out.push(' '),
+            None => out.push(c),
         }
     }
     out

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use qlio_data::codec::xml;
+
 const STYLE: &str = "\
 :root{color-scheme:light dark;--line:#8884;--accent:#0b62a8}\
 @media (prefers-color-scheme:dark){:root{--accent:#7cc0f5}}\
@@ -109,13 +111,10 @@ impl Page {
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
+        match (xml::reference_of(character), character) {
+            (Some(reference), _) => escaped.push_str(reference),
+            (None, '\'') => escaped.push_str("&#39;"),
+            (None, other) => escaped.push(other),
         }
     }
     escaped

@@ -5,7 +5,10 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use qlio_data::{Value, codec::json};
+use qlio_data::{
+    Value,
+    codec::{json, xml},
+};
 
 use super::{Outcome, Problem};
 
@@ -158,15 +161,12 @@ fn said(problem: &Problem) -> String {
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' => escaped.push_str("&#10;"),
-            '\t' => escaped.push(c),
-            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
+        match (xml::reference_of(c), c) {
+            (Some(reference), _) => escaped.push_str(reference),
+            (None, '\n') => escaped.push_str("&#10;"),
+            (None, '\t') => escaped.push(c),
+            (None, '\u{0}'..' ' | '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
+            (None, _) => escaped.push(c),
         }
     }
     escaped

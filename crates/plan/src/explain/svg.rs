@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use qlio_data::codec::xml;
+
 use super::{Edge, EdgeKind, Explanation, Latency, latency::milliseconds};
 
 /// Width of a character of labels, in pixels.
@@ -185,13 +187,11 @@ fn shortened(label: String) -> String {
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
+        match xml::reference_of(c) {
+            Some(reference) => out.push_str(reference),
             // XML has no way to write these.
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
+            None if c.is_control() => out.push('\u{fffd}'),
+            None => out.push(c),
         }
     }
     out

@@ -5,6 +5,18 @@ use std::borrow::Cow;
 /// References longer than this are none: `&#x0010FFFF;` has twelve bytes.
 const REFERENCE_BYTES_MAX: usize = 24;
 
+/// The reference that is written for a character which markup reserves, in text and in attributes between double
+/// quotes, also in HTML and SVG.
+pub fn reference_of(character: char) -> Option<&'static str> {
+    match character {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        _ => None,
+    }
+}
+
 /// The character that the reference at the start of `text` stands for, and its length in bytes.
 pub(super) fn read(text: &str) -> Result<(char, usize), String> {
     let window = &text.as_bytes()[..text.len().min(REFERENCE_BYTES_MAX)];

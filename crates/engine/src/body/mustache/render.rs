@@ -1,6 +1,6 @@
 //! Renders parsed templates over plain values, as JavaScript of 2011 printed them.
 
-use qlio_data::Value;
+use qlio_data::{Value, codec::xml};
 
 use super::{DEPTH_MAX, MustacheError, Name, Node};
 
@@ -89,14 +89,11 @@ fn printed(value: &Value, depth: usize) -> String {
 /// Escapes for HTML; an ampersand that already starts an entity stays.
 fn escape(text: &str, out: &mut String) {
     for (at, character) in text.char_indices() {
-        match character {
-            '&' if is_entity(&text[at + 1..]) => out.push('&'),
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
+        match (xml::reference_of(character), character) {
+            (_, '&') if is_entity(&text[at + 1..]) => out.push('&'),
+            (Some(reference), _) => out.push_str(reference),
+            (None, '\'') => out.push_str("&#39;"),
+            (None, other) => out.push(other),
         }
     }
 }
