@@ -100,7 +100,9 @@ impl Call<'_> {
         let mut common = Common { method, headers: None, payload, parts };
         let Some(name) = self.verb.foreach() else {
             if hooks.is_none() && uris.len() > 1 {
-                common.headers = Some(Arc::new(self.headers(own, None)?));
+                let mut headers = self.headers(own, None)?;
+                self.hide_settings(&mut headers);
+                common.headers = Some(Arc::new(headers));
             }
             let request = |uri| self.request(uri, own, hooks.clone(), &common);
             return uris
@@ -163,7 +165,7 @@ impl Call<'_> {
         } else {
             Bytes::new()
         };
-        if !self.verb.headers_from_settings.is_empty() {
+        if common.headers.is_none() {
             self.hide_settings(Arc::make_mut(&mut headers));
         }
         let cache_key =
