@@ -24,6 +24,7 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 /// Turn many HTTP APIs into one call.
 #[derive(Debug, Parser)]
 #[command(name = "qlio", version, about, long_about = None)]
+#[command(after_help = "Without a command it serves: `qlio -p 3000` is `qlio serve -p 3000`.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
