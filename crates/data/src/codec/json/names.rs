@@ -13,6 +13,10 @@ use crate::codec::lanes::{LANES, lanes_at};
 /// the processor's first cache.
 const NAMES_MAX: usize = 256;
 
+/// How many of the expected names are passed over in search of the one that stands there: as many as the
+/// members of a small object that only some elements have.
+const NAMES_PASSED_MAX: usize = 8;
+
 /// Room for the names of most rows, so that it is made once.
 const NAMES_USUAL: usize = 32;
 
@@ -75,13 +79,11 @@ impl Names {
 
     #[cold]
     fn note_element(&mut self, bytes: &[u8], at: usize, behind: usize, expected: &mut Expected) {
-        let place = expected.0 as usize;
-        if place < self.seen.len() {
-            // Perhaps this element only lacks the one that was expected.
-            let next = self.seen.get(place + 1);
-            if next.is_some_and(|name| name.is_at(bytes, at)) {
-                *expected = expected.next(2);
-            }
+        // Perhaps this element only lacks those that were expected.
+        let place = (expected.0 as usize).min(self.seen.len());
+        let next = self.seen[place..].iter().zip(0_u32..).skip(1).take(NAMES_PASSED_MAX);
+        if let Some((_, passed)) = next.into_iter().find(|(name, _)| name.is_at(bytes, at)) {
+            *expected = expected.next(passed + 1);
             return;
         }
         // Neither escapes nor white space in front of the colon.
@@ -93,7 +95,7 @@ impl Names {
             if self.seen.is_empty() {
                 self.seen.reserve(NAMES_USUAL);
             }
-            self.seen.push(Name { start, length });
+            self.seen.insert(place, Name { start, length });
             *expected = expected.next(1);
         }
     }
@@ -110,6 +112,11 @@ impl Name {
         let same = (!there.simd_eq(here).to_bitmask()).trailing_zeros() as usize;
         if same >= length {
             return true;
+        }
+        if same == LANES && length <= 2 * LANES {
+            // The rest, together with some of what has been compared.
+            let behind = length - LANES;
+            return lanes_at(bytes, start + behind) == lanes_at(bytes, at + behind);
         }
         same == LANES && {
             let rest = |from: usize| bytes.get(from + LANES..from + length);
@@ -144,18 +151,44 @@ mod tests {
         let first = names.of_elements(Expected::NOWHERE);
         assert_eq!(taken(&mut names, text, &[0, 5, 10], first), [None, None, None]);
         assert_eq!(taken(&mut names, text, &[0, 5, 10], first), [Some(4), Some(5), Some(4)]);
-        // One is missing, a strange one comes between, and the order differs.
+        // One is missing.
         assert_eq!(taken(&mut names, text, &[5, 10], first), [None, Some(4)]);
-        assert_eq!(
-            taken(&mut names, text, &[0, 19, 14, 10], first),
-            [Some(4), None, Some(5), Some(4)]
-        );
+        // A new one comes between, and is expected there from then on.
+        let with_new = [0, 19, 14, 10];
+        assert_eq!(taken(&mut names, text, &with_new, first), [Some(4), None, Some(5), Some(4)]);
+        assert_eq!(taken(&mut names, text, &with_new, first), [Some(4), Some(4), Some(5), Some(4)]);
+        assert_eq!(taken(&mut names, text, &[0, 5, 10], first), [Some(4), None, Some(4)]);
+        // So does one that is known, but comes later than it did.
+        assert_eq!(taken(&mut names, text, &[10, 23], first), [None, None]);
         assert_eq!(taken(&mut names, text, &[10, 23], first), [None, Some(4)]);
     }
 
     #[test]
+    fn members_that_an_element_lacks_are_passed_over() {
+        let text: Vec<u8> = (b'a'..=b'm').flat_map(|name| [b'"', name, b'"', b':']).collect();
+        let text = [text, b" ".repeat(LANES)].concat();
+        let at = |name: u8| 4 * usize::from(name - b'a');
+        let mut names = Names::default();
+        let first = names.of_elements(Expected::NOWHERE);
+        taken(&mut names, &text, &(b'a'..=b'm').map(at).collect::<Vec<_>>(), first);
+        // As many as are looked at, and one more.
+        let few = [at(b'a'), at(b'j'), at(b'k')];
+        assert_eq!(taken(&mut names, &text, &few, first), [Some(4), None, Some(4)]);
+        let many = [at(b'a'), at(b'k'), at(b'l')];
+        assert_eq!(taken(&mut names, &text, &many, first), [Some(4), None, None]);
+    }
+
+    #[test]
     fn long_names_are_compared_to_their_end() {
-        let name = "profile_background_image_url";
+        for name in
+            ["profile_image_url", "profile_background_image_url", "profile_background_image_urls"]
+        {
+            compare_long_name(name);
+        }
+        compare_long_name(&"name".repeat(LANES));
+    }
+
+    fn compare_long_name(name: &str) {
         let text = format!("\"{name}\":\"{name}\":\"{}x\":{}", &name[1..], " ".repeat(LANES));
         let at = [0, name.len() + 3, 2 * (name.len() + 3)];
         let mut names = Names::default();
