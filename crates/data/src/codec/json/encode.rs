@@ -141,7 +141,10 @@ fn write_leaf(value: &Value, out: &mut Vec<u8>) {
 /// size start at pages, so text behind a short beginning would be such a case each time.
 pub(in crate::codec) fn write_raw(text: &[u8], out: &mut Vec<u8>) {
     const PIECE_BYTES: usize = 1 << 10;
-    out.reserve(text.len());
+    /// Room for the brackets that close what is around the text: a buffer that is full to the last byte
+    /// would be moved for them.
+    const CLOSING_BYTES: usize = 64;
+    out.reserve(text.len() + CLOSING_BYTES);
     for piece in text.chunks(PIECE_BYTES) {
         out.extend_from_slice(piece);
     }
