@@ -48,6 +48,8 @@ const FRESH_GRACE: Duration = Duration::from_millis(250);
 const OVERLOAD_RETRY_S: u64 = 1;
 /// hyper's smallest read buffer.
 const BUFFER_BYTES_MIN: usize = 8192;
+/// How many header lines hyper reads unless it is told otherwise.
+const HEADERS_USUAL: usize = 100;
 /// How long a client may go on sending a request that has been refused. Were the connection closed
 /// while it sends, the answer would be lost with it.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -75,9 +77,12 @@ impl<A: App> Shared<A> {
         protocol
             // The driver below has timers of its own, which tell a slow head from an idle client.
             .header_read_timeout(None)
-            .max_headers(limits.headers_max)
             .max_header_size(limits.head_bytes_max)
             .max_buf_size(limits.head_bytes_max.max(BUFFER_BYTES_MIN));
+        if limits.headers_max != HEADERS_USUAL {
+            // For any number that it is told, hyper allocates and fills two arrays per request.
+            protocol.max_headers(limits.headers_max);
+        }
         Self { app, limits, events, phase, in_flight: Cell::new(0), protocol }
     }
 

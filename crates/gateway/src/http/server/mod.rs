@@ -114,7 +114,7 @@ pub struct ServerLimits {
     /// Bytes of a request head, raw bytes of its target as they are when encoded; default 64 KiB.
     /// More is answered with 431.
     pub head_bytes_max: usize,
-    /// Header lines of a request; default 128. More is answered with 431.
+    /// Header lines of a request; default 100. More is answered with 431.
     pub headers_max: usize,
     /// How long a head may take from its first byte; default 30 s.
     pub head_timeout: Duration,
@@ -133,7 +133,7 @@ impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             head_bytes_max: 64 * 1024,
-            headers_max: 128,
+            headers_max: 100,
             head_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(5),
             connections_max: 20_000,

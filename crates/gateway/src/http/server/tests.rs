@@ -399,14 +399,17 @@ fn a_head_over_the_limit_is_refused() {
     assert!(body.contains("larger than 9000 bytes"), "{body}");
     client.expect_closed();
 
-    let running = Running::start(ServerLimits { headers_max: 3, ..ServerLimits::default() });
-    let mut client = running.connect();
-    client.send("GET /x HTTP/1.1\r\na: 1\r\nb: 2\r\nc: 3\r\n\r\n");
-    assert_eq!(client.receive().1, "/x");
-    client.send("GET /x HTTP/1.1\r\na: 1\r\nb: 2\r\nc: 3\r\nd: 4\r\n\r\n");
-    let (head, body) = client.receive();
-    assert!(head.starts_with("http/1.1 431"), "{head}");
-    assert!(body.contains("more than 3 lines"), "{body}");
+    for headers_max in [3, ServerLimits::default().headers_max, 300] {
+        let running = Running::start(ServerLimits { headers_max, ..ServerLimits::default() });
+        let mut client = running.connect();
+        let head = |count| format!("GET /x HTTP/1.1\r\n{}\r\n", "a: 1\r\n".repeat(count));
+        client.send(&head(headers_max));
+        assert_eq!(client.receive().1, "/x");
+        client.send(&head(headers_max + 1));
+        let (head, body) = client.receive();
+        assert!(head.starts_with("http/1.1 431"), "{head}");
+        assert!(body.contains(&format!("more than {headers_max} lines")), "{body}");
+    }
 
     let running =
         Running::start(ServerLimits { head_bytes_max: 1 << 17, ..ServerLimits::default() });
