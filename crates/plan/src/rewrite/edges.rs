@@ -1,15 +1,26 @@
 //! What a node reads becomes an edge to the node that binds it.
 //!
 //! Lowering notes the slots that a node reads in the place of its dependencies, because the nodes of
-//! later statements are not known then. A slot that is only thrown has no node and makes no edge.
+//! later statements are not known then. A name that is only thrown is set by any of its throws, so what
+//! reads it waits for those that stand before it.
+
+use std::collections::BTreeMap;
 
 use crate::{
-    node::{NodeId, NodeKind, Plan},
+    node::{NodeId, NodeKind, Plan, SlotId},
     waits::{Chains, Waits},
 };
 
 pub(super) fn apply(plan: &mut Plan) {
     let symbols = std::mem::take(&mut plan.symbols);
+    // Lowering puts slots where node ids belong.
+    let is_thrown = |slot: &NodeId| symbols[slot.index()].node.is_none();
+    let mut flag_readers: BTreeMap<SlotId, Vec<NodeId>> = BTreeMap::new();
+    for node in &plan.nodes {
+        for slot in node.dependencies.iter().filter(|slot| is_thrown(slot)) {
+            flag_readers.entry(slot.0).or_default().push(node.id);
+        }
+    }
     // Slots are noted once per node, and no two of them have the same node.
     let resolve = |reads: &mut Vec<NodeId>| {
         *reads = reads.iter().filter_map(|slot| symbols[slot.index()].node).collect();
@@ -24,6 +35,32 @@ pub(super) fn apply(plan: &mut Plan) {
         node.dependencies.retain(|dependency| *dependency != first);
     }
     plan.symbols = symbols;
+    to_throws(plan, &flag_readers);
+}
+
+/// What reads a flag waits for the throws of it that stand before, unless they wait for it.
+fn to_throws(plan: &mut Plan, flag_readers: &BTreeMap<SlotId, Vec<NodeId>>) {
+    if flag_readers.is_empty() {
+        return;
+    }
+    let mut waits = Waits::of(plan, Chains::ToTheEnd);
+    for at in 0..plan.nodes.len() {
+        let throw = &plan.nodes[at];
+        let NodeKind::Throw { slot, .. } = throw.kind else { continue };
+        let (throw, start) = (throw.id, throw.span.start);
+        let is_before = |reader: &&NodeId| start < plan.node(**reader).span.start;
+        let readers = flag_readers.get(&slot).into_iter().flatten().filter(is_before);
+        let readers: Vec<NodeId> = readers.copied().collect();
+        if readers.is_empty() {
+            continue;
+        }
+        let mut is_awaited = vec![false; waits.len()];
+        waits.walk(throw.0, |at| !std::mem::replace(&mut is_awaited[at as usize], true), |_| ());
+        for reader in readers.into_iter().filter(|reader| !is_awaited[reader.index()]) {
+            plan.nodes[reader.index()].dependencies.push(throw);
+            waits.add(reader, throw);
+        }
+    }
 }
 
 /// A statement on an inline table waits for its `create table`.
