@@ -1,7 +1,10 @@
 //! Inserts, updates and deletes.
 
 use qlio_data::Text;
-use qlio_syntax::ast::{self, VerbKind};
+use qlio_syntax::{
+    ast::{self, VerbKind},
+    diagnostic::{Diagnostic, codes},
+};
 
 use super::{Lowering, condition::delays, path_text};
 use crate::operator::{Delete, Write, WriteKind, WriteValues};
@@ -52,6 +55,17 @@ impl Lowering<'_> {
 
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Delete {
         let target = self.source(&delete.target);
+        for condition in &delete.conditions {
+            // Left out, it would leave a delete of everything.
+            if let ast::Condition::Call(call) = condition {
+                let message = "a function cannot choose what `delete` removes";
+                self.problems.push(
+                    Diagnostic::error(codes::MISPLACED_CLAUSE, call.span, message).hint(
+                        "select what is to be deleted with it, then delete `where … in` that",
+                    ),
+                );
+            }
+        }
         let conditions = delete
             .conditions
             .iter()
