@@ -8,6 +8,7 @@ use std::{
 
 use qlio_data::Value;
 use qlio_plan::{Catalog, Plan, SlotId};
+use uuid::Uuid;
 
 use crate::{
     engine::{self, Engine},
@@ -35,7 +36,7 @@ pub(crate) struct Run<'a> {
     /// The ids of all upstream calls so far (`connectors.md` 2.5).
     pub(crate) request_ids: RefCell<String>,
     /// The id that upstream calls are sent with, made when the first one needs it.
-    pub(crate) sent_request_id: RefCell<Option<String>>,
+    pub(crate) sent_request_id: Cell<Option<Uuid>>,
     pub(crate) warnings: RefCell<Vec<String>>,
     partial: Cell<Option<(usize, usize)>>,
     /// The settings that the script may read.
@@ -76,7 +77,7 @@ impl<'a> Run<'a> {
             caught: RefCell::default(),
             created: RefCell::default(),
             request_ids: RefCell::default(),
-            sent_request_id: RefCell::default(),
+            sent_request_id: Cell::default(),
             warnings: RefCell::default(),
             partial: Cell::new(None),
             script_config,

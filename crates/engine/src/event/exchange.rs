@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, header};
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use crate::transport::{Timings, is_sensitive_header, shown_uri};
 
@@ -73,8 +74,13 @@ pub(crate) struct Announced {
 
 /// A random UUID (version 4). It names a request and guards nothing, so a fast generator will do
 /// instead of a system call per request.
+pub(crate) fn new_uuid() -> Uuid {
+    uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid()
+}
+
+/// The text of a [`new_uuid`].
 pub(crate) fn new_id() -> String {
-    uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid().to_string()
+    new_uuid().to_string()
 }
 
 /// Headers fit for showing.

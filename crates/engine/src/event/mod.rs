@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use qlio_data::{Object, Value};
 
-pub(crate) use exchange::{Announced, new_id, shown_form, shown_headers};
+pub(crate) use exchange::{Announced, new_id, new_uuid, shown_form, shown_headers};
 pub use exchange::{AnswerEvent, RequestEvent};
 pub(crate) use observation::Observation;
 pub use step::Stepper;

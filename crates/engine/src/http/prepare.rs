@@ -56,6 +56,16 @@ fn task(prepared: Result<Prepared, Unprepared>) -> Result<Task, RunError> {
     }
 }
 
+/// The method that a verb names, in any case.
+fn method(name: &str) -> Result<Method, RunError> {
+    let known = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::PATCH];
+    match known.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name)) {
+        Some(method) => Ok(method),
+        None => Method::from_bytes(name.to_ascii_uppercase().as_bytes())
+            .map_err(|_| RunError::internal("the verb has no valid method")),
+    }
+}
+
 /// One request, complete.
 pub(crate) struct Prepared {
     /// What is sent, but for what is known only then; spent by it.
@@ -94,8 +104,7 @@ impl Call<'_> {
         let Some(first) = uris.first() else { return Ok(None) };
         let method = match self.verb.grpc {
             Some(_) => Method::POST,
-            None => Method::from_bytes(self.verb.method.to_ascii_uppercase().as_bytes())
-                .map_err(|_| RunError::internal("the verb has no valid method"))?,
+            None => method(&self.verb.method)?,
         };
         let mut common = Common { method, headers: None, payload, parts };
         let Some(name) = self.verb.foreach() else {

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use uuid::Uuid;
 
 use crate::{
     event,
@@ -24,8 +25,9 @@ impl Run<'_> {
             _ => match headers.get(name).and_then(|value| value.to_str().ok()) {
                 Some(text) if !text.is_empty() => id.push_str(text),
                 _ => {
-                    let mut own = self.sent_request_id.borrow_mut();
-                    id.push_str(own.get_or_insert_with(event::new_id));
+                    let own = self.sent_request_id.get().unwrap_or_else(event::new_uuid);
+                    self.sent_request_id.set(Some(own));
+                    id.push_str(own.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
                 }
             },
         }

@@ -132,6 +132,26 @@ pub fn failure_with(
     response
 }
 
+/// The name of a header that scripts and settings may set; `None` if it cannot be one or belongs to the
+/// message itself.
+pub(super) fn header_name(text: &str) -> Option<HeaderName> {
+    HeaderName::from_bytes(text.as_bytes()).ok().filter(|name| !RESERVED_HEADERS.contains(name))
+}
+
+/// Adds a header; a value that is too long is left out.
+pub(super) fn add_header(response: &mut Response, name: &HeaderName, value: String) {
+    if value.len() <= HEADER_VALUE_BYTES_MAX {
+        // A text that can be sent as it is is not copied.
+        let is_plain = value.bytes().all(|byte| byte.is_ascii_graphic());
+        let value = if is_plain {
+            HeaderValue::try_from(value).unwrap_or_else(|_| HeaderValue::from_static(""))
+        } else {
+            header_value(&value)
+        };
+        response.headers_mut().append(name, value);
+    }
+}
+
 /// Adds the link of an execution trace, which is a valid header value.
 pub(super) fn add_trace(response: &mut Response, link: &str) {
     response.headers_mut().append(header::LINK, header_value(link));

@@ -23,7 +23,13 @@ use std::{
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use hyper::{Method as HttpMethod, body::Body, header, http::request::Parts, upgrade::OnUpgrade};
+use hyper::{
+    Method as HttpMethod,
+    body::Body,
+    header::{self, HeaderName},
+    http::request::Parts,
+    upgrade::OnUpgrade,
+};
 use qlio_data::{Object, Value, codec::xml::XmlOptions};
 use qlio_engine::{Caller, ClientRequest, Engine};
 
@@ -104,6 +110,8 @@ pub struct HttpApp {
     load: LoadWatch,
     body_limits: BodyLimits,
     xml: XmlOptions,
+    /// The setting of that name, made once; `None` if it cannot be sent.
+    request_id_header: Option<HeaderName>,
     /// Open WebSocket connections.
     sockets: Cell<usize>,
 }
@@ -122,7 +130,7 @@ impl Exchange<'_> {
         self.head.uri.path()
     }
 
-    fn header(&self, name: header::HeaderName) -> Option<&str> {
+    fn header(&self, name: HeaderName) -> Option<&str> {
         self.head.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
@@ -138,16 +146,19 @@ impl Exchange<'_> {
 }
 
 impl App for HttpApp {
-    async fn answer(&self, request: Request) -> Response {
+    fn answer(&self, request: Request) -> impl Future<Output = Response> {
+        // Taken apart before the future begins, so that it holds the request once.
         let (mut head, body) = request.message.into_parts();
-        // Only a request that wants another protocol comes with this.
-        if let Some(upgrade) = head.extensions.remove::<OnUpgrade>()
-            && handshake::is_asked(&head)
-        {
-            return self.open_socket(head, upgrade);
-        }
         let ends = Ends { peer: request.peer, local: request.local };
-        self.respond(&head, body, ends).await
+        async move {
+            // Only a request that wants another protocol comes with this.
+            if let Some(upgrade) = head.extensions.remove::<OnUpgrade>()
+                && handshake::is_asked(&head)
+            {
+                return self.open_socket(head, upgrade);
+            }
+            self.respond(&head, body, ends).await
+        }
     }
 
     async fn hold(&self, held: Held) {
@@ -168,7 +179,9 @@ impl HttpApp {
         };
         let xml = XmlOptions { coerce: engine.settings().xml_coerce, ..XmlOptions::default() };
         let (plans, load) = (PlanCache::default(), LoadWatch::default());
-        Self { shared, engine, plans, load, body_limits, xml, sockets: Cell::new(0) }
+        let request_id_header = respond::header_name(&shared.settings.request_id_header);
+        let sockets = Cell::new(0);
+        Self { shared, engine, plans, load, body_limits, xml, request_id_header, sockets }
     }
 
     /// Answers one request.

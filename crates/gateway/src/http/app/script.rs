@@ -84,7 +84,7 @@ impl HttpApp {
         request: &ClientRequest,
         fields: &Value,
         caller: Caller,
-    ) -> Option<Trace<'_>> {
+    ) -> Option<Box<Trace<'_>>> {
         let asked = match request.query.get("events") {
             Some(parameter) => trace::requested(parameter),
             None => match fields.member("events") {
@@ -94,7 +94,8 @@ impl HttpApp {
         };
         let is_own_script = caller != Caller::Route;
         let allowed = self.shared.settings.trace.allowed(asked, is_own_script);
-        Trace::begin(allowed, &self.shared.secrets)
+        // Boxed, so that a request which is not traced does not carry the room for one.
+        Trace::begin(allowed, &self.shared.secrets).map(Box::new)
     }
 
     /// Runs a plan and answers with its result or its error.
@@ -104,7 +105,7 @@ impl HttpApp {
         plan: &Arc<Plan>,
         request: &ClientRequest,
         caller: Caller,
-        trace: Option<Trace<'_>>,
+        trace: Option<Box<Trace<'_>>>,
         rendition: Rendition<'_>,
     ) -> Response {
         let catalog = &exchange.loaded.catalog;
@@ -112,7 +113,7 @@ impl HttpApp {
             self.engine.run(plan, catalog, request, caller).await
         } else {
             // Boxed, so that a request which nobody watches does not carry the room for it.
-            Box::pin(self.run_watched(exchange, plan, request, caller, trace.as_ref())).await
+            Box::pin(self.run_watched(exchange, plan, request, caller, trace.as_deref())).await
         };
         let response = match answer {
             Ok(answer) => self.run_success(answer, rendition),
@@ -160,9 +161,14 @@ impl HttpApp {
     }
 
     /// The answer for a run that gave a value.
-    fn run_success(&self, answer: Answer, rendition: Rendition<'_>) -> Response {
+    fn run_success(&self, mut answer: Answer, rendition: Rendition<'_>) -> Response {
+        let request_id = answer.request_id.take();
         let (value, headers) = self.outcome(answer);
-        respond::value(&value, &headers, rendition)
+        let mut response = respond::value(&value, &headers, rendition);
+        if let (Some(id), Some(name)) = (request_id, &self.request_id_header) {
+            respond::add_header(&mut response, name, id);
+        }
+        response
     }
 
     /// The value of an answer, and all headers that go with it.
@@ -231,8 +237,8 @@ pub(super) fn log_name(plan: &Plan) -> (&'static str, &str) {
     }
 }
 
-fn with_trace(mut response: Response, trace: Option<Trace<'_>>) -> Response {
-    if let Some(link) = trace.and_then(Trace::into_link) {
+fn with_trace(mut response: Response, trace: Option<Box<Trace<'_>>>) -> Response {
+    if let Some(link) = trace.and_then(|trace| trace.into_link()) {
         respond::add_trace(&mut response, &link);
     }
     response
