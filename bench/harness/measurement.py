@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from . import dataset, formats, probes, sizes, tools
+from .calm import Calm
 from .contenders import OPEN_FILES, Fleet
 from .environment import environment
 from .load import LoadFailed, measure
@@ -115,6 +116,7 @@ class Measurement:
         self.start = {probes.SMALL_CATALOG: [], probes.LARGE_CATALOG: []}
         self.compile = {}
         self.rounds_done = 0
+        self.calm = None
 
     def leave_out(self, what, contender, error):
         """Go on without a peer that fails, and say so in the report; without qlio there is no point."""
@@ -134,6 +136,8 @@ class Measurement:
             self.upstream_port = first.upstream_port
             self.contenders = {part: self.start_fleet(part) for part in FLEETS if self.is_needed(part)}
             self.verify()
+            if self.chosen.patience > 0:
+                self.calm = Calm(self.workers, self.chosen.patience)
             self.rounds()
         return self.document()
 
@@ -216,10 +220,12 @@ class Measurement:
         if "load" in self.chosen.parts:
             for scenario, able in [*self.pairs("load"), *self.pairs("large")]:
                 connections = CONNECTIONS_OF.get(scenario.name, self.chosen.connections)
+                self.wait()
                 for contender in turns(able, number):
                     self.window(scenario.name, scenario, contender, connections, number)
                 close = [one for one in able if one.name in CLOSE.get(scenario.name, ())]
                 for turn in range(1, CLOSE_TURNS if len(close) > 1 and not self.chosen.quick else 1):
+                    self.wait()
                     for contender in turns(close, number + turn):
                         self.window(scenario.name, scenario, contender, connections, number, turn)
         if "crowd" in self.chosen.parts:
@@ -243,6 +249,11 @@ class Measurement:
             for script, microseconds in probes.measure_compile(self.compile_bench).items():
                 self.compile.setdefault(script, []).append(microseconds)
                 say(f"compile    {script:14} {microseconds:8.1f} µs")
+
+    def wait(self):
+        """Before a turn, never within one: what is compared has the same chance of a bad moment."""
+        if self.calm:
+            self.calm.wait()
 
     def curve_text(self, curve, size, contender):
         seen = self.growth.get((curve.name, contender.name), {}).get(size)
@@ -284,6 +295,7 @@ class Measurement:
             "quick": self.chosen.quick,
             "minutes": round((time.monotonic() - self.began) / 60, 1),
             "load_average_before": self.load_before[0],
+            "calm": self.calm and self.calm.as_dict(),
         }
         return {
             "environment": environment(self.workers, self.programs),

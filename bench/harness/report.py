@@ -56,6 +56,12 @@ def noise_text(results):
         f"CPU per request by {figures['cpu_spread_median']:.0%}; "
         f"the median absolute deviation of requests/s is {figures['deviation_median']:.1%}."
     )
+    calm = results.document["settings"].get("calm")
+    if calm:
+        text += (
+            f"\nBefore each of {calm['asked']} turns a fixed piece of work told whether the machine was as fast as at its best; "
+            f"it was waited for {calm['seconds_waited']:.0f} s in all, and {calm['uncalm']} turns began although it was slower."
+        )
     if not figures["quiet"]:
         text += "\n**The machine was not quiet: read CPU per request and the ratios, not requests/s.**"
     return text

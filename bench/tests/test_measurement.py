@@ -12,7 +12,7 @@ class Order(unittest.TestCase):
         self.assertEqual(turns([], 3), [])
 
     def test_close_contenders_take_more_turns(self):
-        seen = []
+        seen, waits = [], []
         contenders = [types.SimpleNamespace(name=name) for name in ("nginx", "node", "qlio")]
         scenario = types.SimpleNamespace(name="A")
         run = types.SimpleNamespace(
@@ -20,11 +20,13 @@ class Order(unittest.TestCase):
             compile_bench=None,
             chosen=types.SimpleNamespace(rounds=1, parts=("load",), connections=100, quick=False),
             pairs=lambda part: [(scenario, contenders)] if part == "load" else [],
+            wait=lambda: waits.append(len(seen)),
             window=lambda point, scenario, one, connections, number, turn=0: seen.append((turn, one.name)),
         )
         Measurement.round(run, 0)
         expected = [(0, "nginx"), (0, "node"), (0, "qlio"), (1, "qlio"), (1, "nginx"), (2, "nginx"), (2, "qlio")]
         self.assertEqual(seen, expected)
+        self.assertEqual(waits, [0, 3, 5], "before a turn, not within")
 
     def test_a_peer_that_fails_is_left_out_with_its_reason(self):
         run = types.SimpleNamespace(left_out={})
