@@ -135,11 +135,12 @@ pub fn failure_with(
 /// The name of a header that scripts and settings may set; `None` if it cannot be one or belongs to the
 /// message itself.
 pub(super) fn header_name(text: &str) -> Option<HeaderName> {
-    HeaderName::from_bytes(text.as_bytes()).ok().filter(|name| !RESERVED_HEADERS.contains(name))
+    let name = HeaderName::from_bytes(text.trim().as_bytes()).ok();
+    name.filter(|name| !RESERVED_HEADERS.contains(name))
 }
 
 /// Adds a header; a value that is too long is left out.
-pub(super) fn add_header(response: &mut Response, name: &HeaderName, value: String) {
+pub(super) fn add_header(response: &mut Response, name: HeaderName, value: String) {
     if value.len() <= HEADER_VALUE_BYTES_MAX {
         // A text that can be sent as it is is not copied.
         let is_plain = value.bytes().all(|byte| byte.is_ascii_graphic());
@@ -223,9 +224,8 @@ fn json_answer(
         answer.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     }
     for (name, value) in headers {
-        let Ok(name) = HeaderName::from_bytes(name.trim().as_bytes()) else { continue };
-        if !RESERVED_HEADERS.contains(&name) && value.len() <= HEADER_VALUE_BYTES_MAX {
-            answer.append(name, header_value(value));
+        if let Some(name) = header_name(name) {
+            add_header(&mut response, name, value.clone());
         }
     }
     response

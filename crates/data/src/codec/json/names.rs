@@ -28,7 +28,7 @@ struct Name {
     length: u32,
 }
 
-/// The names of the elements so far, in the order in which they came.
+/// The names of the elements so far, in the order in which they are expected.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     seen: Vec<Name>,
@@ -81,8 +81,8 @@ impl Names {
     fn note_element(&mut self, bytes: &[u8], at: usize, behind: usize, expected: &mut Expected) {
         // Perhaps this element only lacks those that were expected.
         let place = (expected.0 as usize).min(self.seen.len());
-        let next = self.seen[place..].iter().zip(0_u32..).skip(1).take(NAMES_PASSED_MAX);
-        if let Some((_, passed)) = next.into_iter().find(|(name, _)| name.is_at(bytes, at)) {
+        let mut next = self.seen[place..].iter().zip(0_u32..).skip(1).take(NAMES_PASSED_MAX);
+        if let Some((_, passed)) = next.find(|(name, _)| name.is_at(bytes, at)) {
             *expected = expected.next(passed + 1);
             return;
         }

@@ -166,7 +166,7 @@ impl HttpApp {
         let (value, headers) = self.outcome(answer);
         let mut response = respond::value(&value, &headers, rendition);
         if let (Some(id), Some(name)) = (request_id, &self.request_id_header) {
-            respond::add_header(&mut response, name, id);
+            respond::add_header(&mut response, name.clone(), id);
         }
         response
     }

@@ -49,7 +49,7 @@ const OVERLOAD_RETRY_S: u64 = 1;
 /// hyper's smallest read buffer.
 const BUFFER_BYTES_MIN: usize = 8192;
 /// How many header lines hyper reads unless it is told otherwise.
-const HEADERS_USUAL: usize = 100;
+pub(super) const HEADERS_USUAL: usize = 100;
 /// How long a client may go on sending a request that has been refused. Were the connection closed
 /// while it sends, the answer would be lost with it.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);

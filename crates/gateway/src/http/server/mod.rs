@@ -133,7 +133,7 @@ impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             head_bytes_max: 64 * 1024,
-            headers_max: 100,
+            headers_max: connection::HEADERS_USUAL,
             head_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(5),
             connections_max: 20_000,
