@@ -1,6 +1,6 @@
 //! One hop: one request to one target, over a pooled or a new connection.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, net::IpAddr};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
@@ -261,13 +261,16 @@ impl Hop<'_> {
     }
 
     fn pooled(&self, lease: &Lease, now: Instant) -> Option<Connection> {
-        let Transport { egress, pool, .. } = self.transport;
-        lease.origin.take(pool.idle_max(), now, |peer| {
-            peer.is_none_or(|peer| egress.permits(self.target, peer, &self.exchange.guard))
-        })
+        lease.origin.take(self.transport.pool.idle_max(), now, |peer| self.permits(peer))
     }
 
-    /// A new connection, or one that somebody else has opened meanwhile (then the flag is set).
+    fn permits(&self, peer: Option<IpAddr>) -> bool {
+        let Self { transport, exchange, target, .. } = self;
+        peer.is_none_or(|peer| transport.egress.permits(target, peer, &exchange.guard))
+    }
+
+    /// A new connection, or one that all share (then the flag is set). Never an idle one: that was either
+    /// looked for before, or a retry must not trust it.
     async fn connect(
         &self,
         lease: &Lease,
@@ -282,7 +285,7 @@ impl Hop<'_> {
             let first = patience.limit(origin.first_handshake()).await?;
             *timings.blocked.get_or_insert_default() += started.elapsed();
             // While we waited, somebody may have opened a connection for all.
-            if let Some(shared) = self.pooled(lease, Instant::now()) {
+            if let Some(shared) = origin.share(Instant::now(), |peer| self.permits(peer)) {
                 return Ok((shared, true));
             }
             first

@@ -62,6 +62,25 @@ struct Slots {
     is_protocol_known: bool,
 }
 
+impl Slots {
+    fn share(
+        &mut self,
+        now: Instant,
+        accept: impl Fn(Option<IpAddr>) -> bool,
+    ) -> Option<Connection> {
+        let shared = self.shared.as_mut()?;
+        if !shared.connection.is_usable() {
+            self.shared = None;
+            return None;
+        }
+        if !accept(shared.connection.peer) {
+            return None;
+        }
+        shared.used_at = now;
+        Some(Connection::Shared(Arc::clone(&shared.connection)))
+    }
+}
+
 struct Idle {
     connection: Box<http1::Connection>,
     since: Instant,
@@ -147,16 +166,8 @@ impl Origin {
         accept: impl Fn(Option<IpAddr>) -> bool,
     ) -> Option<Connection> {
         let mut slots = lock(&self.slots);
-        if let Some(shared) = &mut slots.shared {
-            if !shared.connection.is_usable() {
-                slots.shared = None;
-            } else if accept(shared.connection.peer) {
-                shared.used_at = now;
-                return Some(Connection::Shared(Arc::clone(&shared.connection)));
-            }
-        }
-        if slots.idle.is_empty() {
-            return None;
+        if let Some(shared) = slots.share(now, &accept) {
+            return Some(shared);
         }
         let mut position = slots.idle.len();
         while position > 0 {
@@ -170,6 +181,15 @@ impl Origin {
             }
         }
         None
+    }
+
+    /// The usable connection that all share, if there is one to a peer that `accept` agrees with.
+    pub(super) fn share(
+        &self,
+        now: Instant,
+        accept: impl Fn(Option<IpAddr>) -> bool,
+    ) -> Option<Connection> {
+        lock(&self.slots).share(now, &accept)
     }
 
     /// Keeps a connection for later, unless it is used up. `since`: when it was used last.

@@ -1,6 +1,14 @@
 //! TLS with a certificate authority of our own; certificates are verified (`connectors.md` Q29).
 
-use std::{net::SocketAddr, path::Path, sync::Arc};
+use std::{
+    io,
+    net::SocketAddr,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -13,7 +21,8 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use qlio_engine::transport::{
-    ErrorKind, Exchange, ProxyTarget, TlsSettings, Transport, TransportError, TransportSettings,
+    ErrorKind, Exchange, ProxyTarget, Retry, TlsSettings, Transport, TransportError,
+    TransportSettings,
 };
 use qlio_testkit::program::{Authority, Identity};
 use tokio::{
@@ -75,7 +84,8 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Answers every request with its version, method and target.
+    /// Answers every request with its version, method and target; `/once` only as a connection's first,
+    /// which ends at the second.
     async fn start(
         authority: &Authority,
         name: &str,
@@ -132,9 +142,14 @@ impl Drop for Hanging {
 async fn serve(stream: TcpStream, acceptor: TlsAcceptor, hangs: watch::Sender<usize>) {
     let Ok(stream) = acceptor.accept(stream).await else { return };
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let requests = AtomicUsize::new(0);
     let service = service_fn(|request: Request<Incoming>| {
         let hangs = hangs.clone();
+        let is_first = requests.fetch_add(1, Ordering::Relaxed) == 0;
         async move {
+            if request.uri().path() == "/once" && !is_first {
+                return Err(io::Error::other("only once"));
+            }
             if request.uri().path() == "/hang" {
                 hangs.send_modify(|count| *count += 1);
                 let _hanging = Hanging(hangs);
@@ -145,7 +160,7 @@ async fn serve(stream: TcpStream, acceptor: TlsAcceptor, hangs: watch::Sender<us
             if let Some(length) = request.uri().query() {
                 response.headers_mut().insert("content-length", length.parse().expect("a length"));
             }
-            Ok::<_, std::convert::Infallible>(response)
+            Ok(response)
         }
     });
     let io = TokioIo::new(stream);
@@ -204,6 +219,19 @@ async fn http1_is_used_over_tls_if_nothing_else_is_offered() {
         }
         assert_eq!(server.connections(), 1);
     }
+}
+
+#[tokio::test]
+async fn a_retry_over_tls_does_not_trust_other_idle_connections() {
+    let authority = Authority::new();
+    let server = Server::start(&authority, "localhost", &["http/1.1"], false).await;
+    let transport = trusting(&authority);
+    let select = || Exchange { retry: Retry::Once, ..get(&server.uri("/once")) };
+    let (one, two) = tokio::join!(transport.send(select()), transport.send(select()));
+    assert!(one.is_ok() && two.is_ok());
+    assert_eq!(server.connections(), 2);
+    assert_eq!(transport.send(select()).await.expect("an answer").attempts, 2);
+    assert_eq!(server.connections(), 3);
 }
 
 #[tokio::test]
