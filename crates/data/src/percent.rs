@@ -12,6 +12,11 @@ pub fn encode_component(text: &str, out: &mut String) {
     encode(text, out, is_component);
 }
 
+/// Whether [`encode_component`] leaves a text as it is.
+pub(crate) fn is_component_text(text: &str) -> bool {
+    text.bytes().all(is_component)
+}
+
 /// Appends the text of a path or fragment, encoding what must not stand there literally: blanks,
 /// control characters, quotes, `< > { } | ^ \` and the backtick, everything non-ASCII, and a `%`
 /// that starts no escape. Escapes stay as they are.

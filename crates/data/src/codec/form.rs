@@ -50,6 +50,14 @@ pub fn parse(text: &str) -> Result<Object, FormError> {
 
 /// Reads a form. Pairs without a name are left out; a name without `=` has the value `""`.
 pub fn parse_within(text: &str, limits: &FormLimits) -> Result<Object, FormError> {
+    match plain(text, limits) {
+        Some(object) => Ok(object),
+        None => nested(text, limits),
+    }
+}
+
+/// Any form.
+fn nested(text: &str, limits: &FormLimits) -> Result<Object, FormError> {
     let mut root = Branch::default();
     let mut offset = 0;
     let mut pairs = 0;
@@ -79,6 +87,29 @@ pub fn parse_within(text: &str, limits: &FormLimits) -> Result<Object, FormError
         offset += pair.len() + 1;
     }
     Ok(root.into_object())
+}
+
+/// What most queries are: a few different names, nothing encoded. All texts share one copy of it.
+fn plain(text: &str, limits: &FormLimits) -> Option<Object> {
+    if memchr::memchr3(b'%', b'+', b'[', text.as_bytes()).is_some() {
+        return None;
+    }
+    let count = text.split('&').filter(|pair| !pair.is_empty()).count();
+    if count > limits.pairs_max.min(Branch::LOOKED_THROUGH_MAX) {
+        return None;
+    }
+    let mut members: Vec<(Text, Value)> = Vec::with_capacity(count);
+    let source = Text::from(text);
+    for pair in source.split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if members.iter().any(|(known, _)| **known == *name) {
+            return None;
+        }
+        if !name.is_empty() {
+            members.push((source.share(name), Value::String(source.share(value))));
+        }
+    }
+    Some(Object::from_distinct(members))
 }
 
 /// Writes an object as form text, the opposite of [`parse`]: arrays as `a[]=1` (of structures as
@@ -468,6 +499,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_plain_form_is_read_as_any_other(text in "([a-c]{0,2}(=[a-c]{0,2}|=|)&?&?){0,12}") {
+            let limits = FormLimits { pairs_max: 10, ..FormLimits::default() };
+            let members = |object: Object| {
+                let members = object.iter().map(|(name, value)| (name.clone(), value.clone()));
+                members.collect::<Vec<_>>()
+            };
+            if let Some(plain) = plain(&text, &limits) {
+                let nested = nested(&text, &limits).map(members);
+                prop_assert_eq!(Ok(members(plain)), nested);
+            }
+        }
+
         #[test]
         fn arbitrary_text_never_panics(text in "[a-c\\[\\]=&%0-9+é]{0,60}") {
             let _ = parse(&text);

@@ -51,7 +51,7 @@ pub(super) fn form(pieces: &[Piece], params: &dyn Params) -> Result<Form, Expand
                     return Err(ExpandError::MultipleForks);
                 }
                 Outcome::Fork(forks) => {
-                    form.text.push_str(forks.first().map_or("", String::as_str));
+                    form.text.push_str(forks.first().map_or("", Text::as_str));
                     form.shortened = Some((token.info.name.clone(), forks.len()));
                 }
             },
@@ -79,13 +79,13 @@ impl Texts {
         Ok(())
     }
 
-    fn fork(&mut self, forks: &[String]) -> Result<(), ExpandError> {
+    fn fork(&mut self, forks: &[Text]) -> Result<(), ExpandError> {
         self.is_forked = true;
         // An empty list before it has decided that there is nothing to ask for.
         let Some(start) = self.growing.pop() else { return Ok(()) };
         self.count(start.len().saturating_mul(forks.len()))?;
-        self.count(forks.iter().map(String::len).sum())?;
-        self.growing = forks.iter().map(|fork| format!("{start}{fork}")).collect();
+        self.count(forks.iter().map(|fork| fork.len()).sum())?;
+        self.growing = forks.iter().map(|fork| [&start, &**fork].concat()).collect();
         Ok(())
     }
 
@@ -105,8 +105,8 @@ impl Texts {
 /// What a token contributes; texts are encoded.
 enum Outcome {
     Nothing,
-    Text(String),
-    Fork(Vec<String>),
+    Text(Text),
+    Fork(Vec<Text>),
     NoUri,
 }
 
@@ -133,7 +133,7 @@ fn outcome(
         return match (value.is_nothing(), text.is_empty()) {
             (_, true) if is_required => Err(missing()),
             (true, _) => Ok(Outcome::Nothing),
-            (false, _) => Ok(Outcome::Text(encoded(token, &text))),
+            (false, _) => Ok(Outcome::Text(encoded(token, text))),
         };
     };
     let mut texts = elements
@@ -149,15 +149,17 @@ fn outcome(
         0 => Ok(Outcome::NoUri),
         _ if is_required && !is_multi && texts.iter().any(|text| text.is_empty()) => Err(missing()),
         1 if is_required && texts[0].is_empty() => Err(missing()),
-        1 => Ok(Outcome::Text(encoded(token, &texts[0]))),
-        _ if !is_multi => Ok(Outcome::Fork(texts.iter().map(|t| encoded(token, t)).collect())),
-        count if count <= max => Ok(Outcome::Text(encoded(token, &texts.join(",")))),
+        1 => Ok(Outcome::Text(encoded(token, texts.swap_remove(0)))),
+        _ if !is_multi => {
+            Ok(Outcome::Fork(texts.into_iter().map(|text| encoded(token, text)).collect()))
+        }
+        count if count <= max => Ok(Outcome::Text(encoded(token, texts.join(",").into()))),
         _ => {
             // JavaScript sorts by UTF-16 code units.
             texts.sort_by(|left, right| left.encode_utf16().cmp(right.encode_utf16()));
             texts.dedup();
-            let mut batches: Vec<String> =
-                texts.chunks(max).map(|batch| encoded(token, &batch.join(","))).collect();
+            let mut batches: Vec<Text> =
+                texts.chunks(max).map(|batch| encoded(token, batch.join(",").into())).collect();
             Ok(match batches.len() {
                 1 => Outcome::Text(batches.swap_remove(0)),
                 _ => Outcome::Fork(batches),
@@ -209,17 +211,15 @@ fn element_text(value: &Value, name: &str, depth: usize) -> Result<Text, ExpandE
     }
 }
 
-fn encoded(token: &Token, text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    match token.encoding {
-        Encoding::Raw => encoded.push_str(text),
-        Encoding::Component => percent::encode_component(text, &mut encoded),
-        Encoding::PathComponent => {
-            percent::encode_component(text, &mut encoded);
-            if encoded.contains('\'') {
-                encoded = encoded.replace('\'', "%27");
-            }
-        }
+fn encoded(token: &Token, text: Text) -> Text {
+    let is_quoted = token.encoding == Encoding::PathComponent && text.contains('\'');
+    if token.encoding == Encoding::Raw || !is_quoted && percent::is_component_text(&text) {
+        return text;
     }
-    encoded
+    let mut encoded = String::with_capacity(2 * text.len());
+    percent::encode_component(&text, &mut encoded);
+    if is_quoted {
+        encoded = encoded.replace('\'', "%27");
+    }
+    encoded.into()
 }
