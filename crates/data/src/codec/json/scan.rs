@@ -14,6 +14,9 @@ use super::{
     },
 };
 
+/// Room for the structures around most values, so that it is made once.
+const OPEN_USUAL: usize = 8;
+
 /// A position in a text, moved forward by what is read.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
@@ -217,6 +220,7 @@ impl<'a> Scanner<'a> {
         let mut first = Expected::NOWHERE;
         let mut expected = self.expected;
         self.open.clear();
+        self.open.reserve(OPEN_USUAL);
         loop {
             if closer == b'}' {
                 at = match self.names.take(bytes, at, &mut expected) {

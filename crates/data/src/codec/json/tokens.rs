@@ -222,23 +222,43 @@ fn behind_escape(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 }
 
 pub(super) fn behind_number_or_word(bytes: &[u8], at: usize) -> Result<usize, Fault> {
-    let word: &[u8] = match bytes.get(at) {
-        Some(b'0'..=b'9') => return behind_number(bytes, at),
-        Some(b'-') => return behind_number(bytes, at + 1),
-        Some(b't') => b"true",
-        Some(b'f') => b"false",
-        Some(b'n') => b"null",
-        _ => return Err(VALUE.at(at)),
-    };
-    if bytes.get(at..).is_some_and(|rest| rest.starts_with(word)) {
-        Ok(at + word.len())
-    } else {
-        Err(VALUE.at(at))
+    match bytes.get(at) {
+        Some(b'0'..=b'9') => behind_number(bytes, at),
+        Some(b'-') => behind_number(bytes, at + 1),
+        Some(b't') => behind_word(bytes, at, b"true"),
+        Some(b'f') => behind_word(bytes, at, b"false"),
+        Some(b'n') => behind_word(bytes, at, b"null"),
+        _ => Err(VALUE.at(at)),
     }
 }
 
+/// Of known length, so that comparing takes no call.
+#[inline]
+fn behind_word<const BYTES: usize>(
+    bytes: &[u8],
+    at: usize,
+    word: &[u8; BYTES],
+) -> Result<usize, Fault> {
+    if bytes.get(at..at + BYTES) == Some(&word[..]) { Ok(at + BYTES) } else { Err(VALUE.at(at)) }
+}
+
 /// From the first digit of a number to the place behind it.
-fn behind_number(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+#[inline]
+fn behind_number(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    // Most numbers are whole and end within sixteen bytes.
+    if let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+        let digits = no_digits(Lanes::new(*chunk)).to_bitmask().trailing_zeros() as usize;
+        let is_whole = digits < LANES && !matches!(chunk[digits % LANES], b'.' | b'e' | b'E');
+        if is_whole && digits > 0 && (digits == 1 || chunk[0] != b'0') {
+            return Ok(at + digits);
+        }
+    }
+    behind_any_number(bytes, at)
+}
+
+/// As [`behind_number`], whatever the number looks like.
+#[inline(never)]
+fn behind_any_number(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     match bytes.get(at) {
         Some(b'0') => at += 1,
         Some(b'1'..=b'9') => at = behind_digits(bytes, at)?,
@@ -257,17 +277,16 @@ fn behind_number(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     Ok(at)
 }
 
+/// Which of sixteen bytes are no digits.
+#[inline]
+fn no_digits(lanes: Lanes) -> Lanes {
+    const NINE: Lanes = Lanes::splat(9);
+    let digits = lanes - Lanes::splat(b'0');
+    !digits.min(NINE).simd_eq(digits)
+}
+
 #[inline]
 fn behind_digits(bytes: &[u8], at: usize) -> Result<usize, Fault> {
-    const NINE: Lanes = Lanes::splat(9);
-    let end = find(
-        bytes,
-        at,
-        |lanes| {
-            let digits = lanes - Lanes::splat(b'0');
-            !digits.min(NINE).simd_eq(digits)
-        },
-        |byte| !byte.is_ascii_digit(),
-    );
+    let end = find(bytes, at, no_digits, |byte| !byte.is_ascii_digit());
     if end == at { Err(DIGIT.at(at)) } else { Ok(end) }
 }
