@@ -21,6 +21,7 @@ use std::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use qlio_data::{Value, redact::redact};
 use qlio_plan::{Node, NodeId, NodeKind, SlotId};
+use smallvec::SmallVec;
 
 use crate::{
     error::RunError,
@@ -41,10 +42,11 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
         return Box::pin(stepping::execute(run, stepper)).await;
     }
     let mut scheduler = Scheduler::new(run.plan);
-    let mut in_flight = FuturesUnordered::new();
+    // Made by the first statement that does not wait alone.
+    let mut in_flight = None;
     // What was started since the last wait. One statement alone is awaited as it is; boxes keep
     // the large futures of statements from being moved about.
-    let mut started: Vec<Pin<Box<_>>> = Vec::new();
+    let mut started: SmallVec<[Pin<Box<_>>; 1]> = SmallVec::new();
     scheduler.start();
     loop {
         while let Some(id) = scheduler.next_ready() {
@@ -58,10 +60,14 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
             }
             decide_catches(run, &mut scheduler)?;
         }
-        let alone = if in_flight.is_empty() && started.len() == 1 { started.pop() } else { None };
-        let ended = if let Some(statement) = alone {
-            Some(statement.await)
+        let is_alone = in_flight.as_ref().is_none_or(FuturesUnordered::is_empty);
+        let ended = if is_alone && started.len() < 2 {
+            match started.pop() {
+                Some(statement) => Some(statement.await),
+                None => None,
+            }
         } else {
+            let in_flight = in_flight.get_or_insert_with(FuturesUnordered::new);
             in_flight.extend(started.drain(..));
             in_flight.next().await
         };

@@ -14,8 +14,12 @@ use std::collections::VecDeque;
 
 use qlio_data::Value;
 use qlio_plan::{Node, NodeId, NodeKind, Plan, SlotId};
+use smallvec::{SmallVec, smallvec};
 
 use recovery::Recovery;
+
+/// As many nodes as most scripts have, and few enough to be kept without memory of their own.
+const NODES_USUAL: usize = 8;
 
 /// How far the blocks of a `try` have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +43,7 @@ struct State {
 
 pub(super) struct Scheduler<'p> {
     plan: &'p Plan,
-    states: Vec<State>,
+    states: SmallVec<[State; NODES_USUAL]>,
     phases: Vec<(NodeId, Phase)>,
     ready: VecDeque<NodeId>,
     undecided: VecDeque<NodeId>,
@@ -52,7 +56,7 @@ impl<'p> Scheduler<'p> {
     pub(super) fn new(plan: &'p Plan) -> Self {
         Self {
             plan,
-            states: vec![State::default(); plan.nodes.len()],
+            states: smallvec![State::default(); plan.nodes.len()],
             phases: Vec::new(),
             ready: VecDeque::new(),
             undecided: VecDeque::new(),
@@ -159,7 +163,7 @@ impl<'p> Scheduler<'p> {
 
     fn demand(&mut self, id: NodeId) {
         // An explicit stack: a chain of dependencies may be as long as the script.
-        let mut stack = vec![id];
+        let mut stack: SmallVec<[NodeId; NODES_USUAL]> = smallvec![id];
         while let Some(id) = stack.pop() {
             let node = self.plan.node(id);
             if self.has_failed(id) {

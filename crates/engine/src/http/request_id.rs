@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use uuid::Uuid;
+use uuid::{Uuid, fmt::Hyphenated};
 
 use crate::{
     event,
@@ -19,7 +19,10 @@ impl Run<'_> {
         headers: &HeaderMap,
         name: &HeaderName,
     ) -> Option<HeaderValue> {
-        let mut id = String::with_capacity(USUAL_BYTES);
+        // Exactly what an id of our own takes, because spare room has to be kept account of.
+        let address = self.engine.local_address();
+        let bytes = Hyphenated::LENGTH + SEPARATOR.len() + address.len() + 1;
+        let mut id = String::with_capacity(bytes);
         match self.client(name.as_str()).scalar_text() {
             Some(text) if !text.is_empty() => id.push_str(&text),
             _ => match headers.get(name).and_then(|value| value.to_str().ok()) {
@@ -31,8 +34,8 @@ impl Run<'_> {
                 }
             },
         }
-        id.push_str("!ql.io!");
-        id.push_str(self.engine.local_address());
+        id.push_str(SEPARATOR);
+        id.push_str(address);
         id.push('[');
         HeaderValue::try_from(id).ok()
     }
@@ -52,8 +55,8 @@ impl Run<'_> {
     }
 }
 
-/// Room for a UUID and what follows it.
-const USUAL_BYTES: usize = 72;
+/// Between the id so far and the address that goes on with it.
+const SEPARATOR: &str = "!ql.io!";
 
 /// A chain longer than this is not continued; header limits of common servers start at 8 KiB.
 const REQUEST_ID_BYTES_MAX: usize = 4096;

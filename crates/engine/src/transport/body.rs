@@ -35,7 +35,7 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    pub(super) fn new(bytes: Bytes, patience: &mut Patience) -> Self {
+    pub(super) fn new(bytes: Bytes, patience: &mut Patience<'_>) -> Self {
         let is_long = bytes.len() > UPLOAD_PIECE_BYTES;
         Self { rest: bytes, progress: is_long.then(|| patience.upload_counter()) }
     }
@@ -71,7 +71,7 @@ impl Body for RequestBody {
 /// Receives the whole body of an HTTP/2 stream; `tail` takes the trailers and says when enough has come.
 pub(super) async fn receive(
     mut body: Incoming,
-    patience: &mut Patience,
+    patience: &mut Patience<'_>,
     limit: usize,
     mut tail: Option<&mut Tail>,
 ) -> Result<Bytes, Fault> {

@@ -64,7 +64,7 @@ impl Connection {
     pub(super) async fn body(
         &mut self,
         body: Body,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         limit: usize,
         tail: Option<&mut Tail>,
         watcher: Option<&mut impl Watcher>,

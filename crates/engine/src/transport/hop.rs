@@ -94,7 +94,7 @@ impl Hop<'_> {
     #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
     pub(super) fn run(
         &self,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         timings: &mut Timings,
         watcher: &mut impl Watcher,
     ) -> impl Future<Output = Result<Outcome, Fault>> {
@@ -161,7 +161,7 @@ impl Hop<'_> {
         &self,
         lease: &Lease,
         proxy: Option<&ProxyTarget>,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         timings: &mut Timings,
     ) -> impl Future<Output = Result<(Connection, Head), Fault>> {
         async move {
@@ -250,7 +250,7 @@ impl Hop<'_> {
     }
 
     /// Behind a proxy we do not see which address is used; if the name resolves here, judge what we see.
-    async fn vet_behind_proxy(&self, patience: &mut Patience) -> Result<(), Fault> {
+    async fn vet_behind_proxy(&self, patience: &mut Patience<'_>) -> Result<(), Fault> {
         let Guard::Restricted { .. } = self.exchange.guard else { return Ok(()) };
         let vetted = permitted(&self.transport.egress, &self.exchange.guard, self.target);
         match patience.limit(vetted).await? {
@@ -275,7 +275,7 @@ impl Hop<'_> {
         &self,
         lease: &Lease,
         proxy: Option<&ProxyTarget>,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         timings: &mut Timings,
     ) -> Result<(Connection, bool), Fault> {
         let origin = &lease.origin;
@@ -331,7 +331,7 @@ impl Hop<'_> {
         }
     }
 
-    fn request_http2(&self, patience: &mut Patience) -> Result<Request<RequestBody>, Fault> {
+    fn request_http2(&self, patience: &mut Patience<'_>) -> Result<Request<RequestBody>, Fault> {
         let mut headers = self.headers.clone();
         headers.remove(header::HOST);
         for name in CONNECTION_HEADERS {

@@ -48,7 +48,7 @@ impl Connection {
     pub(super) async fn head(
         &self,
         request: Request<RequestBody>,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         timings: &mut Timings,
     ) -> Result<Head, Failed> {
         let started = Instant::now();

@@ -44,6 +44,7 @@ mod watcher;
 
 use std::{
     future::Future,
+    pin::pin,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -190,7 +191,9 @@ impl Transport {
         async move {
             let mut course = Course::begin(exchange, self)?;
             let exchange = &*exchange;
-            let mut patience = Patience::new(exchange.timeout, exchange.deadline);
+            let (timeout, deadline, now) = (exchange.timeout, exchange.deadline, Instant::now());
+            let timer = pin!(patience::timer(timeout, deadline, now));
+            let mut patience = Patience::new(timer, timeout, deadline, now);
             loop {
                 let attempt = self.attempt(exchange, &mut patience, &mut course, watcher);
                 let fault = match attempt.await {
@@ -216,7 +219,7 @@ impl Transport {
     fn attempt(
         &self,
         exchange: &Exchange,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         course: &mut Course,
         watcher: &mut impl Watcher,
     ) -> impl Future<Output = Result<Reply, Fault>> {
@@ -360,8 +363,8 @@ impl Transport {
 mod tests {
     use super::*;
 
-    /// A fan-out holds as many of these as it has requests, and moves them about.
-    const FUTURE_BYTES_MAX: usize = 768;
+    /// A fan-out holds as many of these as it has requests. The timer is part of them.
+    const FUTURE_BYTES_MAX: usize = 832;
 
     #[test]
     fn the_future_of_an_exchange_is_small() {

@@ -25,8 +25,8 @@ use super::{
 const TIMEOUT_MAX: Duration = Duration::from_hours(24);
 
 #[derive(Debug)]
-pub(super) struct Patience {
-    timer: Pin<Box<Sleep>>,
+pub(super) struct Patience<'t> {
+    timer: Pin<&'t mut Sleep>,
     timeout: Duration,
     deadline: Option<Instant>,
     moved_at: Instant,
@@ -35,20 +35,16 @@ pub(super) struct Patience {
     uploaded_seen: u64,
 }
 
-impl Patience {
-    /// A zero timeout means the default.
-    pub(super) fn new(timeout: Duration, deadline: Option<Instant>) -> Self {
-        let timeout = if timeout.is_zero() { TIMEOUT_DEFAULT } else { timeout.min(TIMEOUT_MAX) };
-        let now = Instant::now();
-        let first = earliest(now + timeout, deadline);
-        Self {
-            timer: Box::pin(sleep_until(first)),
-            timeout,
-            deadline,
-            moved_at: now,
-            uploaded: None,
-            uploaded_seen: 0,
-        }
+impl<'t> Patience<'t> {
+    /// From now on, by a [`timer`] of the same timeout and deadline. A zero timeout means the default.
+    pub(super) fn new(
+        timer: Pin<&'t mut Sleep>,
+        timeout: Duration,
+        deadline: Option<Instant>,
+        now: Instant,
+    ) -> Self {
+        let timeout = bounded(timeout);
+        Self { timer, timeout, deadline, moved_at: now, uploaded: None, uploaded_seen: 0 }
     }
 
     /// Something moved, or a new phase begins.
@@ -100,6 +96,15 @@ impl Patience {
     }
 }
 
+/// The timer of a [`Patience`], which its owner pins, so that it needs no place of its own.
+pub(super) fn timer(timeout: Duration, deadline: Option<Instant>, now: Instant) -> Sleep {
+    sleep_until(earliest(now + bounded(timeout), deadline))
+}
+
+fn bounded(timeout: Duration) -> Duration {
+    if timeout.is_zero() { TIMEOUT_DEFAULT } else { timeout.min(TIMEOUT_MAX) }
+}
+
 fn earliest(time: Instant, deadline: Option<Instant>) -> Instant {
     deadline.map_or(time, |deadline| deadline.min(time))
 }
@@ -111,8 +116,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn progress_postpones_the_timeout_but_not_the_deadline() {
         let start = Instant::now();
-        let mut patience =
-            Patience::new(Duration::from_millis(100), Some(start + Duration::from_millis(350)));
+        let (timeout, deadline) = (Duration::from_millis(100), start + Duration::from_millis(350));
+        let timer = pin!(timer(timeout, Some(deadline), start));
+        let mut patience = Patience::new(timer, timeout, Some(deadline), start);
         for _ in 0..3 {
             patience.limit(tokio::time::sleep(Duration::from_millis(90))).await.expect("in time");
             patience.touch(Instant::now());
@@ -125,7 +131,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn silence_is_a_timeout() {
         let start = Instant::now();
-        let mut patience = Patience::new(Duration::from_millis(100), None);
+        let timeout = Duration::from_millis(100);
+        let timer = pin!(timer(timeout, None, start));
+        let mut patience = Patience::new(timer, timeout, None, start);
         let fault = patience.limit(std::future::pending::<()>()).await.expect_err("out of time");
         assert_eq!(fault.kind, ErrorKind::Timeout { ms: 100 });
         assert_eq!(start.elapsed(), Duration::from_millis(100));
@@ -134,7 +142,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn uploading_is_progress() {
         let start = Instant::now();
-        let mut patience = Patience::new(Duration::from_millis(100), None);
+        let timeout = Duration::from_millis(100);
+        let timer = pin!(timer(timeout, None, start));
+        let mut patience = Patience::new(timer, timeout, None, start);
         let counter = patience.upload_counter();
         let upload = async {
             tokio::time::sleep(Duration::from_millis(60)).await;

@@ -31,6 +31,9 @@ pub const PRODUCT: &str = concat!("ql.io-", env!("CARGO_PKG_VERSION"), "/rust");
 /// Made once: a name that the library does not know costs an allocation each time it is made.
 static X_POWERED_BY: HeaderName = HeaderName::from_static("x-powered-by");
 
+/// Room for the text of most answers, so that it need not move as it grows.
+const ANSWER_BYTES_USUAL: usize = 1024;
+
 /// The longest header value that a script can set, in bytes; longer ones are omitted.
 pub const HEADER_VALUE_BYTES_MAX: usize = 8192;
 
@@ -196,7 +199,7 @@ fn json_answer(
         // An answer that nobody looked into goes out as it came.
         Value::Raw(text) => text.clone().into_bytes(),
         value => {
-            let mut body = Vec::new();
+            let mut body = Vec::with_capacity(ANSWER_BYTES_USUAL);
             json::encode(value, &mut body);
             body.into()
         }

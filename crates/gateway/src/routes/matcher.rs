@@ -13,6 +13,7 @@
 use std::{cmp::Ordering, collections::HashMap};
 
 use qlio_data::{Object, Value};
+use smallvec::SmallVec;
 
 use super::{
     Method,
@@ -280,8 +281,11 @@ impl<Id> Matcher<Id> {
     }
 }
 
+/// As many segments as most paths have; more need memory of their own.
+const SEGMENTS_USUAL: usize = 8;
+
 /// The segments of a raw path; `None` if it does not begin with `/`.
-fn split(path: &str) -> Option<Vec<(usize, &str)>> {
+fn split(path: &str) -> Option<SmallVec<[(usize, &str); SEGMENTS_USUAL]>> {
     let body = path.strip_prefix('/')?;
     let mut offset = 1;
     Some(

@@ -148,7 +148,7 @@ impl Connection {
     pub(super) fn head(
         &mut self,
         method: &Method,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         timings: &mut Timings,
     ) -> impl Future<Output = Result<Head, Failed>> {
         async move {
@@ -174,7 +174,7 @@ impl Connection {
         cx: &mut Context<'_>,
         method: &Method,
         prelude: &mut Prelude,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
     ) -> Poll<Result<Head, Fault>> {
         loop {
             match ready!(self.poll_arrival(cx, patience)) {
@@ -236,7 +236,7 @@ impl Connection {
     pub(super) async fn body(
         &mut self,
         framing: Framing,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         limit: usize,
         watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
@@ -279,7 +279,7 @@ impl Connection {
     async fn whole_body(
         &mut self,
         framing: Framing,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
         limit: usize,
         mut watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
@@ -317,7 +317,7 @@ impl Connection {
         cx: &mut Context<'_>,
         receiving: &mut Receiving,
         bytes_max: usize,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
     ) -> Poll<Result<Arrival, Fault>> {
         let Some(room) = receiving.room() else { return self.poll_arrival(cx, patience) };
         self.poll_send(cx, patience);
@@ -330,7 +330,7 @@ impl Connection {
     fn poll_arrival(
         &mut self,
         cx: &mut Context<'_>,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
     ) -> Poll<Result<Arrival, Fault>> {
         self.poll_send(cx, patience);
         // Room is made once there is something to fill it, so that waiting costs no memory.
@@ -347,7 +347,7 @@ impl Connection {
     }
 
     /// Moves the request on. If that fails, the response tells why, or does not come.
-    fn poll_send(&mut self, cx: &mut Context<'_>, patience: &mut Patience) {
+    fn poll_send(&mut self, cx: &mut Context<'_>, patience: &mut Patience<'_>) {
         let Self { sending, stream, stays_open, .. } = self;
         if sending.ended_at.is_some() {
             return;
@@ -378,7 +378,7 @@ impl Sending {
         &mut self,
         stream: &mut Stream,
         cx: &mut Context<'_>,
-        patience: &mut Patience,
+        patience: &mut Patience<'_>,
     ) -> Poll<io::Result<()>> {
         let mut stream = Pin::new(stream);
         while !self.is_empty() {
