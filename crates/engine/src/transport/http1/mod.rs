@@ -12,6 +12,7 @@ mod chunks;
 mod receiving;
 mod request;
 mod response;
+mod spare;
 
 use std::{
     future::{Future, poll_fn},
@@ -21,7 +22,7 @@ use std::{
     task::{Context, Poll, Waker, ready},
 };
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes};
 use http::Method;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
@@ -335,13 +336,13 @@ impl Connection {
         self.poll_send(cx, patience);
         // Room is made once there is something to fill it, so that waiting costs no memory.
         ready!(self.stream.poll_read_ready(cx)).map_err(|cause| Fault::from_io(&cause))?;
-        let mut buffer = BytesMut::with_capacity(self.arrived.len() + self.read_bytes);
+        let mut buffer = spare::take(self.arrived.len() + self.read_bytes);
         buffer.extend_from_slice(&self.arrived);
         let read = ready!(pin!(self.stream.read_buf(&mut buffer)).poll(cx));
         if buffer.len() == buffer.capacity() {
             self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
         }
-        self.arrived = buffer.freeze();
+        self.arrived = spare::share(buffer);
         patience.touch(Instant::now());
         Poll::Ready(arrival(read))
     }
