@@ -150,8 +150,9 @@ fn tokens<'a>(values: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &'
 }
 
 /// Whether a header that is a list has this member, in any case.
-pub(super) fn has_token<'a>(values: impl Iterator<Item = &'a [u8]>, wanted: &str) -> bool {
-    tokens(values).any(|token| token.eq_ignore_ascii_case(wanted.as_bytes()))
+pub(super) fn has_token<'a>(mut values: impl Iterator<Item = &'a [u8]>, wanted: &str) -> bool {
+    let is_wanted = |token: &[u8]| token.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes());
+    values.any(|value| value.split(|byte| *byte == b',').any(is_wanted))
 }
 
 #[cfg(test)]
