@@ -139,6 +139,8 @@ impl HttpApp {
         client: &Client<'_>,
         mut phase: tokio::sync::watch::Receiver<Phase>,
     ) -> End {
+        // Told by the time that another connection is, although we may not have been woken yet.
+        let current_phase = phase.clone();
         let mut heart = Heart::new(&self.shared.sockets.limits);
         let pings = heart.pings();
         let mut pump = pin!(pump(sink, outbox, &pings));
@@ -166,7 +168,8 @@ impl HttpApp {
                 }
                 frame = stream.next() => match frame {
                     Some(Ok(Message::Text(text))) => {
-                        match self.take(&mut desk, &text, running.len(), outbox) {
+                        let is_stopping = *current_phase.borrow() != Phase::Serving;
+                        match self.take(&mut desk, &text, running.len(), is_stopping, outbox) {
                             Ok(Some(job)) => running.push(self.run_job(client, job, outbox)),
                             Ok(None) => {}
                             Err(end) => return end,
@@ -203,6 +206,7 @@ impl HttpApp {
         desk: &mut Desk,
         text: &str,
         running: usize,
+        is_stopping: bool,
         outbox: &Outbox,
     ) -> Result<Option<Job>, End> {
         let message::FromClient { asked, id } = message::read(text);
@@ -220,7 +224,7 @@ impl HttpApp {
                 let reason = "scripts of clients are switched off".to_owned();
                 return Err(End::Close(CloseCode::Policy, reason));
             }
-            Ok(Asked::Script { .. }) if desk.is_draining => refuse("the server is shutting down"),
+            Ok(Asked::Script { .. }) if is_stopping => refuse("the server is shutting down"),
             Ok(Asked::Script { .. }) if running >= SCRIPTS_MAX => {
                 refuse(&format!("more than {SCRIPTS_MAX} scripts at once on one connection"));
             }
