@@ -28,9 +28,9 @@ pub enum Failure {
         /// The methods, upper case, joined by commas.
         allow: String,
     },
-    /// A request head that is no HTTP: 400.
+    /// A request head that is no HTTP, or can be read in two ways: 400.
     MalformedHead {
-        /// The parser's message.
+        /// What is wrong with it, mostly in the words of the parser.
         reason: String,
     },
     /// A request target that is too long to be read: 414.

@@ -128,6 +128,7 @@ fn what_is_no_http_is_refused_with_a_reason_and_hurts_nobody() {
         (b"GET / HTTP/9.9\r\n\r\n".to_vec(), 400, "HTTP version"),
         (b"GET /r?a b HTTP/1.1\r\n\r\n".to_vec(), 400, "HTTP version"),
         (b"GET /r HTTP/1.1\r\ncontent-length: x\r\n\r\n".to_vec(), 400, "content-length"),
+        (b"GET /r HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n".to_vec(), 400, "one `host`"),
         ([b"GET /r HTTP/1.1\r\nx: ", vec![b'y'; 1 << 17].as_slice()].concat(), 431, "65536 bytes"),
         (vec![b'y'; 1 << 20], 431, "65536 bytes"),
     ] {

@@ -106,6 +106,11 @@ impl<A: App> Shared<A> {
                 let busy = Failure::Overloaded { retry_after: OVERLOAD_RETRY_S };
                 return respond::failure(&busy, Rendition::default());
             };
+            if request.message.headers().get_all(header::HOST).iter().nth(1).is_some() {
+                // Somebody before us may have decided by the other one (RFC 9112, 3.2).
+                let reason = "more than one `host` header".to_owned();
+                return respond::failure(&Failure::MalformedHead { reason }, Rendition::default());
+            }
             let (method, uri) = (request.message.method().clone(), request.message.uri().clone());
             let mut answering = pin!(self.app.answer(request));
             match unwound(answering.as_mut()).await {
