@@ -71,15 +71,17 @@ impl Interpreter<'_> {
     ) -> Result<Rows, Failure> {
         let answers = self.tables.select(table, &|name| self.parameter(name, conditions))?;
         let mut table = Vec::new();
+        let mut whole = None;
         for answer in answers {
             match rows::project(&answer?, Some(columns), &self.variables)? {
                 Rows::Table(rows) => table.extend(rows),
                 Rows::Whole(value) if value.is_array() => {}
-                Rows::Whole(value) => return Ok(Rows::Whole(value)),
+                // Beside rows it adds none.
+                Rows::Whole(value) => whole = whole.or(Some(value)),
             }
         }
         if table.is_empty() {
-            return Ok(Rows::Whole(Value::array(Vec::new())));
+            return Ok(Rows::Whole(whole.unwrap_or_else(|| Value::array(Vec::new()))));
         }
         Ok(Rows::Table(table))
     }
