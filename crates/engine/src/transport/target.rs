@@ -3,6 +3,7 @@
 use std::{mem, sync::Arc};
 
 use http::{Uri, uri::PathAndQuery};
+use memchr::{memchr, memchr2};
 
 use super::{
     error::{ErrorKind, Fault},
@@ -23,7 +24,7 @@ pub(super) struct Target {
 impl Target {
     /// Checks a URI; takes `uri` over if it is in our own form already and leaves it alone otherwise.
     pub(super) fn take(uri: &mut String, sites: &Sites) -> Result<Self, Fault> {
-        let text = uri.split('#').next().unwrap_or_default();
+        let text = &uri[..memchr(b'#', uri.as_bytes()).unwrap_or(uri.len())];
         if text.len() > URI_BYTES_MAX {
             return Err(Fault::new(
                 ErrorKind::InvalidUri,
@@ -81,12 +82,15 @@ impl Target {
 
 /// Where the path or the query of a URI begins; its end if it has neither.
 fn path_at(text: &str) -> usize {
-    let authority_at = match text.split_once(':') {
-        Some((scheme, rest)) if rest.starts_with("//") => scheme.len() + "://".len(),
+    let bytes = text.as_bytes();
+    let authority_at = match memchr(b':', bytes) {
+        Some(colon) if bytes[colon..].starts_with(b"://") => colon + "://".len(),
         _ => 0,
     };
-    let authority = text[authority_at..].bytes();
-    authority.take_while(|byte| !matches!(byte, b'/' | b'?')).count() + authority_at
+    match memchr2(b'/', b'?', &bytes[authority_at..]) {
+        Some(length) => authority_at + length,
+        None => bytes.len(),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::mem::MaybeUninit;
 
 use bytes::Bytes;
-use http::{Method, StatusCode, header};
+use http::{Method, StatusCode};
+use smallvec::SmallVec;
 
 use super::{Body, ErrorKind, Fault, Head, Headers};
 
@@ -70,25 +71,61 @@ pub(super) fn parse(arrived: &Bytes, method: &Method) -> Result<Parsed, Fault> {
         return Ok(Parsed::Interim { length });
     }
     let is_http10 = response.version == Some(0);
-    let lines = response.headers.iter().map(|line| (line.name, line.value));
+    let mut control = Control::default();
+    let lines = response.headers.iter().map(|line| {
+        control.note(line.name, line.value);
+        (line.name, line.value)
+    });
     let headers = Headers::of_lines(&arrived.slice(..length), lines)
         .ok_or_else(|| Fault::new(ErrorKind::Protocol, "invalid HTTP header name"))?;
-    let framing = framing(method, status, &headers, is_http10)?;
-    let stays_open = framing != Framing::UntilClose
-        && !has_token(headers.all(&header::CONNECTION), "close")
-        // Two lengths are a sign of somebody in between who counts differently (RFC 9112, 6.3).
-        && !(headers.get(header::TRANSFER_ENCODING).is_some()
-            && (is_http10 || headers.get(header::CONTENT_LENGTH).is_some()))
-        && (!is_http10 || has_token(headers.all(&header::CONNECTION), "keep-alive"));
+    let framing = framing(method, status, &control, is_http10)?;
+    let stays_open = framing != Framing::UntilClose && control.stays_open(is_http10);
     let head = Head { status, headers, body: Body::Framed(framing) };
     Ok(Parsed::Final { length, head, stays_open })
+}
+
+/// The values of one name; most heads have at most one.
+type Values<'h> = SmallVec<[&'h [u8]; 1]>;
+
+/// The headers that say how a body ends and whether the connection goes on, noted while all are read.
+#[derive(Default)]
+struct Control<'h> {
+    connection: Values<'h>,
+    content_length: Values<'h>,
+    transfer_encoding: Values<'h>,
+}
+
+impl<'h> Control<'h> {
+    #[inline]
+    fn note(&mut self, name: &str, value: &'h [u8]) {
+        // Few names are as long as one of these, so that few are compared.
+        let values = if name.eq_ignore_ascii_case("content-length") {
+            &mut self.content_length
+        } else if name.eq_ignore_ascii_case("connection") {
+            &mut self.connection
+        } else if name.eq_ignore_ascii_case("transfer-encoding") {
+            &mut self.transfer_encoding
+        } else {
+            return;
+        };
+        values.push(value);
+    }
+
+    /// Whether the connection can be used again after a body whose end is known.
+    fn stays_open(&self, is_http10: bool) -> bool {
+        let has_token = |token| has_token(self.connection.iter().copied(), token);
+        // Two lengths are a sign of somebody in between who counts differently (RFC 9112, 6.3).
+        let is_twofold =
+            !self.transfer_encoding.is_empty() && (is_http10 || !self.content_length.is_empty());
+        !is_twofold && !has_token("close") && (!is_http10 || has_token("keep-alive"))
+    }
 }
 
 /// RFC 9112, 6.3, without what is only for servers and tunnels.
 fn framing(
     method: &Method,
     status: StatusCode,
-    headers: &Headers,
+    control: &Control<'_>,
     is_http10: bool,
 ) -> Result<Framing, Fault> {
     if *method == Method::HEAD
@@ -97,7 +134,7 @@ fn framing(
         return Ok(Framing::None);
     }
     let mut is_chunked = false;
-    for coding in tokens(headers.all(&header::TRANSFER_ENCODING)) {
+    for coding in tokens(control.transfer_encoding.iter().copied()) {
         if is_chunked || !(coding.eq_ignore_ascii_case(b"chunked") || coding == b"identity") {
             return Err(Fault::new(
                 ErrorKind::Protocol,
@@ -114,7 +151,7 @@ fn framing(
         };
     }
     let mut length = None;
-    for value in headers.all(&header::CONTENT_LENGTH) {
+    for value in &control.content_length {
         // Some name the same length twice, in one line or in several.
         for number in value.split(|byte| *byte == b',') {
             let number = decimal(number.trim_ascii()).ok_or_else(|| {
