@@ -220,6 +220,21 @@ proptest! {
     }
 
     #[test]
+    fn rows_that_came_one_by_one_are_the_same_cells(rows in vec(row(), 0..6), other in select(&VALUES[..])) {
+        let raw = |text: &str| Value::Raw(Text::from(text));
+        let elements: Vec<Value> = rows.iter().map(|row| raw(row)).collect();
+        let together = CellTable::of_raw(&Text::from(format!("[{}]", rows.join(","))), &COLUMNS);
+        prop_assert_eq!(together.is_some(), !rows.is_empty());
+        prop_assert_eq!(shown(CellTable::of_elements(&elements, &COLUMNS)), shown(together));
+        for other in [raw("[{}]"), json::decode(Bytes::from(other), &Projection::All, &DecodeLimits::default()).unwrap()] {
+            if !matches!(&other, Value::Raw(text) if text.starts_with('{')) {
+                let elements = [&elements[..], &[other]].concat();
+                prop_assert!(CellTable::of_elements(&elements, &COLUMNS).is_none());
+            }
+        }
+    }
+
+    #[test]
     fn rows_like_the_one_before_are_the_same_cells(
         body in similar_rows(),
         cuts in cuts(),

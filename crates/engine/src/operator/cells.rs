@@ -42,12 +42,15 @@ pub(crate) fn plain_columns(scan: &Scan, keys: Keys) -> Option<Vec<&str>> {
     Some(names)
 }
 
-/// The rows of a variable that nothing has looked into, if no condition looks at them either.
+/// The rows of a variable that nothing has looked into, or whose elements nothing has looked into, if no
+/// condition looks at them either.
 pub(crate) fn of_variable(scan: &Scan, value: &Value, keys: Keys) -> Option<CellTable> {
+    if !scan.conditions.is_empty() {
+        return None;
+    }
     match value {
-        Value::Raw(text) if scan.conditions.is_empty() => {
-            CellTable::of_raw(text, &plain_columns(scan, keys)?)
-        }
+        Value::Raw(text) => CellTable::of_raw(text, &plain_columns(scan, keys)?),
+        Value::Array(elements) => CellTable::of_elements(elements, &plain_columns(scan, keys)?),
         _ => None,
     }
 }

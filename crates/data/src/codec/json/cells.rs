@@ -111,6 +111,19 @@ impl CellTable {
         }
     }
 
+    /// The rows of a list whose elements some decoder has accepted one by one, such as answers that were
+    /// gathered; their text is copied together. `None` unless all are raw objects.
+    pub fn of_elements(elements: &[Value], columns: &[&str]) -> Option<Self> {
+        let mut text = String::with_capacity(joined_bytes(elements)?);
+        for element in elements {
+            let Value::Raw(object) = element else { return None };
+            text.push(if text.is_empty() { '[' } else { ',' });
+            text.push_str(object);
+        }
+        text.push(']');
+        Self::of_raw(&text.into(), columns)
+    }
+
     /// Rows of `width` cells each, at least one.
     pub(super) fn new(text: Text, width: usize, cells: Vec<Cell>) -> Self {
         Self { text, width, cells }
@@ -259,6 +272,20 @@ impl CellWriter {
         let is_table = !cells.is_empty() && text.len() <= TEXT_BYTES_MAX;
         is_table.then_some(CellTable { text, width, cells })
     }
+}
+
+/// How many bytes raw objects take as the elements of one text; `None` if one of them is something else.
+fn joined_bytes(elements: &[Value]) -> Option<usize> {
+    let mut bytes = "[".len();
+    for element in elements {
+        match element {
+            Value::Raw(object) if object.as_bytes().first() == Some(&b'{') => {
+                bytes = bytes.checked_add(object.len() + ",".len())?;
+            }
+            _ => return None,
+        }
+    }
+    (bytes <= TEXT_BYTES_MAX).then_some(bytes + "]".len())
 }
 
 /// Whether there is a backslash. Most cells are too short for a search that is made for long texts.
