@@ -14,7 +14,7 @@
 //! Promised: neither the secret nor a token is in an error or a log. Tokens are in memory only.
 //! Other grants, refresh tokens and token revocation are not here.
 
-use std::{cell::RefCell, collections::HashMap, fmt::Write, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::HashMap, fmt::Write, rc::Rc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderValue, Method, header};
@@ -143,7 +143,7 @@ impl Credentials {
         Ok(Exchange {
             method: Method::POST,
             uri: self.token_uri.clone(),
-            headers: Arc::new(headers),
+            headers: headers.into(),
             body: body.into(),
             // Asking for a token twice does no harm.
             retry: Retry::Once,

@@ -1,6 +1,6 @@
 //! From a statement's own values to requests that are ready to send (`connectors.md` 2).
 
-use std::{rc::Rc, sync::Arc};
+use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -18,7 +18,7 @@ use crate::{
     executor::Own,
     request::Caller,
     scope::StatementParams,
-    transport::Exchange,
+    transport::{Exchange, RequestHeaders},
 };
 
 /// A request of a statement that may not get as far as being sent (`connectors.md` 3.6).
@@ -42,7 +42,7 @@ impl From<RunError> for Unprepared {
 struct Common<'a> {
     method: Method,
     /// `None` if they may differ.
-    headers: Option<Arc<HeaderMap>>,
+    headers: Option<RequestHeaders>,
     payload: &'a Payload,
     parts: &'a [usize],
 }
@@ -111,7 +111,7 @@ impl Call<'_> {
             if hooks.is_none() && uris.len() > 1 {
                 let mut headers = self.headers(own, None)?;
                 self.hide_settings(&mut headers);
-                common.headers = Some(Arc::new(headers));
+                common.headers = Some(headers.into());
             }
             let request = |uri| self.request(uri, own, hooks.clone(), &common);
             return uris
@@ -162,20 +162,20 @@ impl Call<'_> {
             hooks.authorize(self).map_err(Unprepared::Task)?;
         }
         let mut headers = match &common.headers {
-            Some(known) => Arc::clone(known),
-            None => Arc::new(self.headers(own, hooks.as_deref())?),
+            Some(known) => known.clone(),
+            None => self.headers(own, hooks.as_deref())?.into(),
         };
         if let Some(hooks) = &hooks {
-            headers = Arc::new(hooks.headers(&uri, Arc::unwrap_or_clone(headers))?);
+            headers = hooks.headers(&uri, headers.into_map())?.into();
         }
         let body = if self.verb.has_body() {
-            let headers = Arc::make_mut(&mut headers);
+            let headers = headers.make_mut();
             self.body(&uri, own, hooks.as_deref(), common.payload, common.parts, headers)?
         } else {
             Bytes::new()
         };
         if common.headers.is_none() {
-            self.hide_settings(Arc::make_mut(&mut headers));
+            self.hide_settings(headers.make_mut());
         }
         let cache_key =
             self.cache_key(&uri, &headers, &body, hooks.as_deref()).map_err(Unprepared::Task)?;

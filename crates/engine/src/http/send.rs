@@ -1,10 +1,10 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{HeaderMap, Method, header};
+use http::{Method, header};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use tokio::time::Instant;
 
@@ -20,7 +20,7 @@ use crate::{
     error::RunError,
     operator::{project::Decoded, rows::Rows},
     request::Caller,
-    transport::{Exchange, Guard, Reply, Retry, TransportError, shown_uri},
+    transport::{Exchange, Guard, Reply, RequestHeaders, Retry, TransportError, shown_uri},
 };
 
 /// Turns what was decoded of one answer into rows.
@@ -41,13 +41,19 @@ impl Call<'_> {
                 Err(error) => Err(error.clone()),
             }];
         }
-        let (mut unique, position) = without_repetition(tasks);
-        let sending = unique.iter_mut().map(|request| Box::pin(self.send(request, project)));
+        let places = places(&tasks);
+        let mut sent = 0;
+        let sending = tasks.iter_mut().zip(&places).filter_map(|(task, place)| {
+            let is_new = matches!(place, Ok(place) if *place == sent);
+            let request = task.as_mut().ok().filter(|_| is_new)?;
+            sent += 1;
+            Some(Box::pin(self.send(request, project)))
+        });
         let answers = join_all(sending).await;
-        if answers.len() == position.len() {
+        if answers.len() == places.len() {
             return answers;
         }
-        position.into_iter().map(|unique| answers[unique?].clone()).collect()
+        places.into_iter().map(|place| answers[place?].clone()).collect()
     }
 
     /// The request is lent, here and below, because a future keeps each argument for as long as it lasts,
@@ -152,7 +158,7 @@ impl Call<'_> {
         &self,
         method: Method,
         uri: String,
-        headers: Arc<HeaderMap>,
+        headers: RequestHeaders,
         body: Bytes,
     ) -> Exchange {
         let settings = self.run.engine.settings();
@@ -190,38 +196,28 @@ impl Call<'_> {
 /// Up to this many requests are compared one by one; more are found by their URI.
 const COMPARED_MAX: usize = 16;
 
-/// The requests without repetition, and for each of the given tasks its position among them or why
-/// it is not.
-fn without_repetition(tasks: Vec<Task>) -> (Vec<Prepared>, Vec<Result<usize, RunError>>) {
+/// For each task the place of its answer among all answers, or why there is none. Equal safe requests
+/// share one: that of the first of them, the only one that is sent.
+fn places<'t>(tasks: &'t [Task]) -> Vec<Result<usize, RunError>> {
     let is_few = tasks.len() <= COMPARED_MAX;
-    let mut unique: Vec<Prepared> = Vec::with_capacity(tasks.len());
-    let mut by_uri: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut positions = Vec::with_capacity(tasks.len());
-    for task in tasks {
-        let request = match task {
-            Ok(request) => request,
-            Err(error) => {
-                positions.push(Err(error));
-                continue;
-            }
-        };
-        let same = if is_few {
-            unique.iter().position(|known| known.is_same_safe_request(&request))
+    let mut sent: Vec<&Prepared> = Vec::with_capacity(tasks.len());
+    let mut by_uri: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut place = |request: &'t Prepared| {
+        let is_same = |place: &usize| request.is_same_safe_request(sent[*place]);
+        let known = if is_few {
+            (0..sent.len()).find(is_same)
         } else {
-            let known = by_uri.entry(request.exchange.uri.clone()).or_default();
-            let same = known
-                .iter()
-                .copied()
-                .find(|position| unique[*position].is_same_safe_request(&request));
-            if same.is_none() {
-                known.push(unique.len());
+            let alike = by_uri.entry(&request.exchange.uri).or_default();
+            let known = alike.iter().copied().find(is_same);
+            if known.is_none() {
+                alike.push(sent.len());
             }
-            same
+            known
         };
-        positions.push(Ok(same.unwrap_or_else(|| {
-            unique.push(request);
-            unique.len() - 1
-        })));
-    }
-    (unique, positions)
+        known.unwrap_or_else(|| {
+            sent.push(request);
+            sent.len() - 1
+        })
+    };
+    tasks.iter().map(|task| task.as_ref().map(&mut place).map_err(Clone::clone)).collect()
 }

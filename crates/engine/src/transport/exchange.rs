@@ -11,6 +11,7 @@ use super::{
     error::{ErrorKind, Fault, TransportError},
     frames::Grpc,
     headers::Headers,
+    request_headers::RequestHeaders,
 };
 
 /// The content codings we decode, in the form of an `accept-encoding` value.
@@ -31,7 +32,7 @@ pub struct Exchange {
     pub uri: String,
     /// The headers, which all requests of a statement may share. `host`, `content-length` and
     /// `transfer-encoding` are replaced by our own.
-    pub headers: Arc<HeaderMap>,
+    pub headers: RequestHeaders,
     /// The body; empty for none.
     pub body: Bytes,
     /// How long nothing may move: while queueing, connecting, waiting for the head, between chunks.
@@ -60,7 +61,7 @@ impl Exchange {
         Self {
             method,
             uri: uri.into(),
-            headers: Arc::default(),
+            headers: RequestHeaders::default(),
             body: Bytes::new(),
             timeout: TIMEOUT_DEFAULT,
             deadline: None,
@@ -76,7 +77,7 @@ impl Exchange {
 
     /// The headers, to change them for this exchange only.
     pub fn headers_mut(&mut self) -> &mut HeaderMap {
-        Arc::make_mut(&mut self.headers)
+        self.headers.make_mut()
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) struct Hop<'a> {
     pub(super) exchange: &'a Exchange,
     pub(super) target: &'a Target,
     pub(super) headers: &'a HeaderMap,
+    pub(super) lines: Option<&'a http1::Lines>,
     /// The request has failed before; a connection that was idle since then may have gone with the first.
     pub(super) is_retry: bool,
 }
@@ -72,15 +73,17 @@ pub(super) struct Answer {
 /// Adds the headers that are ours, once for all attempts of an exchange: copies for each attempt then
 /// need no room for more.
 pub(super) fn complete_headers(exchange: &mut Exchange, user_agent: &HeaderValue) {
-    // What is shared is copied only if it has to change. Framing is ours, whatever the caller thinks of it.
-    for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING] {
-        if exchange.headers.contains_key(&name) {
-            let headers = exchange.headers_mut();
-            while headers.remove(&name).is_some() {}
+    // What is shared is copied only if it has to change, and complete if it was sent before. Framing is ours, whatever the caller thinks of it.
+    if !exchange.headers.has_lines() {
+        for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING] {
+            if exchange.headers.contains_key(&name) {
+                let headers = exchange.headers_mut();
+                while headers.remove(&name).is_some() {}
+            }
         }
-    }
-    if !exchange.headers.contains_key(header::USER_AGENT) {
-        exchange.headers_mut().insert(header::USER_AGENT, user_agent.clone());
+        if !exchange.headers.contains_key(header::USER_AGENT) {
+            exchange.headers_mut().insert(header::USER_AGENT, user_agent.clone());
+        }
     }
     let usually_has_body = matches!(exchange.method, Method::POST | Method::PUT | Method::PATCH);
     if usually_has_body && exchange.body.is_empty() {
@@ -314,7 +317,7 @@ impl Hop<'_> {
     }
 
     fn request<'a>(&'a self, proxy: Option<&'a ProxyTarget>) -> http1::Request<'a> {
-        let Self { exchange, target, headers, .. } = self;
+        let Self { exchange, target, headers, lines, .. } = self;
         // Through a tunnel we speak with the target itself.
         let proxy = proxy.filter(|_| !target.site.is_https);
         let login = proxy.and_then(|proxy| proxy.login.as_ref());
@@ -325,6 +328,7 @@ impl Hop<'_> {
                 None => target.path_and_query().as_str(),
             },
             headers,
+            lines: *lines,
             host: &target.site.host_header,
             proxy_authorization: login.map(|login| &login.authorization),
             body: &exchange.body,

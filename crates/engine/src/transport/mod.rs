@@ -35,6 +35,7 @@ mod patience;
 mod pool;
 mod proxy;
 mod redirect;
+mod request_headers;
 mod secrets;
 mod settings;
 mod site;
@@ -59,6 +60,7 @@ pub use frames::Grpc;
 pub(crate) use frames::{HEAD_BYTES as GRPC_HEAD_BYTES, STATUS as GRPC_STATUS};
 pub use headers::Headers;
 pub(crate) use headers::as_text;
+pub use request_headers::RequestHeaders;
 pub use secrets::{is_sensitive_header, is_sensitive_parameter, shown_uri};
 pub use settings::{
     BackoffScope, BackoffSettings, EgressSettings, ProxyLogin, ProxyTarget, SettingsError,
@@ -69,6 +71,7 @@ use backoff::{BackOff, Bounds};
 use egress::Egress;
 use error::{Fault, is_network};
 use hop::{Hop, Outcome, complete_headers};
+use http1::Lines;
 use patience::Patience;
 use pool::Pool;
 use proxy::Proxies;
@@ -140,6 +143,12 @@ impl Course {
     fn headers<'a>(&'a self, exchange: &'a Exchange) -> &'a HeaderMap {
         let kept = self.detour.as_ref().and_then(|detour| detour.headers.as_ref());
         kept.unwrap_or(&exchange.headers)
+    }
+
+    /// The lines of these headers, if others send the same.
+    fn lines<'a>(&self, exchange: &'a Exchange) -> Option<&'a Lines> {
+        let is_exchange = self.detour.as_ref().is_none_or(|detour| detour.headers.is_none());
+        exchange.headers.shared_lines().filter(|_| is_exchange)
     }
 }
 
@@ -237,6 +246,7 @@ impl Transport {
                     exchange,
                     target: course.target(),
                     headers: course.headers(exchange),
+                    lines: course.lines(exchange),
                     is_retry: course.attempts > 1,
                 };
                 timings = Timings::default();

@@ -4,7 +4,7 @@
 //! Built on the engine's transport, so that TLS, pooling and limits are those of the gateway. Redirects
 //! are handed through, failures are no reason to back off, and bodies arrive without content coding.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{
@@ -72,7 +72,7 @@ impl Upstream {
         body: Bytes,
     ) -> Result<Answer, String> {
         let mut exchange = Exchange::new(method, uri);
-        exchange.headers = Arc::new(end_to_end(headers));
+        exchange.headers = end_to_end(headers).into();
         if exchange.headers.contains_key(header::ACCEPT_ENCODING) {
             let ours = HeaderValue::from_static(ACCEPT_ENCODING);
             exchange.headers_mut().insert(header::ACCEPT_ENCODING, ours);

@@ -40,7 +40,7 @@ use super::{
     watcher::Watcher,
 };
 use receiving::Receiving;
-pub(super) use request::Request;
+pub(super) use request::{Lines, Request};
 pub(super) use response::Framing;
 use response::{HEAD_BYTES_MAX, Parsed, parse};
 

@@ -20,6 +20,8 @@ pub(in super::super) struct Request<'a> {
     pub(in super::super) target: &'a str,
     /// [`Self::host`] is sent instead of `host`.
     pub(in super::super) headers: &'a HeaderMap,
+    /// The lines of [`Self::headers`], if they were written before.
+    pub(in super::super) lines: Option<&'a Lines>,
     pub(in super::super) host: &'a HeaderValue,
     /// The login at the proxy that this goes to.
     pub(in super::super) proxy_authorization: Option<&'a HeaderValue>,
@@ -29,23 +31,21 @@ pub(in super::super) struct Request<'a> {
 impl Request<'_> {
     /// The bytes before the body, and whether they ask for the end of the connection.
     pub(super) fn head(&self) -> (Vec<u8>, bool) {
-        let lines = self.headers.len() * LINE_BYTES_USUAL;
+        // What others send too does not have the login of this request.
+        let written = self.lines.filter(|_| self.proxy_authorization.is_none());
+        let lines = written.map_or(self.headers.len() * LINE_BYTES_USUAL, |lines| lines.text.len());
         let mut head = Vec::with_capacity(self.target.len() + lines + FRAME_BYTES_USUAL);
-        let mut closes = false;
         head.extend_from_slice(self.method.as_str().as_bytes());
         head.push(b' ');
         head.extend_from_slice(self.target.as_bytes());
         head.extend_from_slice(b" HTTP/1.1\r\n");
         put_line(&mut head, header::HOST.as_str(), self.host.as_bytes());
-        for (name, value) in self.headers {
-            match *name {
-                header::HOST => continue,
-                header::PROXY_AUTHORIZATION if self.proxy_authorization.is_some() => continue,
-                header::CONNECTION => closes |= has_token(iter::once(value.as_bytes()), "close"),
-                _ => {}
-            }
-            put_line(&mut head, name.as_str(), value.as_bytes());
-        }
+        let closes = if let Some(lines) = written {
+            head.extend_from_slice(&lines.text);
+            lines.closes
+        } else {
+            put_lines(&mut head, self.headers, self.proxy_authorization.is_some())
+        };
         if let Some(login) = self.proxy_authorization {
             put_line(&mut head, header::PROXY_AUTHORIZATION.as_str(), login.as_bytes());
         }
@@ -56,6 +56,41 @@ impl Request<'_> {
         head.extend_from_slice(b"\r\n");
         (head, closes)
     }
+}
+
+/// Headers as lines, but for `host`, and whether they ask for the end of the connection.
+#[derive(Debug)]
+pub(in super::super) struct Lines {
+    text: Box<[u8]>,
+    closes: bool,
+}
+
+impl Lines {
+    pub(in super::super) fn of(headers: &HeaderMap) -> Self {
+        let mut text = Vec::with_capacity(headers.len() * LINE_BYTES_USUAL);
+        let closes = put_lines(&mut text, headers, false);
+        Self { text: text.into(), closes }
+    }
+
+    #[cfg(test)]
+    pub(in super::super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+}
+
+/// Tells whether the headers ask for the end of the connection.
+fn put_lines(head: &mut Vec<u8>, headers: &HeaderMap, has_login: bool) -> bool {
+    let mut closes = false;
+    for (name, value) in headers {
+        match *name {
+            header::HOST => continue,
+            header::PROXY_AUTHORIZATION if has_login => continue,
+            header::CONNECTION => closes |= has_token(iter::once(value.as_bytes()), "close"),
+            _ => {}
+        }
+        put_line(head, name.as_str(), value.as_bytes());
+    }
+    closes
 }
 
 fn put_line(head: &mut Vec<u8>, name: &str, value: &[u8]) {
@@ -86,6 +121,8 @@ mod tests {
             method: &Method::POST,
             target: "http://h/p?q",
             headers: &headers,
+            // Those of somebody without a login.
+            lines: Some(&Lines::of(&headers)),
             host: &HeaderValue::from_static("h"),
             proxy_authorization: Some(&HeaderValue::from_static("Basic x")),
             body: &Bytes::from_static(b"12345"),
@@ -107,15 +144,21 @@ mod tests {
     #[test]
     fn a_request_may_ask_for_the_end_of_the_connection() {
         for (value, closes) in [("close", true), ("x, Close", true), ("keep-alive", false)] {
-            let request = Request {
+            let headers = headers(&[("connection", value), ("host", "elsewhere"), ("x-a", "1 2")]);
+            let mut request = Request {
                 method: &Method::GET,
                 target: "/",
-                headers: &headers(&[("connection", value)]),
+                headers: &headers,
+                lines: None,
                 host: &HeaderValue::from_static("h"),
                 proxy_authorization: None,
                 body: &Bytes::new(),
             };
-            assert_eq!(request.head().1, closes, "{value}");
+            let alone = request.head();
+            assert_eq!(alone.1, closes, "{value}");
+            let lines = Lines::of(&headers);
+            request.lines = Some(&lines);
+            assert_eq!(request.head(), alone, "{value}");
         }
     }
 }
