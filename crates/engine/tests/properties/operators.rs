@@ -193,6 +193,11 @@ fn raw_rows() -> impl Strategy<Value = Value> {
     vec(element, 0..9).prop_map(|rows| value(&format!("[{}]", rows.join(", "))))
 }
 
+/// The same with each row a text of its own, as answers that were gathered are.
+fn gathered_rows(raw: &Value) -> Value {
+    Value::array(raw.elements().expect("an array").into_owned())
+}
+
 /// The same with rows that are decoded, their members still being text.
 fn decoded_rows(raw: &Value) -> Value {
     let rows = raw.elements().expect("an array");
@@ -207,13 +212,18 @@ proptest! {
         main in raw_rows(),
         other in raw_rows(),
         text in select(&SELECTS[..]),
+        is_gathered in any::<[bool; 2]>(),
     ) {
-        let raw = run_with_warnings(text, &[("main", &main), ("other", &other)])?;
+        let as_they_came = |rows: &Value, is_gathered| {
+            if is_gathered { gathered_rows(rows) } else { rows.clone() }
+        };
+        let came = [as_they_came(&main, is_gathered[0]), as_they_came(&other, is_gathered[1])];
+        let text_rows = run_with_warnings(text, &[("main", &came[0]), ("other", &came[1])])?;
         let (main, other) = (decoded_rows(&main), decoded_rows(&other));
         let decoded = run_with_warnings(text, &[("main", &main), ("other", &other)])?;
         let what = format!("{text}: {} {}", json::to_string(&main), json::to_string(&other));
-        prop_assert_eq!(json::to_string(&raw.0), json::to_string(&decoded.0), "{}", what);
-        prop_assert_eq!(raw.1, decoded.1, "{}", what);
+        prop_assert_eq!(json::to_string(&text_rows.0), json::to_string(&decoded.0), "{}", what);
+        prop_assert_eq!(text_rows.1, decoded.1, "{}", what);
     }
 }
 
