@@ -9,12 +9,10 @@ use crate::{error::RunError, settings::Settings, transport};
 /// Media types of the decoders that are always there.
 const ACCEPT: &str = "application/xml,application/json,text/csv";
 
-/// How many headers are added to those of the table: request id and host.
-const ADDED: usize = 2;
-
 /// The headers that every request starts with, made once per engine.
 #[derive(Debug)]
 pub(crate) struct DefaultHeaders {
+    /// With a place for the request id, so that copies need not grow.
     headers: HeaderMap,
     request_id: HeaderName,
 }
@@ -36,6 +34,7 @@ impl DefaultHeaders {
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate"));
         let request_id = HeaderName::from_bytes(settings.request_id_header.as_bytes())
             .map_err(|_| "setting `requestId` is not a header name".to_owned())?;
+        headers.insert(request_id.clone(), HeaderValue::from_static(""));
         Ok(Self { headers, request_id })
     }
 
@@ -52,10 +51,8 @@ impl Call<'_> {
         hooks: Option<&Hooks>,
     ) -> Result<HeaderMap, RunError> {
         let defaults = self.run.engine.default_headers();
-        // A copy would have no room for what is added.
-        let mut headers =
-            HeaderMap::with_capacity(defaults.headers.len() + self.verb.headers.len() + ADDED);
-        headers.extend(defaults.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let mut headers = defaults.headers.clone();
+        headers.reserve(self.verb.headers.len());
         if let Some(accept) =
             self.verb.format.as_ref().and_then(|format| declared_accept(format.kind))
         {
@@ -77,9 +74,10 @@ impl Call<'_> {
                 .map_err(|error| failure::transport_failed(&error))?;
             headers.insert(name, value);
         }
-        if let Some(id) = self.run.outgoing_request_id(&headers, defaults.request_id()) {
-            headers.insert(defaults.request_id().clone(), id);
-        }
+        match self.run.outgoing_request_id(&headers, defaults.request_id()) {
+            Some(id) => headers.insert(defaults.request_id().clone(), id),
+            None => headers.remove(defaults.request_id()),
+        };
         Ok(headers)
     }
 

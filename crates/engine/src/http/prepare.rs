@@ -113,12 +113,11 @@ impl Call<'_> {
                 self.hide_settings(&mut headers);
                 common.headers = Some(headers.into());
             }
-            let request = |uri| self.request(uri, own, hooks.clone(), &common);
-            return uris
-                .into_iter()
-                .map(|uri| task(request(uri)))
-                .collect::<Result<_, _>>()
-                .map(Some);
+            let mut requests = Vec::with_capacity(uris.len());
+            for uri in uris {
+                requests.push(task(self.request(uri, own, hooks.clone(), &common))?);
+            }
+            return Ok(Some(requests));
         };
         let elements = elements(params::lookup(&self.params(own, hooks.as_deref()), name));
         let mut requests = Vec::with_capacity(elements.len());
