@@ -73,7 +73,8 @@ pub(super) struct Answer {
 /// Adds the headers that are ours, once for all attempts of an exchange: copies for each attempt then
 /// need no room for more.
 pub(super) fn complete_headers(exchange: &mut Exchange, user_agent: &HeaderValue) {
-    // What is shared is copied only if it has to change, and complete if it was sent before. Framing is ours, whatever the caller thinks of it.
+    // What is shared is copied only if it has to change, and is complete if it was sent before. Framing is
+    // ours, whatever the caller thinks of it.
     if !exchange.headers.has_lines() {
         for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING] {
             if exchange.headers.contains_key(&name) {
