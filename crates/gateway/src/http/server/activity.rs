@@ -97,6 +97,8 @@ pub(super) struct Activity {
     is_unwritten: AtomicBool,
     /// The connection belongs to another protocol.
     has_left_http: AtomicBool,
+    /// The client has ended the connection.
+    is_gone: AtomicBool,
     /// What hyper made of the last head: the length of its body.
     framing: AtomicU64,
 }
@@ -112,6 +114,7 @@ impl Activity {
             due: AtomicUsize::new(0),
             is_unwritten: AtomicBool::new(false),
             has_left_http: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
             framing: AtomicU64::new(NO_HEAD),
         }
     }
@@ -136,7 +139,7 @@ impl Activity {
 
     /// Whether the client has been silent for too long.
     pub(super) fn silence(&self, limits: &ServerLimits) -> Option<Silence> {
-        if self.in_flight.load(Ordering::Relaxed) > 0 {
+        if self.is_answering() {
             return None;
         }
         let now = self.now();
@@ -174,6 +177,21 @@ impl Activity {
     /// Whatever hyper had to write has been written.
     pub(super) fn note_flush(&self) {
         self.is_unwritten.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether a request has been read whose answer is not made yet.
+    pub(super) fn is_answering(&self) -> bool {
+        self.in_flight.load(Ordering::Relaxed) > 0
+    }
+
+    /// The client does not wait for what is being answered.
+    pub(super) fn note_gone(&self) {
+        self.is_gone.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the client has gone.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Relaxed)
     }
 
     /// From here on the connection speaks another protocol.

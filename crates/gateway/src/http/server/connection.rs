@@ -77,6 +77,8 @@ impl<A: App> Shared<A> {
         protocol
             // The driver below has timers of its own, which tell a slow head from an idle client.
             .header_read_timeout(None)
+            // The stream below looks for the end of the client without reading.
+            .half_close(true)
             .max_header_size(limits.head_bytes_max)
             .max_buf_size(limits.head_bytes_max.max(BUFFER_BYTES_MIN));
         if limits.headers_max != HEADERS_USUAL {
@@ -200,7 +202,7 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
     }
 }
 
-/// Runs a connection to its end; nothing if it was given up because the client was silent.
+/// Runs a connection to its end; nothing if it was given up because the client was silent or has gone.
 async fn watch<A: App, S>(
     shared: &Shared<A>,
     activity: &Activity,
@@ -214,12 +216,17 @@ where
     let mut phase = shared.phase();
     let mut is_draining = false;
     loop {
+        let end = poll_fn(|context| match connection.as_mut().poll(context) {
+            Poll::Ready(result) => Poll::Ready(Some(result)),
+            Poll::Pending if activity.is_gone() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
         let pause = check_after(&shared.limits, is_draining && activity.is_fresh());
         tokio::select! {
             biased;
             // First, so that a request which has arrived is seen before the connection is told to
             // end.
-            result = connection.as_mut() => return Some(result),
+            result = end => return result,
             _ = phase.wait_for(|phase| *phase != Phase::Serving), if !is_draining => {
                 is_draining = true;
                 connection.as_mut().graceful_shutdown();

@@ -48,6 +48,8 @@ pub(super) struct WatchedStream {
     refused: Option<StatusCode>,
     /// The client is not listened to any more.
     is_deaf: bool,
+    /// The client has sent on, so that its end is not to be seen before that is read.
+    has_more: bool,
     activity: Arc<Activity>,
     _guard: OpenGuard,
 }
@@ -55,7 +57,15 @@ pub(super) struct WatchedStream {
 impl WatchedStream {
     pub(super) fn new(stream: TcpStream, activity: Arc<Activity>, guard: OpenGuard) -> Self {
         let encoder = TargetEncoder::new();
-        Self { stream, encoder, refused: None, is_deaf: false, activity, _guard: guard }
+        Self {
+            stream,
+            encoder,
+            refused: None,
+            is_deaf: false,
+            has_more: false,
+            activity,
+            _guard: guard,
+        }
     }
 
     /// The status with which hyper has refused a head; the client has not been told.
@@ -74,6 +84,20 @@ impl WatchedStream {
     /// The socket, for reading what is left.
     pub(super) fn socket(&mut self) -> &mut TcpStream {
         &mut self.stream
+    }
+
+    /// Notes whether the client has gone while its answer is made. hyper would find that out by reading,
+    /// and make new room for what it reads with every request (`docs/adr/0010-where-the-time-goes.md`).
+    fn look_for_end(&mut self, context: &mut Context<'_>) {
+        if self.has_more || self.is_deaf || self.encoder.holds() || !self.activity.is_answering() {
+            return;
+        }
+        let mut byte = [0; 1];
+        match self.stream.poll_peek(context, &mut ReadBuf::new(&mut byte)) {
+            Poll::Pending => {}
+            Poll::Ready(Ok(1..)) => self.has_more = true,
+            Poll::Ready(Ok(0) | Err(_)) => self.activity.note_gone(),
+        }
     }
 
     /// Whether bytes to be written are hyper's own, and then keeps them from the client.
@@ -101,6 +125,7 @@ impl AsyncRead for WatchedStream {
                 return Poll::Pending;
             }
             ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+            this.has_more = false;
             let count = this.encoder.admit(&buffer.filled()[before..]);
             buffer.set_filled(before + count);
         }
@@ -133,6 +158,7 @@ impl AsyncWrite for WatchedStream {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
         self.activity.note_flush();
+        self.look_for_end(context);
         Poll::Ready(Ok(()))
     }
 

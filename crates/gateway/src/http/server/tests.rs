@@ -477,6 +477,18 @@ fn a_client_that_leaves_drops_its_request() {
 }
 
 #[test]
+fn what_a_client_sends_while_its_answer_is_made_is_answered_next() {
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    client.send("GET /wait HTTP/1.1\r\nhost: h\r\n\r\n");
+    running.notes.wait_for("waiting");
+    client.send("GET /a HTTP/1.1\r\nhost: h\r\n\r\n");
+    running.release.send_replace(true);
+    assert_eq!(client.receive().1, "waited");
+    assert_eq!(client.receive().1, "/a");
+}
+
+#[test]
 fn too_many_requests_in_flight_are_refused_with_a_hint() {
     let running = Running::start(ServerLimits { in_flight_max: 1, ..ServerLimits::default() });
     let mut first = running.connect();
