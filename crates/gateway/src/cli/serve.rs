@@ -4,7 +4,7 @@ use std::{
     io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::Arc,
 };
 
 use arc_swap::ArcSwap;
@@ -226,35 +226,40 @@ fn sockets(args: &ServeArgs, front: &FrontSettings) -> SocketSettings {
 
 /// Serves until a signal asks to stop, then lets requests in flight finish and the cache end. The
 /// addresses are told once signals are listened to, so whoever reads them can stop the server.
+///
+/// Signals are waited for by this thread: one more would have a heap of its own.
 fn wait(Started { server, cache, logs, summary }: Started) -> Exit {
-    let stopper = server.stopper();
-    let (ready, is_ready) = mpsc::channel();
-    let (beating, logged) = (cache.clone(), logs.clone());
-    let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-            return;
-        };
-        runtime.block_on(async {
-            let Ok(mut signals) = StopSignals::listen() else { return };
-            let _ = ready.send(());
-            tokio::select! {
-                () = signals.next() => {}
-                () = beat(beating, logged) => {}
-            }
-            stopper.drain();
-            // A second signal does not wait for anybody.
-            signals.next().await;
-            stopper.stop();
-        });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let listening = runtime.and_then(|runtime| {
+        let signals = runtime.block_on(async { StopSignals::listen() })?;
+        Ok((runtime, signals))
     });
-    if watcher.is_err() || is_ready.recv().is_err() {
-        report::error("cannot listen to signals");
-        return Exit::Usage;
-    }
+    let (runtime, mut signals) = match listening {
+        Ok(listening) => listening,
+        Err(error) => {
+            report::error(&format!("cannot listen to signals: {error}"));
+            return Exit::Usage;
+        }
+    };
     for address in server.addresses() {
         report::data(&format!("http://{address}"));
     }
     report::note(&summary);
+    runtime.block_on(async {
+        tokio::select! {
+            () = signals.next() => {}
+            () = server.ended() => {}
+            () = beat(cache.clone(), logs.clone()) => {}
+        }
+        let stopper = server.stopper();
+        stopper.drain();
+        // A second signal does not wait for anybody.
+        tokio::select! {
+            () = signals.next() => stopper.stop(),
+            () = server.ended() => {}
+        }
+    });
+    drop(runtime);
     let joined = server.join();
     if let Some(cache) = cache {
         cache.end();

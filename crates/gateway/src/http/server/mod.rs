@@ -304,6 +304,12 @@ impl Server {
         Stopper { phase: self.phase.clone() }
     }
 
+    /// Ready when nobody serves any more, whether it was asked to end or not.
+    pub async fn ended(&self) {
+        // Every thread follows the phases for as long as it works.
+        self.phase.closed().await;
+    }
+
     /// Waits until the server has ended. Answers how many connections were cut off because the
     /// shutdown deadline passed, or because they were told to stop at once.
     ///
