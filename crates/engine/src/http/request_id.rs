@@ -43,14 +43,19 @@ impl Run<'_> {
     /// Closes the id of an answered call: the upstream's own chain if it sent one.
     pub(super) fn close_request_id(&self, sent: Option<&HeaderValue>, received: &Headers) {
         let name = self.engine.default_headers().request_id();
-        let id = received.get(name).or(sent.map(HeaderValue::as_bytes)).and_then(as_text);
-        if let Some(id) = id {
-            let mut ids = self.request_ids.borrow_mut();
-            if ids.len() + id.len() < REQUEST_ID_BYTES_MAX {
-                ids.reserve(id.len() + 1);
-                ids.push_str(id);
-                ids.push(']');
-            }
+        let Some(id) = received.get(name).or(sent.map(HeaderValue::as_bytes)) else { return };
+        let mut ids = self.request_ids.borrow_mut();
+        if ids.len() + id.len() >= REQUEST_ID_BYTES_MAX {
+            return;
+        }
+        ids.reserve(id.len() + 1);
+        let last = ids.len().saturating_sub(id.len() + 1);
+        if ids.as_bytes()[last..].strip_suffix(b"]") == Some(id) {
+            // The requests of a statement mostly share one id, which has been looked at.
+            ids.extend_from_within(last..);
+        } else if let Some(id) = as_text(id) {
+            ids.push_str(id);
+            ids.push(']');
         }
     }
 }

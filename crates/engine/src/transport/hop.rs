@@ -326,7 +326,7 @@ impl Hop<'_> {
             method: &exchange.method,
             target: match proxy {
                 Some(_) => target.uri_text(),
-                None => target.path_and_query().as_str(),
+                None => target.path_and_query(),
             },
             headers,
             lines: *lines,

@@ -100,12 +100,16 @@ fn resolve(current: &Target, reference: &str) -> String {
         None => (reference, None),
     };
     let base = current.path_and_query();
+    let (base_path, base_query) = match base.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (base, None),
+    };
     let (path, query) = if path.is_empty() {
-        (base.path().to_owned(), query.or(base.query()))
+        (base_path.to_owned(), query.or(base_query))
     } else if path.starts_with('/') {
         (without_dots(path), query)
     } else {
-        let directory = base.path().rfind('/').map_or("/", |end| &base.path()[..=end]);
+        let directory = base_path.rfind('/').map_or("/", |end| &base_path[..=end]);
         (without_dots(&format!("{directory}{path}")), query)
     };
     let mut uri = format!("{scheme}//{}{path}", current.site.authority());

@@ -17,8 +17,8 @@ const URI_BYTES_MAX: usize = 32 * 1024;
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) site: Arc<Site>,
+    /// Begins with [`Site::start`]; what follows is path and query.
     text: String,
-    path_and_query: PathAndQuery,
 }
 
 impl Target {
@@ -33,27 +33,20 @@ impl Target {
         }
         let (start, rest) = text.split_at(path_at(text));
         let site = sites.find(start)?;
-        let parse = |path: &str| {
-            path.parse::<PathAndQuery>().map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))
-        };
-        let path_and_query = match rest.as_bytes().first() {
-            None => PathAndQuery::from_static("/"),
-            Some(b'/') => parse(rest)?,
-            Some(_) => parse(&format!("/{rest}"))?,
-        };
-        let is_our_form = text.len() == uri.len()
-            && start == site.start
-            && rest.len() == path_and_query.as_str().len();
+        check_path_and_query(rest)?;
+        let has_path = rest.starts_with('/');
+        let is_our_form = text.len() == uri.len() && start == site.start && has_path;
         let text = if is_our_form {
             mem::take(uri)
         } else {
-            [site.start.as_str(), path_and_query.as_str()].concat()
+            [site.start.as_str(), if has_path { "" } else { "/" }, rest].concat()
         };
-        Ok(Self { site, text, path_and_query })
+        Ok(Self { site, text })
     }
 
-    pub(super) fn path_and_query(&self) -> &PathAndQuery {
-        &self.path_and_query
+    /// The path, which begins with a slash, and the query behind it.
+    pub(super) fn path_and_query(&self) -> &str {
+        self.text.get(self.site.start.len()..).unwrap_or_default()
     }
 
     /// The URI without user-info and fragment.
@@ -78,6 +71,26 @@ impl Target {
     pub(super) fn parse(uri: &str) -> Result<Self, Fault> {
         Self::take(&mut uri.to_owned(), &Sites::default())
     }
+}
+
+/// Checks what stands behind host and port: a path, a query or nothing.
+fn check_path_and_query(text: &str) -> Result<(), Fault> {
+    // All bytes, and not up to the first other one: so they are judged many at a time.
+    if text.bytes().fold(true, |is_plain, byte| is_plain & is_plain_in_uri(byte)) {
+        return Ok(());
+    }
+    let invalid = |cause| Fault::new(ErrorKind::InvalidUri, cause);
+    if text.starts_with('/') {
+        PathAndQuery::try_from(text).map_err(invalid)?;
+    } else {
+        PathAndQuery::try_from(format!("/{text}")).map_err(invalid)?;
+    }
+    Ok(())
+}
+
+/// Whether a byte may stand anywhere in path and query; of others the library knows where they may.
+fn is_plain_in_uri(byte: u8) -> bool {
+    byte.is_ascii_graphic() & !matches!(byte, b'"' | b'#' | b'<' | b'>' | b'`')
 }
 
 /// Where the path or the query of a URI begins; its end if it has neither.
@@ -125,7 +138,7 @@ mod tests {
         assert_eq!(target.uri_text(), "http://h.test:8080/x?a=1");
         assert_eq!(target.site.origin, "http://h.test:8080");
         assert_eq!(target.site.authority(), "h.test:8080");
-        assert_eq!(target.path_and_query().as_str(), "/x?a=1");
+        assert_eq!(target.path_and_query(), "/x?a=1");
     }
 
     #[test]
@@ -133,7 +146,7 @@ mod tests {
         let target = Target::parse("https://h.test").expect("valid");
         assert_eq!((target.site.port, target.site.authority()), (443, "h.test"));
         assert_eq!(target.site.origin, "https://h.test:443");
-        assert_eq!(target.path_and_query().as_str(), "/");
+        assert_eq!(target.path_and_query(), "/");
         assert_eq!(Target::parse("http://h?x=1").expect("valid").uri_text(), "http://h/?x=1");
     }
 
@@ -168,6 +181,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn plain_bytes_may_stand_anywhere() {
+        for byte in (0..=u8::MAX).filter(|byte| is_plain_in_uri(*byte)) {
+            let text = format!("/{0}?{0}", char::from(byte));
+            assert!(PathAndQuery::try_from(text.as_str()).is_ok(), "{text}");
+        }
+        for text in ["/\"", "/é", "?`", "/{x}|^\\"] {
+            assert!(check_path_and_query(text).is_ok(), "{text}");
+        }
+        for text in ["/`", "/<", "?>", "?\"", "/\u{7f}", "/ ", "?\n"] {
+            assert!(check_path_and_query(text).is_err(), "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn what_is_accepted_is_stable(text in "(https?://)?[ -~é]{0,40}") {
@@ -175,7 +202,7 @@ mod tests {
                 let again = Target::parse(target.uri_text()).expect("our own form is valid");
                 prop_assert_eq!(again.uri_text(), target.uri_text());
                 prop_assert_eq!(&again.site.origin, &target.site.origin);
-                prop_assert!(!target.uri_text().contains('@') || target.path_and_query().as_str().contains('@'));
+                prop_assert!(!target.uri_text().contains('@') || target.path_and_query().contains('@'));
                 prop_assert!(target.absolute_form().is_ok());
             }
         }

@@ -145,8 +145,10 @@ pub(super) fn header_name(text: &str) -> Option<HeaderName> {
 /// Adds a header; a value that is too long is left out.
 pub(super) fn add_header(response: &mut Response, name: HeaderName, value: String) {
     if value.len() <= HEADER_VALUE_BYTES_MAX {
-        // A text that can be sent as it is is not copied.
-        let is_plain = value.bytes().all(|byte| byte.is_ascii_graphic());
+        // A text that can be sent as it is is not copied. All bytes, and not up to the first other one: so
+        // they are judged many at a time.
+        let is_plain =
+            value.bytes().fold(true, |is_plain, byte| is_plain & byte.is_ascii_graphic());
         let value = if is_plain {
             HeaderValue::try_from(value).unwrap_or_else(|_| HeaderValue::from_static(""))
         } else {

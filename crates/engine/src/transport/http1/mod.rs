@@ -46,7 +46,7 @@ use response::{HEAD_BYTES_MAX, Parsed, parse};
 
 /// Room for what arrives, in bytes: for the first response of a connection, and at least and at most later.
 const READ_BYTES_FIRST: usize = 2 * 1024;
-const READ_BYTES_MIN: usize = 1024;
+const READ_BYTES_MIN: usize = 512;
 const READ_BYTES_MAX: usize = 64 * 1024;
 
 /// How much of a body is read at once, in bytes, if it is looked at while it arrives: what is looked at
