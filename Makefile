@@ -60,6 +60,11 @@ bench: ## Measure beside nginx, Node and others, write docs/benchmarks.md (needs
 	@test -x bench/run || { echo "make bench: there is no bench/run" >&2; exit 2; }
 	@$(with) bench/run
 
+.PHONY: soak
+soak: ## Load qlio for an hour and watch its memory, for docs/benchmarks.md (needs nginx, wrk)
+	@$(with) bench/soak
+	@bench/run --report docs/benchmarks/raw.json
+
 .PHONY: counts
 counts: ## Count the instructions of the pieces of a request, compare with the baseline
 	@$(with) bench/instructions

@@ -166,6 +166,38 @@ def bars(title, unit, panels, note="thin line: lowest to highest round"):
     return document(title, y + 4, parts)
 
 
+def timeline(title, x_title, y_title, series, bound=None):
+    """Lines over time; both axes are linear, the upright one begins at 0."""
+    left, right, top, bottom = MARGIN + 62, WIDTH - MARGIN - 12, 78, 320
+    across = ticks(max(x for one in series for x, _ in one.points))
+    up = ticks(max([bound or 0, *(y for one in series for _, y in one.points)]))
+
+    def at(x, y):
+        return left + x / across[-1] * (right - left), bottom - y / up[-1] * (bottom - top)
+
+    parts = [text(MARGIN, 28, title, 16, weight="600"), text(MARGIN, 50, y_title, 12, FAINT)]
+    for mark in across:
+        x, _ = at(mark, 0)
+        parts += [line(x, top, x, bottom), text(x, bottom + 16, short(mark), 11, FAINT, "middle")]
+    for mark in up:
+        _, y = at(0, mark)
+        parts += [line(left, y, right, y), text(left - 8, y + 4, short(mark), 11, FAINT, "end")]
+    if bound is not None:
+        _, y = at(0, bound)
+        parts += [line(left, y, right, y, INK, 1, "4 3"), text(right, y - 5, f"budget {short(bound)}", 10, FAINT, "end")]
+    parts.append(text((left + right) / 2, bottom + 36, x_title, 12, FAINT, "middle"))
+    y = bottom + 60
+    for one in series:
+        colour = COLOURS.get(one.name, FAINT)
+        path = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in one.points)
+        dash = "6 4" if one.dashed else None
+        dashes = f" stroke-dasharray='{dash}'" if dash else ""
+        parts.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2'{dashes}/>")
+        parts += [line(left, y - 4, left + 30, y - 4, colour, 2, dash), text(left + 40, y, one.label, 12)]
+        y += 20
+    return document(title, y + 6, parts)
+
+
 def decades(low, high):
     """The powers of ten that enclose these values."""
     return range(math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9) + 1)

@@ -31,12 +31,16 @@ def deviation(values):
 
 def slope(points):
     """The exponent of growth: the least-squares slope of log y over log x; 1 is linear."""
-    logs = [(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0]
-    if len({x for x, _ in logs}) < 2:
+    return slope_linear([(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0])
+
+
+def slope_linear(points):
+    """The least-squares slope of y over x."""
+    if len({x for x, _ in points}) < 2:
         return None
-    mean_x = statistics.fmean(x for x, _ in logs)
-    mean_y = statistics.fmean(y for _, y in logs)
-    return sum((x - mean_x) * (y - mean_y) for x, y in logs) / sum((x - mean_x) ** 2 for x, _ in logs)
+    mean_x = statistics.fmean(x for x, _ in points)
+    mean_y = statistics.fmean(y for _, y in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
 
 
 class Results:

@@ -186,11 +186,20 @@ def peak_memory(pid):
 
     Pages shared between a master and its workers count once for each of them.
     """
+    return _memory(pid, "VmHWM:")
+
+
+def resident_memory(pid):
+    """Bytes: the same of what is resident now."""
+    return _memory(pid, "VmRSS:")
+
+
+def _memory(pid, kind):
     kilobytes = 0
     for member in family(pid):
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{member}/status").read_text().splitlines():
-                if line.startswith("VmHWM:"):
+                if line.startswith(kind):
                     kilobytes += int(line.split()[1])
     return kilobytes * 1024
 

@@ -3,9 +3,9 @@
 Pure: results in, texts out. Each section is left out when the run did not measure it.
 """
 
-from . import published
+from . import published, soak
 from .budgets import TOPICS, judge
-from .charts import Bar, Line, Panel, bars, lines
+from .charts import Bar, Line, Panel, bars, lines, timeline
 from .figures import CPU, P50, REQUESTS, Results, spread
 from .sizes import CURVES
 
@@ -263,6 +263,46 @@ def crowd_section(results):
     ]
 
 
+# How a phase of the hour is drawn and called.
+SOAK_PHASES = {"A": ("plain", "peak of the burst of A"), "D": ("qlio", "peak of the burst of D"), soak.REST: ("bare", "at rest after both")}
+RESIDENT_BYTES_MAX = 60e6
+
+
+def soak_section(hour):
+    """What `bench/soak` saw, which is a run of its own."""
+    if not hour:
+        return []
+    settings, machine = hour["settings"], hour["environment"]
+    requests, failed = soak.totals(hour)
+    rows = []
+    for phase in soak.phases(hour):
+        median, low, high, growth = (value / MEGABYTE for value in soak.summary(hour, phase))
+        rows.append([SOAK_PHASES[phase][1], f"{median:.1f}", f"{low:.1f} to {high:.1f}", f"{growth:+.2f}"])
+    return [
+        f"## {len(hour['minutes'])} minutes",
+        "",
+        f"Does memory stay where it is? A run of its own (`bench/soak`, {machine['time']}, qlio {machine['versions']['qlio']}):"
+        f" each minute brings {settings['burst_seconds']} s of A and {settings['burst_seconds']} s of D at full load over"
+        f" {settings['connections']} connections, then rest. {count(requests)} requests were answered, {count(failed)} failed.",
+        f"The figures are of the minutes after the first {soak.WARM_UP_MINUTES}, which fill pools and buffers; growth is the slope of the line"
+        " through them.",
+        "",
+        "![Memory over time](benchmarks/soak.svg)",
+        "",
+        table(["resident memory, MB", "median", "lowest to highest", "growth in an hour"], rows),
+    ]
+
+
+def soak_chart(hour):
+    series = [
+        Line(name, label, tuple((minute, value / MEGABYTE) for minute, value in soak.points(hour, phase)))
+        for phase, (name, label) in SOAK_PHASES.items()
+        if phase in soak.phases(hour)
+    ]
+    connections = hour["settings"]["connections"]
+    return timeline(f"Memory of qlio under bursts of {connections} connections", "minutes", "resident megabytes, less is better", series, RESIDENT_BYTES_MAX / MEGABYTE)
+
+
 def single_section(results):
     rows = [[f"first answer after start, {start['catalog']}", f"{results.start_ms(start['catalog']):.0f} ms"] for start in results.document["start"] if start["ms"]]
     names = {"eleven_calls": "compiling the script of D", "pass_through": "compiling the script of A"}
@@ -381,7 +421,8 @@ def how_section():
     ]
 
 
-def markdown(results: Results):
+def markdown(results: Results, hour=None):
+    """The whole page; `hour` is what `bench/soak` has left, if anything."""
     title = "# Benchmarks"
     intro = "Written by `bench/run`; do not edit. qlio beside nginx, nginx with Lua, a Node service and a GraphQL gateway, on the same work in one run."
     if results.document["settings"]["quick"]:
@@ -394,6 +435,7 @@ def markdown(results: Results):
         formats_section(results),
         large_section(results),
         crowd_section(results),
+        soak_section(hour),
         single_section(results),
         growth_section(results),
         published_section(results),
@@ -435,10 +477,10 @@ def growth_lines(results, names):
     return made
 
 
-def charts(results: Results):
+def charts(results: Results, hour=None):
     """The charts of the report by file name."""
     crowd = results.document["settings"]["crowd"]
-    made = {}
+    made = {"soak.svg": soak_chart(hour)} if hour else {}
 
     def add(name, title, unit, chosen, note="thin line: lowest to highest round; struck bars are cut"):
         if chosen:
