@@ -83,7 +83,7 @@ TOPICS = {
     " ([ADR 0004](adr/0004-upstream-transport.md)), by futures that hold each request once instead of at every step, by another"
     " allocator, by fewer allocations, copies and readings of the clock, by headers that the requests of a statement share and write once, by gathered answers whose rows stay text, by checking"
     " JSON sixteen bytes at a time and its names by those of the row before, by letting hyper keep its own number of header lines,"
-    " which spares 8 KB that were written per request, by looking for the end of a client without the 8 KB of room that hyper makes for it, by receiving a body into the buffer of the one before, and by building what is shipped by a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a quarter of the time in our own code)"
+    " which spares 8 KB that were written per request, by receiving a body into the buffer of the one before, and by building what is shipped by a profile of itself ([ADR 0012](adr/0012-profiled-builds.md): a quarter of the time in our own code)"
     " and laying its machine code out by another ([ADR 0017](adr/0017-machine-code-laid-out.md): a tenth). What is left, and"
     " what did not help, is in [ADR 0010](adr/0010-where-the-time-goes.md): the kernel, which takes half and the same for nginx, hyper's"
     " HTTP/1.1 towards clients, and memory that is cold because three programs share the caches."
