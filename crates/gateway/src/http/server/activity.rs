@@ -97,6 +97,8 @@ pub(super) struct Activity {
     is_unwritten: AtomicBool,
     /// The connection belongs to another protocol.
     has_left_http: AtomicBool,
+    /// The last request has a body of which more is wanted.
+    is_body_wanted: AtomicBool,
     /// The client has ended the connection.
     is_gone: AtomicBool,
     /// What hyper made of the last head: the length of its body.
@@ -114,6 +116,7 @@ impl Activity {
             due: AtomicUsize::new(0),
             is_unwritten: AtomicBool::new(false),
             has_left_http: AtomicBool::new(false),
+            is_body_wanted: AtomicBool::new(false),
             is_gone: AtomicBool::new(false),
             framing: AtomicU64::new(NO_HEAD),
         }
@@ -121,6 +124,7 @@ impl Activity {
 
     /// A request head is complete; the request is in flight until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>, framing: Framing) -> InFlight {
+        self.is_body_wanted.store(framing != Framing::Sized(0), Ordering::Relaxed);
         let framing = match framing {
             Framing::Sized(length) => length.min(UNSIZED),
             Framing::Unsized => UNSIZED,
@@ -139,7 +143,7 @@ impl Activity {
 
     /// Whether the client has been silent for too long.
     pub(super) fn silence(&self, limits: &ServerLimits) -> Option<Silence> {
-        if self.is_answering() {
+        if self.in_flight.load(Ordering::Relaxed) > 0 {
             return None;
         }
         let now = self.now();
@@ -179,9 +183,14 @@ impl Activity {
         self.is_unwritten.store(false, Ordering::Relaxed);
     }
 
-    /// Whether a request has been read whose answer is not made yet.
+    /// Whether the answer to a request is being made of which nothing is wanted any more.
     pub(super) fn is_answering(&self) -> bool {
-        self.in_flight.load(Ordering::Relaxed) > 0
+        self.in_flight.load(Ordering::Relaxed) > 0 && !self.is_body_wanted.load(Ordering::Relaxed)
+    }
+
+    /// The body of the request has ended, or nobody wants the rest.
+    pub(super) fn note_body_end(&self) {
+        self.is_body_wanted.store(false, Ordering::Relaxed);
     }
 
     /// The client does not wait for what is being answered.

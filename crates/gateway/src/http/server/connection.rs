@@ -32,6 +32,7 @@ use super::{
     App, Event, EventSink, Held, Phase, Request, ServerLimits, Takeover,
     accept::Accepted,
     activity::{Activity, Silence},
+    request_body::RequestBody,
     stream::{DueBody, WatchedStream},
     target::Framing,
 };
@@ -156,6 +157,7 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
     let service = service_fn(|message: hyper::Request<Incoming>| {
         let in_flight = activity.begin(framing(&message));
         let stays_open = stays_open(&message);
+        let message = message.map(|body| RequestBody::new(body, Arc::clone(&activity)));
         let shared = Rc::clone(&shared);
         let (takeover, activity, is_cut_short) = (&takeover, &activity, &is_cut_short);
         async move {

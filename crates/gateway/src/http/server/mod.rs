@@ -24,6 +24,7 @@
 mod accept;
 mod activity;
 mod connection;
+mod request_body;
 mod stream;
 mod target;
 mod worker;
@@ -38,11 +39,12 @@ use std::{
 };
 
 use hyper::{
-    body::Incoming,
     http::request::Parts,
     upgrade::{OnUpgrade, Upgraded},
 };
 use tokio::sync::{Semaphore, watch};
+
+pub use request_body::RequestBody;
 
 use super::{incident::IncidentId, respond::Response};
 
@@ -101,7 +103,7 @@ pub struct Held {
 #[derive(Debug)]
 pub struct Request {
     /// The message; also carries what a protocol upgrade needs.
-    pub message: hyper::Request<Incoming>,
+    pub message: hyper::Request<RequestBody>,
     /// The client's end of the connection.
     pub peer: SocketAddr,
     /// Our end of the connection.

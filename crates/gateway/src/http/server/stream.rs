@@ -5,6 +5,8 @@
 //! head that it cannot read with a bare status, but every error has a body (`decisions.md` 7), so
 //! [`WatchedStream::refused`] says what hyper meant to say and the driver says it properly.
 //!
+//! While an answer is made hyper does not read, so the stream looks for the end of the client.
+//!
 //! Nothing in hyper tells its own answers from ours. Here they differ by time: an answer of ours is
 //! due from its request to the flush that follows the last byte of its body; bytes that come while
 //! none is due are hyper's. A refusal behind an answer that the client is slow to take is not

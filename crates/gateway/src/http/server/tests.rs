@@ -3,7 +3,7 @@
 
 use std::{
     io::{Read, Write},
-    net::TcpStream,
+    net::{Shutdown, TcpStream},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -65,6 +65,8 @@ impl App for Dummy {
         match path.as_str() {
             "/panic" => panic!("boom"),
             "/wait" => {
+                let limits = BodyLimits::default();
+                let _ = body::read(request.message.into_body(), None, &limits).await;
                 self.notes.add("waiting");
                 let dropped = Dropped(&self.notes);
                 let _ = self.release.clone().wait_for(|is_released| *is_released).await;
@@ -471,6 +473,29 @@ fn a_client_that_leaves_drops_its_request() {
     let running = Running::start(ServerLimits::default());
     let mut client = running.connect();
     client.send("GET /wait HTTP/1.1\r\nhost: h\r\n\r\n");
+    running.notes.wait_for("waiting");
+    drop(client);
+    running.notes.wait_for("dropped");
+}
+
+#[test]
+fn a_body_that_breaks_off_is_answered() {
+    let running = Running::start(ServerLimits::default());
+    let length = "POST /echo HTTP/1.1\r\nhost: h\r\ncontent-length: 8\r\n\r\n";
+    let chunks = "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n5\r\n";
+    for head in [length, chunks] {
+        let mut client = running.connect();
+        client.send(&format!("{head}s=a"));
+        client.stream.shutdown(Shutdown::Write).expect("is open");
+        assert!(client.receive().0.starts_with("http/1.1 400"), "{head}");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_behind_its_body_drops_its_request() {
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    client.send("POST /wait HTTP/1.1\r\nhost: h\r\ncontent-length: 3\r\n\r\ns=a");
     running.notes.wait_for("waiting");
     drop(client);
     running.notes.wait_for("dropped");
