@@ -4,7 +4,7 @@ Pure: results in, texts out. Each section is left out when the run did not measu
 """
 
 from . import published, soak
-from .budgets import TOPICS, judge
+from .budgets import RESIDENT_MEGABYTES_MAX, TOPICS, judge
 from .charts import Bar, Line, Panel, bars, lines, timeline
 from .figures import CPU, P50, REQUESTS, Results, spread
 from .sizes import CURVES
@@ -265,7 +265,6 @@ def crowd_section(results):
 
 # How a phase of the hour is drawn and called.
 SOAK_PHASES = {"A": ("plain", "peak of the burst of A"), "D": ("qlio", "peak of the burst of D"), soak.REST: ("bare", "at rest after both")}
-RESIDENT_BYTES_MAX = 60e6
 
 
 def soak_section(hour):
@@ -300,7 +299,7 @@ def soak_chart(hour):
         if phase in soak.phases(hour)
     ]
     connections = hour["settings"]["connections"]
-    return timeline(f"Memory of qlio under bursts of {connections} connections", "minutes", "resident megabytes, less is better", series, RESIDENT_BYTES_MAX / MEGABYTE)
+    return timeline(f"Memory of qlio under bursts of {connections} connections", "minutes", "resident megabytes, less is better", series, RESIDENT_MEGABYTES_MAX)
 
 
 def single_section(results):

@@ -1,8 +1,8 @@
 """An hour under load: does memory stay where it is?
 
 Each minute brings a burst of A and one of D over many connections, then rest. Resident memory is read in
-each burst (the peak) and after the rest. Pure but for `soak`: the rest makes figures and texts of what it
-returns.
+each burst (the peak) and after the rest. What `soak` returns is in the document of `bench/soak`; the
+functions below it make figures of that document and are pure.
 """
 
 import statistics
@@ -16,7 +16,7 @@ SCENARIOS = ("A", "D")
 REST = "rest"
 # What comes first fills pools, buffers and caches.
 WARM_UP_MINUTES = 10
-MINUTE = 60
+MINUTE_SECONDS = 60
 
 
 def burst(contender, request, connections, seconds):
@@ -33,7 +33,7 @@ def soak(contender, scenarios, connections, minutes, seconds, say):
     for minute in range(minutes):
         bursts = {one.name: burst(contender, contender.request(one), connections, seconds) for one in scenarios}
         settle(contender.pid)
-        next_minute = began + (minute + 1) * MINUTE
+        next_minute = began + (minute + 1) * MINUTE_SECONDS
         time.sleep(max(0.0, next_minute - time.monotonic()))
         rest = {"requests": 0, "failed": 0, "bytes": resident_memory(contender.pid)}
         seen.append({"minute": minute + 1, **bursts, REST: rest})
