@@ -1,9 +1,11 @@
-//! The pages of `docs/errors/` and `docs/language/` against the real executable: every example that
-//! they show is run, every code has its page, every rule its number, every link its target.
+//! The pages of `docs/` against the real executable: every example that they show is run, every code has
+//! its page. Rules, citations and links are checked in [`rules`].
 //!
 //! How an example is written stands in `docs/language/README.md`, "How these pages are tested".
 
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
+
+mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -25,8 +27,14 @@ const BINARY: &str = env!("CARGO_BIN_EXE_qlio");
 /// Starting a process and waiting for it costs little of a core.
 const EXAMPLES_AT_ONCE: usize = 8;
 
+/// Folders of pages that have examples.
+const FOLDERS: &[&str] = &["errors", "language", "reference", "guide"];
+
 /// Fenced blocks of these kinds are only shown.
-const SHOWN_ONLY: &[&str] = &["text", "sh", "ebnf"];
+const SHOWN_ONLY: &[&str] = &["text", "sh", "ebnf", "sql"];
+
+/// So are blocks with this word behind their kind.
+const SHOWN: &str = "shown";
 
 /// One page of Markdown.
 struct Page {
@@ -177,43 +185,21 @@ fn every_example_of_the_language_gives_what_it_says() {
 }
 
 #[test]
-fn every_rule_has_a_number_of_its_own() {
-    let mut seen = BTreeMap::new();
+fn every_example_of_guides_and_reference_gives_what_it_says() {
     let mut problems = Vec::new();
-    for page in pages("language") {
-        for (line, text) in page.text.lines().enumerate() {
-            let Some(id) = text.strip_prefix("- **").and_then(|rest| rest.split_once("**")) else {
-                continue;
-            };
-            let place = format!("{}:{}", shown(&page.path), line + 1);
-            let is_id = id.0.split_once('-').is_some_and(|(area, number)| {
-                area.chars().all(|c| c.is_ascii_uppercase()) && number.parse::<u16>().is_ok()
-            });
-            if !is_id {
-                problems.push(format!("{place}: `{}` is no number of a rule", id.0));
-            } else if let Some(first) = seen.insert(id.0.to_owned(), place.clone()) {
-                problems.push(format!("{place}: {} is taken by {first}", id.0));
-            }
-        }
-    }
-    assert!(!seen.is_empty());
+    let pages = pages("reference").into_iter().chain(pages("guide"));
+    let examples: Vec<_> = pages.flat_map(|page| examples_of(&page, &mut problems)).collect();
+    assert!(examples.len() >= 8, "only {} examples", examples.len());
+    problems.extend(run_all(&examples));
     none(&problems);
 }
 
 #[test]
-fn every_link_and_every_named_code_exists() {
+fn every_named_code_exists() {
     let numbers: BTreeSet<String> =
         codes::ALL.iter().map(|code| format!("Q{:04}", code.number)).collect();
     let mut problems = Vec::new();
-    for page in pages("errors").into_iter().chain(pages("language")) {
-        let folder = page.path.parent().unwrap();
-        for piece in page.text.split("](").skip(1) {
-            let target = piece.split(')').next().unwrap_or_default();
-            let file = target.split('#').next().unwrap_or_default();
-            if !file.is_empty() && !file.contains("://") && !folder.join(file).exists() {
-                problems.push(format!("{}: nothing at `{target}`", shown(&page.path)));
-            }
-        }
+    for page in FOLDERS.iter().flat_map(|folder| pages(folder)) {
         for (at, _) in page.text.match_indices('Q') {
             let number: String = page.text[at..].chars().take(5).collect();
             let is_code = number.len() == 5 && number[1..].chars().all(|c| c.is_ascii_digit());
@@ -323,7 +309,8 @@ fn examples_of(page: &Page, problems: &mut Vec<String>) -> Vec<Example> {
     for block in blocks(&page.text) {
         let place = format!("{}:{}", shown(&page.path), block.line);
         let kind = block.info.first().map_or("", String::as_str);
-        if SHOWN_ONLY.contains(&kind) && block.info.len() == 1 {
+        let is_shown = block.info.get(1).is_some_and(|word| word == SHOWN);
+        if is_shown || SHOWN_ONLY.contains(&kind) && block.info.len() == 1 {
             continue;
         }
         if kind == "json" && block.info.len() == 1 {
