@@ -28,8 +28,12 @@ use crate::{
 /// Script modules kept loaded per thread; the whole set is dropped when more are asked for.
 const MODULES_MAX: usize = 256;
 
-/// What an engine is made of.
-#[derive(Debug, Clone, Default)]
+/// Turns an error into the object that scripts catch. It is that which a client would be sent, so
+/// whoever answers clients knows it.
+pub type DescribeError = fn(&RunError) -> Value;
+
+/// The parts of an engine.
+#[derive(Debug, Clone)]
 pub struct EngineOptions {
     /// How scripts run.
     pub settings: Settings,
@@ -42,6 +46,24 @@ pub struct EngineOptions {
     pub tables_root: Option<PathBuf>,
     /// Where answers of verbs with `expires` are kept; shared by all threads.
     pub cache: Option<Arc<Cache>>,
+    /// The object that `catch (error)` binds.
+    pub describe_error: DescribeError,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            transport: TransportSettings::default(),
+            module_roots: Vec::new(),
+            tables_root: None,
+            cache: None,
+            describe_error: |error| {
+                let message = Value::from(error.message.as_str());
+                Value::object([("message", message)].into_iter().collect())
+            },
+        }
+    }
 }
 
 /// An engine that cannot start, in words for the operator.
@@ -69,6 +91,7 @@ pub struct Engine {
     tables_root: Option<PathBuf>,
     cache: Option<CacheClient>,
     tokens: Tokens,
+    describe_error: DescribeError,
     scripts: RefCell<HashMap<(*const Table, VerbKind), Loaded>>,
 }
 
@@ -85,8 +108,14 @@ impl Engine {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub fn new(options: EngineOptions) -> Result<Self, StartError> {
-        let EngineOptions { settings, mut transport, mut module_roots, tables_root, cache } =
-            options;
+        let EngineOptions {
+            settings,
+            mut transport,
+            mut module_roots,
+            tables_root,
+            cache,
+            describe_error,
+        } = options;
         module_roots.extend(tables_root.clone());
         transport.body_bytes_max = settings.response_bytes_max;
         transport.decoded_bytes_max = settings.decoded_bytes_max;
@@ -104,6 +133,7 @@ impl Engine {
             tables_root: tables_root.and_then(|root| root.canonicalize().ok()),
             cache: cache.as_ref().map(Cache::client),
             tokens: Tokens::default(),
+            describe_error,
             scripts: RefCell::default(),
         })
     }
@@ -176,6 +206,10 @@ impl Engine {
 
     pub(crate) fn tokens(&self) -> &Tokens {
         &self.tokens
+    }
+
+    pub(crate) fn describe_error(&self, error: &RunError) -> Value {
+        (self.describe_error)(error)
     }
 
     pub(crate) fn default_headers(&self) -> &DefaultHeaders {

@@ -1,10 +1,10 @@
 //! What can go wrong while a plan runs, in one shape.
 //!
-//! An error carries what is needed to answer for it: the diagnostic code, who is at fault, the
-//! status of the HTTP answer, and the members of the error body (`decisions.md` 7–8). It never
-//! carries request headers, credentials or internals.
+//! An error says who is at fault, with what code, and what is known about it. It knows nothing of
+//! statuses and bodies: the gateway derives them. It never carries request headers, credentials or
+//! internals.
 
-use qlio_data::{Object, Text, Value};
+use qlio_data::{Text, Value};
 use qlio_syntax::diagnostic::{Code, codes};
 
 /// Who is at fault.
@@ -18,6 +18,55 @@ pub enum Origin {
     Gateway,
 }
 
+/// Something that is known about a failure besides its message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// The table of the statement.
+    Table(Text),
+    /// What was called, without credentials.
+    Uri(String),
+    /// The endpoint that gave no token, without credentials.
+    TokenUri(String),
+    /// The system's name for why there is no connection.
+    ConnectCause(&'static str),
+    /// How long an exchange may be silent, in milliseconds.
+    TimeoutMs(u64),
+    /// How often an upstream has failed in a row, and for how long it is left alone.
+    BackOff {
+        /// Failures in a row.
+        count: u32,
+        /// Milliseconds until it is called again.
+        delay_ms: u64,
+    },
+    /// Seconds after which another try makes sense.
+    RetryAfterSeconds(u64),
+    /// The bound that was exceeded.
+    Limit(u64),
+    /// The number that was asked for where a bound allows less.
+    Asked(u64),
+    /// The hook that failed.
+    Hook(&'static str),
+    /// The script file at fault.
+    File(String),
+    /// 1-based line in that file.
+    FileLine(u32),
+    /// 1-based column in that file.
+    FileColumn(u32),
+    /// The upstream answered with this status.
+    UpstreamStatus(u16),
+    /// The answer of the upstream, decoded or as text.
+    Body(Value),
+    /// `Body` is only the beginning.
+    BodyTruncated,
+    /// The media type that nothing decodes.
+    MediaType {
+        /// The part before the slash.
+        main: String,
+        /// The part behind it.
+        sub: String,
+    },
+}
+
 /// A failed statement.
 #[derive(Debug, Clone)]
 pub struct RunError {
@@ -25,51 +74,44 @@ pub struct RunError {
     pub code: Code,
     /// Who is at fault.
     pub origin: Origin,
-    /// The status of the HTTP answer.
-    pub status: u16,
     /// What happened.
     pub message: String,
     /// 1-based line of the statement.
     pub line: Option<u32>,
-    /// Seconds after which another try makes sense.
-    pub retry_after_seconds: Option<u64>,
-    /// Further members of the error body, in order.
-    members: Box<Object>,
+    /// What else is known, in the order it is told; of two that say the same the last holds.
+    pub facts: Vec<Fact>,
 }
 
 impl RunError {
-    /// A mistake of the client: status 400.
+    /// A mistake of the client.
     pub fn client(code: Code, message: impl Into<String>) -> Self {
-        Self::new(code, Origin::Client, 400, message)
+        Self::new(code, Origin::Client, message)
     }
 
-    /// A failure of the upstream: status 502.
+    /// A failure of the upstream.
     pub fn upstream(code: Code, message: impl Into<String>) -> Self {
-        Self::new(code, Origin::Upstream, 502, message)
+        Self::new(code, Origin::Upstream, message)
     }
 
-    /// A fault of ours: status 500.
+    /// A fault of the operator: of a table, a hook or a setting.
+    pub fn gateway(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Origin::Gateway, message)
+    }
+
+    /// A fault of this program.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(codes::INTERNAL, Origin::Gateway, 500, message)
+        Self::gateway(codes::INTERNAL, message)
     }
 
-    /// An error with a status of its own.
-    pub fn new(code: Code, origin: Origin, status: u16, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            origin,
-            status,
-            message: message.into(),
-            line: None,
-            retry_after_seconds: None,
-            members: Box::default(),
-        }
+    /// An error of whoever is at fault.
+    pub fn new(code: Code, origin: Origin, message: impl Into<String>) -> Self {
+        Self { code, origin, message: message.into(), line: None, facts: Vec::new() }
     }
 
-    /// Adds a member to the body.
+    /// Adds a fact.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.members.insert(name, value.into());
+    pub fn with(mut self, fact: Fact) -> Self {
+        self.facts.push(fact);
         self
     }
 
@@ -82,26 +124,11 @@ impl RunError {
 
     /// Names the table, unless it is named already.
     #[must_use]
-    pub fn in_table(mut self, table: &Text) -> Self {
-        if self.members.get("table").is_none() {
-            self.members.insert("table", Value::from(table.clone()));
+    pub fn in_table(self, table: &Text) -> Self {
+        if self.facts.iter().any(|fact| matches!(fact, Fact::Table(_))) {
+            return self;
         }
-        self
-    }
-
-    /// The body of the answer: always an object with `message`.
-    pub fn body(&self) -> Value {
-        let mut body = Object::with_capacity(self.members.len() + 4);
-        body.insert("message", Value::from(self.message.as_str()));
-        body.insert("code", Value::from(format!("Q{:04}", self.code.number)));
-        body.insert("status", Value::int(i64::from(self.status)));
-        if let Some(line) = self.line {
-            body.insert("line", Value::int(i64::from(line)));
-        }
-        for (name, value) in self.members.iter() {
-            body.insert(name.clone(), value.clone());
-        }
-        Value::object(body)
+        self.with(Fact::Table(table.clone()))
     }
 }
 

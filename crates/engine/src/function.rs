@@ -14,7 +14,7 @@ use qlio_plan::{
 use qlio_syntax::diagnostic::codes;
 
 use crate::{
-    error::{Origin, RunError},
+    error::{Fact, Origin, RunError},
     executor::expression,
     operator::{
         rows::{Rows, Table},
@@ -61,7 +61,7 @@ fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result
             _ => codes::MODULE_FAILED,
         };
         with_position(
-            RunError::new(code, fault_of(run), 400, format!("require of `{name}`: {error}")),
+            RunError::new(code, fault_of(run), format!("require of `{name}`: {error}")),
             &error,
         )
     })?;
@@ -234,8 +234,7 @@ fn not_found(name: &str) -> RunError {
 /// A function failed. The modules of a client's script come with us, so it has misused them.
 fn function_failed(run: &Run<'_>, name: &str, error: &ScriptError) -> RunError {
     let origin = fault_of(run);
-    let status = if origin == Origin::Client { 400 } else { 500 };
-    let failed = |code, message: String| RunError::new(code, origin, status, message);
+    let failed = |code, message: String| RunError::new(code, origin, message);
     let failed = match error.kind {
         ScriptErrorKind::NotFound => not_found(name),
         ScriptErrorKind::Time => failed(codes::UDF_TIME, error.message.clone()),
@@ -251,15 +250,9 @@ fn function_failed(run: &Run<'_>, name: &str, error: &ScriptError) -> RunError {
 /// Adds the script's own file, line and column.
 pub(crate) fn with_position(failed: RunError, error: &ScriptError) -> RunError {
     let mut failed = failed;
-    if let Some(file) = &error.file {
-        failed = failed.with("file", file.as_str());
-    }
-    if let Some(line) = error.line {
-        failed = failed.with("fileLine", Value::int(i64::from(line)));
-    }
-    if let Some(column) = error.column {
-        failed = failed.with("fileColumn", Value::int(i64::from(column)));
-    }
+    failed.facts.extend(error.file.clone().map(Fact::File));
+    failed.facts.extend(error.line.map(Fact::FileLine));
+    failed.facts.extend(error.column.map(Fact::FileColumn));
     failed
 }
 

@@ -28,8 +28,8 @@ mod scope;
 mod settings;
 pub mod transport;
 
-pub use engine::{Engine, EngineOptions, StartError};
-pub use error::{Origin, RunError};
+pub use engine::{DescribeError, Engine, EngineOptions, StartError};
+pub use error::{Fact, Origin, RunError};
 pub use http::{ScriptProblem, check_scripts};
 pub use request::{Answer, Caller, ClientRequest, Part};
 pub use settings::{ClientParams, HookSettings, Settings};

@@ -235,7 +235,7 @@ fn decide_try(run: &Run<'_>, scheduler: &mut Scheduler<'_>, block: NodeId) -> Re
 /// nothing failed.
 fn bind_caught(run: &Run<'_>, slot: SlotId, caught: Option<&RunError>) {
     let Some(error) = caught else { return run.set_slot(slot, Value::Null) };
-    let value = redact(error.body(), run.catalog.secrets());
+    let value = redact(run.engine.describe_error(error), run.catalog.secrets());
     run.caught.borrow_mut().insert(slot, error.clone());
     run.set_slot(slot, value.clone());
     tell_assignment(run, slot, &value);

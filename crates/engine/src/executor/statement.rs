@@ -250,11 +250,6 @@ pub(crate) fn no_such_table(name: &str) -> RunError {
 }
 
 fn broken_table(name: &Text, reason: &str) -> RunError {
-    RunError::new(
-        codes::BROKEN_TABLE,
-        crate::error::Origin::Gateway,
-        500,
-        format!("Table {name} failed to load: {reason}"),
-    )
-    .in_table(name)
+    RunError::gateway(codes::BROKEN_TABLE, format!("Table {name} failed to load: {reason}"))
+        .in_table(name)
 }

@@ -22,7 +22,7 @@ use super::{
     hooks::{Hooks, content_bytes},
 };
 use crate::{
-    error::RunError,
+    error::{Fact, RunError},
     event::Announced,
     operator::project::Decoded,
     sandbox::{Content, Hook, Parsed},
@@ -98,7 +98,7 @@ impl<'r> Answer<'r> {
 
     /// The error of a hook, with what it was about.
     fn with_body(&self, error: RunError) -> RunError {
-        error.with("uri", shown_uri(self.uri)).with("body", lossy(&self.content()))
+        error.with(Fact::Uri(shown_uri(self.uri))).with(Fact::Body(lossy(&self.content()).into()))
     }
 }
 

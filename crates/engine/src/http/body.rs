@@ -16,7 +16,7 @@ use super::{
     view::statement_record,
 };
 use crate::{
-    error::{Origin, RunError},
+    error::{Fact, RunError},
     sandbox::{self, Hook},
 };
 
@@ -122,12 +122,7 @@ impl Call<'_> {
             && !headers.contains_key(header::CONTENT_TYPE)
         {
             let value = HeaderValue::from_str(&media_type).map_err(|_| {
-                RunError::new(
-                    codes::BAD_HEADER,
-                    Origin::Gateway,
-                    500,
-                    "Invalid header value for content-type",
-                )
+                RunError::gateway(codes::BAD_HEADER, "Invalid header value for content-type")
             })?;
             headers.insert(header::CONTENT_TYPE, value);
         }
@@ -236,8 +231,8 @@ impl Call<'_> {
             _ if text.is_empty() => String::new(),
             (Some(FORM), _) => {
                 let form = UriTemplate::parse_form(&text).map_err(|fault| {
-                    RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, fault.to_string())
-                        .with("hook", Hook::BodyTemplate.name())
+                    RunError::gateway(codes::BAD_BODY_TEMPLATE, fault.to_string())
+                        .with(Fact::Hook(Hook::BodyTemplate.name()))
                 })?;
                 self.form(&form, &params)?
             }

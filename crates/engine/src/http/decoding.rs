@@ -22,7 +22,7 @@ use qlio_plan::catalog::{Format, FormatKind};
 use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{Call, failure::FailedAnswer};
-use crate::error::RunError;
+use crate::error::{Fact, RunError};
 
 /// Why an answer could not be decoded.
 pub(super) struct Undecodable {
@@ -40,9 +40,10 @@ impl Undecodable {
         let error = answer.decode_error(self.code, self.message, self.text.as_deref());
         match self.undecided {
             None => error,
-            Some(media_type) => error
-                .with("type", media_type.main.as_str())
-                .with("subType", media_type.sub.as_str()),
+            Some(media_type) => {
+                let MediaType { main, sub, .. } = *media_type;
+                error.with(Fact::MediaType { main, sub })
+            }
         }
     }
 }

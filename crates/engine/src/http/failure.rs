@@ -1,10 +1,10 @@
 //! Failures of exchanges as errors of statements (`connectors.md` 4.9, `decisions.md` 8).
 
-use qlio_data::{Object, Text, Value};
+use qlio_data::{Text, Value};
 use qlio_syntax::diagnostic::{Code, codes};
 
 use crate::{
-    error::{Origin, RunError},
+    error::{Fact, Origin, RunError},
     transport::{ErrorKind, TransportError, shown_uri},
 };
 
@@ -13,71 +13,60 @@ const BODY_BYTES_SHOWN_MAX: usize = 64 << 10;
 
 /// The exchange did not give an answer.
 pub(super) fn transport_failed(error: &TransportError) -> RunError {
-    let message = error.to_string();
-    let (code, origin, status) = classify(&error.kind);
-    let mut failed = RunError::new(code, origin, status, message);
+    let (code, origin) = classify(&error.kind);
+    let mut failed = RunError::new(code, origin, error.to_string());
     if !error.uri.is_empty() {
-        failed = failed.with("uri", &*error.uri);
+        failed = failed.with(Fact::Uri(error.uri.to_string()));
     }
     match &error.kind {
-        ErrorKind::Connect { code } => failed.with("cause", *code),
-        ErrorKind::Timeout { ms } => failed.with("timeout", int(*ms)),
-        ErrorKind::BackOff { count, delay_ms, retry_after } => {
-            failed.retry_after_seconds = Some(*retry_after);
-            failed.with("count", int(u64::from(*count))).with("delay", int(*delay_ms))
-        }
+        ErrorKind::Connect { code } => failed.with(Fact::ConnectCause(code)),
+        ErrorKind::Timeout { ms } => failed.with(Fact::TimeoutMs(*ms)),
+        ErrorKind::BackOff { count, delay_ms, retry_after } => failed
+            .with(Fact::RetryAfterSeconds(*retry_after))
+            .with(Fact::BackOff { count: *count, delay_ms: *delay_ms }),
         ErrorKind::ResponseTooLarge { limit } | ErrorKind::DecodedTooLarge { limit } => {
-            failed.with("limit", int(*limit as u64))
+            failed.with(Fact::Limit(*limit as u64))
         }
         ErrorKind::QueueFull { limit } => {
-            failed.retry_after_seconds = Some(1);
-            failed.with("limit", int(*limit as u64))
+            failed.with(Fact::RetryAfterSeconds(1)).with(Fact::Limit(*limit as u64))
         }
         _ => failed,
     }
 }
 
-fn classify(kind: &ErrorKind) -> (Code, Origin, u16) {
+fn classify(kind: &ErrorKind) -> (Code, Origin) {
     use Origin::{Client, Gateway, Upstream};
     match kind {
         ErrorKind::Connect { code: "ENOTFOUND" | "EAI_AGAIN" } => {
-            (codes::NAME_RESOLUTION, Upstream, 502)
+            (codes::NAME_RESOLUTION, Upstream)
         }
-        ErrorKind::Connect { code: "ECONNRESET" | "EPIPE" } => {
-            (codes::CONNECTION_LOST, Upstream, 502)
-        }
-        ErrorKind::Connect { .. } | ErrorKind::ProxyFailed => {
-            (codes::CONNECT_FAILED, Upstream, 502)
-        }
-        ErrorKind::Timeout { .. } => (codes::UPSTREAM_TIMEOUT, Upstream, 504),
-        ErrorKind::Deadline => (codes::DEADLINE, Upstream, 504),
-        ErrorKind::Tls => (codes::TLS_FAILED, Upstream, 502),
-        ErrorKind::Truncated | ErrorKind::LengthMismatch => {
-            (codes::TRUNCATED_RESPONSE, Upstream, 502)
-        }
+        ErrorKind::Connect { code: "ECONNRESET" | "EPIPE" } => (codes::CONNECTION_LOST, Upstream),
+        ErrorKind::Connect { .. } | ErrorKind::ProxyFailed => (codes::CONNECT_FAILED, Upstream),
+        ErrorKind::Timeout { .. } => (codes::UPSTREAM_TIMEOUT, Upstream),
+        ErrorKind::Deadline => (codes::DEADLINE, Upstream),
+        ErrorKind::Tls => (codes::TLS_FAILED, Upstream),
+        ErrorKind::Truncated | ErrorKind::LengthMismatch => (codes::TRUNCATED_RESPONSE, Upstream),
         ErrorKind::ResponseTooLarge { .. } | ErrorKind::DecodedTooLarge { .. } => {
-            (codes::UPSTREAM_TOO_LARGE, Upstream, 502)
+            (codes::UPSTREAM_TOO_LARGE, Upstream)
         }
         ErrorKind::ContentCoding { .. } | ErrorKind::CorruptedStream => {
-            (codes::CONTENT_CODING, Upstream, 502)
+            (codes::CONTENT_CODING, Upstream)
         }
-        ErrorKind::RedirectLimit | ErrorKind::RedirectLoop => {
-            (codes::TOO_MANY_REDIRECTS, Upstream, 502)
-        }
+        ErrorKind::RedirectLimit | ErrorKind::RedirectLoop => (codes::TOO_MANY_REDIRECTS, Upstream),
         ErrorKind::RedirectWithoutLocation
         | ErrorKind::RedirectUnusable
         | ErrorKind::RedirectDowngrade
-        | ErrorKind::UseProxy305 => (codes::BAD_REDIRECT, Upstream, 502),
-        ErrorKind::BackOff { .. } => (codes::BACK_OFF, Upstream, 503),
-        ErrorKind::QueueFull { .. } => (codes::OVERLOAD, Gateway, 503),
-        ErrorKind::EgressDenied { .. } => (codes::EGRESS_DENIED, Client, 400),
-        ErrorKind::InvalidUri => (codes::BAD_URI, Client, 400),
-        ErrorKind::InvalidHeader { .. } => (codes::BAD_HEADER, Client, 400),
-        _ => (codes::BAD_RESPONSE, Upstream, 502),
+        | ErrorKind::UseProxy305 => (codes::BAD_REDIRECT, Upstream),
+        ErrorKind::BackOff { .. } => (codes::BACK_OFF, Upstream),
+        ErrorKind::QueueFull { .. } => (codes::OVERLOAD, Gateway),
+        ErrorKind::EgressDenied { .. } => (codes::EGRESS_DENIED, Client),
+        ErrorKind::InvalidUri => (codes::BAD_URI, Client),
+        ErrorKind::InvalidHeader { .. } => (codes::BAD_HEADER, Client),
+        _ => (codes::BAD_RESPONSE, Upstream),
     }
 }
 
-/// What is known of an answer that is treated as a failure.
+/// An answer that is treated as a failure.
 pub(super) struct FailedAnswer<'a> {
     pub(super) table: &'a Text,
     /// The URI as it answered; it may hold credentials and is shown without them.
@@ -90,11 +79,8 @@ impl FailedAnswer<'_> {
     pub(super) fn status_error(&self, body: Value) -> RunError {
         let message =
             format!("the upstream of table {} answered with status {}", self.table, self.status);
-        let headers: Object =
-            [("content-type", Value::from("application/json"))].into_iter().collect();
         self.describe(RunError::upstream(codes::UPSTREAM_STATUS, message))
-            .with("headers", headers)
-            .with("body", if body.is_absent() { Value::Null } else { body })
+            .with(Fact::Body(if body.is_absent() { Value::Null } else { body }))
     }
 
     /// The answer could not be decoded; its text is repeated as far as it is short.
@@ -102,30 +88,19 @@ impl FailedAnswer<'_> {
         let failed = self.describe(RunError::upstream(code, message));
         match text {
             None => failed,
-            Some(text) if text.len() <= BODY_BYTES_SHOWN_MAX => failed.with("body", text),
+            Some(text) if text.len() <= BODY_BYTES_SHOWN_MAX => {
+                failed.with(Fact::Body(text.into()))
+            }
             Some(text) => {
                 let end = text.floor_char_boundary(BODY_BYTES_SHOWN_MAX);
-                failed.with("body", &text[..end]).with("bodyTruncated", true)
+                failed.with(Fact::Body(text[..end].into())).with(Fact::BodyTruncated)
             }
         }
     }
 
     fn describe(&self, failed: RunError) -> RunError {
-        let status = int(u64::from(self.status));
-        let uri = Value::from(shown_uri(self.uri));
-        let upstream: Object = [
-            ("status", status.clone()),
-            ("table", Value::from(self.table.clone())),
-            ("uri", uri.clone()),
-        ]
-        .into_iter()
-        .collect();
-        failed.with("uri", uri).with("upstreamStatus", status).with("upstream", upstream)
+        failed.with(Fact::Uri(shown_uri(self.uri))).with(Fact::UpstreamStatus(self.status))
     }
-}
-
-fn int(value: u64) -> Value {
-    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
@@ -133,15 +108,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_exchange_dies_of_has_a_code_and_a_status() {
+    fn a_failed_exchange_has_a_code_and_somebody_at_fault() {
         let kinds = [
-            (ErrorKind::Tls, codes::TLS_FAILED, 502),
-            (ErrorKind::Deadline, codes::DEADLINE, 504),
-            (ErrorKind::QueueFull { limit: 1 }, codes::OVERLOAD, 503),
+            (ErrorKind::Tls, codes::TLS_FAILED, Origin::Upstream),
+            (ErrorKind::Deadline, codes::DEADLINE, Origin::Upstream),
+            (ErrorKind::QueueFull { limit: 1 }, codes::OVERLOAD, Origin::Gateway),
+            (ErrorKind::InvalidUri, codes::BAD_URI, Origin::Client),
         ];
-        for (kind, code, status) in kinds {
-            let (found, _, answered) = classify(&kind);
-            assert_eq!((found, answered), (code, status));
+        for (kind, code, origin) in kinds {
+            assert_eq!(classify(&kind), (code, origin));
         }
     }
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     body::mustache::MustacheError,
-    error::{Origin, RunError},
+    error::{Fact, RunError},
     function::with_position,
     sandbox::{
         Content, Hook, HookArgs, HookResult, HookSession, Parsed, Payload, ScriptError,
@@ -112,8 +112,7 @@ impl Hooks {
             .timeout_ms
             .unwrap_or_else(|| call.run.engine.settings().timeout.as_millis() as u64);
         self.session.authorize(auth, call.run.catalog.config(), deadline_ms).map_err(|error| {
-            let failed =
-                RunError::new(codes::AUTH_DENIED, Origin::Gateway, 403, error.message.clone());
+            let failed = RunError::gateway(codes::AUTH_DENIED, error.message.clone());
             with_position(failed, &error)
         })
     }
@@ -196,7 +195,7 @@ impl Hooks {
         let template = self
             .scripts
             .own_template(file, text)
-            .map_err(|error| mustache_failed(&error).with("hook", Hook::BodyTemplate.name()))?;
+            .map_err(|error| mustache_failed(&error).with(Fact::Hook(Hook::BodyTemplate.name())))?;
         self.rendered(&template, params, statement)
     }
 
@@ -353,25 +352,23 @@ impl Hooks {
     }
 }
 
-fn hook_failed(hook: &str, error: &ScriptError) -> RunError {
+fn hook_failed(hook: &'static str, error: &ScriptError) -> RunError {
     let code = match error.kind {
         ScriptErrorKind::Time => codes::HOOK_TIME,
         ScriptErrorKind::Memory => codes::HOOK_MEMORY,
         _ => codes::HOOK_FAILED,
     };
-    let failed =
-        RunError::new(code, Origin::Gateway, 500, error.message.clone()).with("hook", hook);
+    let failed = RunError::gateway(code, error.message.clone()).with(Fact::Hook(hook));
     with_position(failed, error)
 }
 
 fn mustache_failed(error: &MustacheError) -> RunError {
     let message = format!("body template line {}: {}", error.line, error.reason);
-    RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, message)
+    RunError::gateway(codes::BAD_BODY_TEMPLATE, message)
 }
 
 fn template_failed(error: &ScriptError) -> RunError {
-    let failed =
-        RunError::new(codes::BAD_BODY_TEMPLATE, Origin::Gateway, 500, error.message.clone());
+    let failed = RunError::gateway(codes::BAD_BODY_TEMPLATE, error.message.clone());
     with_position(failed, error)
 }
 

@@ -36,7 +36,7 @@ use qlio_plan::{
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use crate::{
-    error::{Origin, RunError},
+    error::{Fact, RunError},
     executor::Own,
     operator::{
         cells::{self, Keys},
@@ -354,13 +354,9 @@ impl Call<'_> {
             "the statement asks for {count} requests, more than maxNestedRequests = {limit}; \
              raise the setting, or let a token take several values with `{{20|name}}`"
         );
-        let error = RunError::new(codes::MAX_NESTED_REQUESTS, Origin::Client, 400, message);
-        Err(error.with("limit", number(limit)).with("asked", number(count)))
+        let error = RunError::client(codes::MAX_NESTED_REQUESTS, message);
+        Err(error.with(Fact::Limit(limit as u64)).with(Fact::Asked(count as u64)))
     }
-}
-
-fn number(count: usize) -> Value {
-    Value::int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// Adds `limit` and `offset` under the names that the verb gives them.

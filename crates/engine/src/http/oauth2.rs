@@ -29,7 +29,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Call, answer::Answer, failure, onlooker::Onlooker};
 use crate::{
-    error::RunError,
+    error::{Fact, RunError},
     transport::{ErrorKind, Exchange, Reply, Retry, TransportError, shown_uri},
 };
 
@@ -292,7 +292,7 @@ impl Call<'_> {
                 RunError::upstream(codes::TOKEN_REFUSED, message)
             }
         };
-        failed.with("tokenUri", endpoint.as_str()).in_table(table)
+        failed.with(Fact::TokenUri(endpoint)).in_table(table)
     }
 }
 

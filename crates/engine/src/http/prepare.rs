@@ -253,12 +253,8 @@ fn elements(value: Value) -> Vec<Value> {
 pub(super) fn expand_failed(error: &ExpandError) -> RunError {
     let message = error.to_string();
     match error {
-        ExpandError::Missing { .. } => {
-            RunError::client(codes::MISSING_TOKEN, message.clone()).with("error", message)
-        }
-        ExpandError::MultipleForks => {
-            RunError::client(codes::MULTIPLE_FORKS, message.clone()).with("error", message)
-        }
+        ExpandError::Missing { .. } => RunError::client(codes::MISSING_TOKEN, message),
+        ExpandError::MultipleForks => RunError::client(codes::MULTIPLE_FORKS, message),
         ExpandError::ObjectParam { .. } => RunError::client(codes::OBJECT_PARAM, message),
         ExpandError::TooMany { .. } | ExpandError::TooLong { .. } => {
             RunError::client(codes::MAX_NESTED_REQUESTS, message)

@@ -7,7 +7,7 @@ use std::{
     rc::Rc,
 };
 
-use qlio_data::{Text, Value, uri_template::TemplateError};
+use qlio_data::{Text, uri_template::TemplateError};
 use qlio_plan::catalog::{Body, Table, Verb};
 use qlio_syntax::{
     diagnostic::{Code, codes},
@@ -16,7 +16,7 @@ use qlio_syntax::{
 
 use crate::{
     body::mustache::{Mustache, MustacheError},
-    error::{Origin, RunError},
+    error::{Fact, RunError},
     sandbox::{
         AuthModule, EjsTemplate, Patch, Realm, Sandbox, ScriptError, ScriptErrorKind, Transformer,
     },
@@ -101,15 +101,12 @@ impl ScriptFault {
             message.push_str(": ");
         }
         message.push_str(&self.reason);
-        let mut failed = RunError::new(self.code, Origin::Gateway, 500, message).in_table(table);
+        let mut failed = RunError::gateway(self.code, message).in_table(table);
         if let Some(file) = &self.shown_file {
-            failed = failed.with("file", file.as_str());
+            failed = failed.with(Fact::File(file.clone()));
         }
-        for (name, number) in [("fileLine", self.line), ("fileColumn", self.column)] {
-            if let Some(number) = number {
-                failed = failed.with(name, Value::int(i64::from(number)));
-            }
-        }
+        failed.facts.extend(self.line.map(Fact::FileLine));
+        failed.facts.extend(self.column.map(Fact::FileColumn));
         failed
     }
 }

@@ -17,7 +17,7 @@ use super::{
     prepare::{Prepared, Task},
 };
 use crate::{
-    error::RunError,
+    error::{Fact, RunError},
     operator::{project::Decoded, rows::Rows},
     request::Caller,
     transport::{Exchange, Guard, Reply, RequestHeaders, Retry, TransportError, shown_uri},
@@ -137,7 +137,7 @@ impl Call<'_> {
     pub(super) fn exchange_failed(&self, error: &TransportError) -> RunError {
         let failed = failure::transport_failed(error);
         match self.verb.grpc {
-            Some(_) if !error.uri.is_empty() => failed.with("uri", call_uri(&error.uri)),
+            Some(_) if !error.uri.is_empty() => failed.with(Fact::Uri(call_uri(&error.uri))),
             _ => failed,
         }
     }
@@ -149,7 +149,7 @@ impl Call<'_> {
         }
         let uri = call_uri(&reply.uri);
         Box::pin(self.settle_call(reply)).await.map_err(|reason| {
-            RunError::upstream(codes::BAD_PROTOBUF, reason).with("uri", shown_uri(&uri))
+            RunError::upstream(codes::BAD_PROTOBUF, reason).with(Fact::Uri(shown_uri(&uri)))
         })
     }
 

@@ -13,10 +13,7 @@ use qlio_plan::{
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use super::{Call, hooks::Hooks};
-use crate::{
-    error::{Origin, RunError},
-    scope::StatementParams,
-};
+use crate::{error::RunError, scope::StatementParams};
 
 /// Every name that the statement can see, flattened: the layer that wins stands.
 pub(super) fn visible_params(params: &StatementParams<'_>) -> Object {
@@ -248,7 +245,7 @@ pub(super) fn from_object(object: &Object) -> Result<HeaderMap, RunError> {
     for (name, value) in object.iter() {
         let invalid = || {
             let message = format!("Invalid header value for {name}");
-            RunError::new(codes::BAD_HEADER, Origin::Gateway, 500, message)
+            RunError::gateway(codes::BAD_HEADER, message)
         };
         let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
         headers.remove(&parsed);

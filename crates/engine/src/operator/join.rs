@@ -22,7 +22,7 @@ use super::{
     shape::{Layout, Shaped},
 };
 use crate::{
-    error::{Origin, RunError},
+    error::RunError,
     executor::{Own, Resolved, local_rows, own, resolve_source},
     http,
     run::Run,
@@ -197,7 +197,7 @@ fn too_many_rows(rows_max: usize) -> RunError {
     let message = format!(
         "the join gives more than maxJoinRows = {rows_max} rows; narrow it with conditions, or raise the setting"
     );
-    RunError::new(codes::TOO_MANY_ROWS, Origin::Client, 400, message)
+    RunError::client(codes::TOO_MANY_ROWS, message)
 }
 
 /// Some value of the one side equals some value of the other; a missing joined value never does.

@@ -59,7 +59,7 @@ impl Bench {
             let run = self.engine.run(&compiled.plan, &self.catalog, &request, Caller::Operator);
             match tokio::time::timeout(PATIENCE, run).await {
                 Ok(Ok(answer)) => Ok(text_of(&answer.value)),
-                Ok(Err(error)) => Err(format!("{} {error}", error.status)),
+                Ok(Err(error)) => Err(format!("{:?} {error}", error.origin)),
                 Err(_) => Err("stalled".to_owned()),
             }
         })

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     config::{self, Config},
-    http::compile_error,
+    http::{compile_error, run_error},
     load::{self, CatalogFolders, FilesBeside, Loaded},
 };
 
@@ -95,9 +95,15 @@ where
             None
         });
         let module_roots = vec![PathBuf::from(".")];
-        let engine =
-            Engine::new(EngineOptions { settings, transport, module_roots, tables_root, cache })
-                .map_err(|error| error.to_string())?;
+        let engine = Engine::new(EngineOptions {
+            settings,
+            transport,
+            module_roots,
+            tables_root,
+            cache,
+            describe_error: run_error::body,
+        })
+        .map_err(|error| error.to_string())?;
         let engine = std::rc::Rc::new(engine);
         let done = work(std::rc::Rc::clone(&engine)).await;
         engine.end().await;
@@ -131,9 +137,12 @@ fn succeeded(args: &RunArgs, answer: &Answer, request_id_header: String) -> Exit
 }
 
 fn failed(args: &RunArgs, error: &RunError) -> Exit {
-    let body = error.body();
+    let body = run_error::body(error);
     if args.envelope {
-        print_envelope([("error", body), ("status", Value::int(i64::from(error.status)))]);
+        print_envelope([
+            ("error", body),
+            ("status", Value::int(i64::from(run_error::status(error)))),
+        ]);
     } else {
         report::error(&error.message);
         report::note(&json::to_string(&body));

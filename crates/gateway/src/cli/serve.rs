@@ -22,6 +22,7 @@ use crate::{
         app::{AppSettings, HttpApp, Shared},
         ecv::Health,
         logs::Logs,
+        run_error,
         server::{Event, EventSink, Server, ServerConfig, ServerLimits},
         trace::TraceLevel,
         websocket::SocketSettings,
@@ -175,6 +176,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         module_roots,
         tables_root,
         cache: cache.clone(),
+        describe_error: run_error::body,
     };
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));

@@ -1,7 +1,7 @@
 //! Everything that can go wrong between a request and its answer, as the front sees it.
 //!
-//! Each kind knows its status and its body; `respond` writes them. Failures of scripts come with a
-//! status and body of the engine and pass through here unchanged.
+//! Each kind knows its status and its body; `respond` writes them. `run_error` derives both for failed
+//! scripts; they pass through here unchanged.
 
 use hyper::StatusCode;
 use qlio_data::{Object, Value};
@@ -100,7 +100,7 @@ pub enum Failure {
         /// Also stands in the log, beside what happened.
         incident: IncidentId,
     },
-    /// A script failed; status and body are the engine's.
+    /// A script failed; `run_error` or `compile_error` made the body.
     Script {
         /// The status; one outside 400 to 599 becomes 500.
         status: u16,

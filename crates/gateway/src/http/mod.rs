@@ -4,8 +4,8 @@
 //! socket ─▶ server ─▶ query, body, negotiate ─▶ (routes, engine) ─▶ respond: failure, jsonp, compress
 //! ```
 //!
-//! Small pure modules around one server. Statuses are decided in `failure` and written in `respond`
-//! and nowhere else.
+//! Small pure modules around one server. Statuses are decided in `failure` and `run_error`,
+//! written in `respond`, and nowhere else.
 
 pub mod app;
 pub mod body;
@@ -23,6 +23,7 @@ mod packet;
 pub mod percent;
 pub mod query;
 pub mod respond;
+pub mod run_error;
 pub mod sanitize;
 pub mod server;
 pub mod trace;

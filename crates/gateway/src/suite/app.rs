@@ -28,6 +28,7 @@ use crate::{
         app::{AppSettings, HttpApp, Shared},
         compile_error,
         ecv::Health,
+        run_error,
         trace::TraceLevel,
         websocket::SocketSettings,
     },
@@ -146,6 +147,7 @@ impl Snapshot {
             module_roots: roots.into_iter().flatten().collect(),
             tables_root: self.files.tables.clone(),
             cache: None,
+            describe_error: run_error::body,
         })
     }
 
@@ -284,8 +286,9 @@ fn answered(answer: &Answer, config: &Config) -> Ran {
 }
 
 fn failed(error: &RunError) -> Ran {
-    let root = error.body();
-    let subject = Subject { is_failed: true, status: error.status, headers: Object::new(), root };
+    let root = run_error::body(error);
+    let subject =
+        Subject { is_failed: true, status: run_error::status(error), headers: Object::new(), root };
     Ran { body: subject.root.member("body"), subject, line: error.line, unended: Vec::new() }
 }
 

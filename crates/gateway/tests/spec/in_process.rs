@@ -17,6 +17,7 @@ use qlio_gateway::config::{self, Config};
 use qlio_gateway::http::app::{AppSettings, Ends, HttpApp, Shared};
 use qlio_gateway::http::compile_error;
 use qlio_gateway::http::ecv::Health;
+use qlio_gateway::http::run_error;
 use qlio_gateway::http::trace::TraceLevel;
 use qlio_gateway::http::websocket::SocketSettings;
 use qlio_gateway::load::{CatalogFolders, FilesBeside, load};
@@ -61,9 +62,10 @@ impl CaseEngine for InProcessEngine {
                     headers.extend(answer.headers);
                     Outcome::Value { value: to_serde(&answer.value), headers }
                 }
-                Err(error) => {
-                    Outcome::Error { error: to_serde(&error.body()), status: Some(error.status) }
-                }
+                Err(error) => Outcome::Error {
+                    error: to_serde(&run_error::body(&error)),
+                    status: Some(run_error::status(&error)),
+                },
             }
         })
     }
@@ -140,6 +142,7 @@ fn engine(config: Config, root: &Path, module_roots: Vec<PathBuf>) -> Engine {
         module_roots,
         tables_root: Some(root.join(CaseFolder::TABLES)),
         cache,
+        describe_error: run_error::body,
     };
     Engine::new(options).expect("cases have usable settings")
 }

@@ -21,6 +21,7 @@ use crate::http::{
     logs::RunLog,
     query,
     respond::{self, Note, Rendition, Response},
+    run_error,
     trace::{self, Trace},
 };
 
@@ -192,8 +193,8 @@ impl HttpApp {
     ) -> Response {
         let what = format!("{} {}", exchange.head.method, exchange.path());
         let (body, note) = self.run_error(&what, error);
-        let retry_after = error.retry_after_seconds;
-        let failure = Failure::Script { status: error.status, body, retry_after };
+        let (status, retry_after) = (run_error::status(error), run_error::retry_after(error));
+        let failure = Failure::Script { status, body, retry_after };
         let mut response = respond::failure(&failure, rendition);
         if let Some(note) = note {
             response.extensions_mut().insert(Note(note));
@@ -204,8 +205,8 @@ impl HttpApp {
     /// The error body for a run that failed. Faults of our own get an incident id, and a note for
     /// the log that names what was asked.
     pub(super) fn run_error(&self, what: &str, error: &RunError) -> (Value, Option<String>) {
-        let body = redact(error.body(), &self.shared.secrets);
-        if error.status != 500 {
+        let body = redact(run_error::body(error), &self.shared.secrets);
+        if run_error::status(error) != 500 {
             return (body, None);
         }
         let incident = IncidentId::new();

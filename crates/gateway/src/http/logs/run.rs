@@ -19,6 +19,7 @@ use qlio_engine::{
 };
 
 use super::{
+    super::run_error,
     LogFile, TYPE, object,
     request::{Open, RequestLog},
     status, whole,
@@ -101,7 +102,7 @@ impl<'r> RunLog<'r> {
     /// The run is over.
     pub(in crate::http) fn end(self, outcome: Result<(), &RunError>) {
         if let Err(error) = outcome {
-            self.request.tell(LogFile::Error, "error", self.engine_id, error.body());
+            self.request.tell(LogFile::Error, "error", self.engine_id, run_error::body(error));
         }
         self.end_all(outcome.is_ok());
     }
