@@ -17,7 +17,7 @@ use std::thread;
 
 use qlio_syntax::diagnostic::{Code, codes};
 use qlio_testkit::case::load::parse_cases;
-use qlio_testkit::process::run_to_end;
+use qlio_testkit::process::{ServerProcess, run_to_end};
 use qlio_testkit::runner::binary::BinaryEngine;
 use qlio_testkit::runner::{CASE_PATIENCE, CaseFolder, run_case};
 use serde_json::{Value, json};
@@ -85,7 +85,21 @@ enum Outcome {
     Http(String),
     /// Files that `qlio check` complains about with this code.
     Check(String),
+    /// A command line, how it ends, and the lines that it prints.
+    Command { line: String, end: CommandEnd, lines: String },
 }
+
+/// How a command ends.
+#[derive(Clone, Copy)]
+enum CommandEnd {
+    /// With this code.
+    Exit(i32),
+    /// Not by itself: it is a server that has started.
+    Serves,
+}
+
+/// What stands for any text in a line that a command prints.
+const ANYTHING: &str = "…";
 
 #[test]
 fn every_code_has_a_page_and_every_page_a_code() {
@@ -306,9 +320,31 @@ fn examples_of(page: &Page, problems: &mut Vec<String>) -> Vec<Example> {
     let mut examples = Vec::new();
     let mut setup = Setup::default();
     let mut script: Option<(String, String)> = None;
+    let mut command: Option<(String, String, CommandEnd)> = None;
     for block in blocks(&page.text) {
         let place = format!("{}:{}", shown(&page.path), block.line);
         let kind = block.info.first().map_or("", String::as_str);
+        if let Some((place, line, end)) = command.take() {
+            if kind == "text" && block.info.len() == 1 {
+                let outcome = Outcome::Command { line, end, lines: block.text };
+                examples.push(Example { place, setup: std::mem::take(&mut setup), outcome });
+            } else {
+                problems.push(format!("{place}: a command needs its output right behind it"));
+            }
+            continue;
+        }
+        if let ("sh", Some(word)) = (kind, block.info.get(1)) {
+            let end = match word.strip_prefix("exit=").map(str::parse) {
+                Some(Ok(code)) => Some(CommandEnd::Exit(code)),
+                None if word == "serves" => Some(CommandEnd::Serves),
+                _ => None,
+            };
+            match end {
+                Some(end) => command = Some((place, block.text, end)),
+                None => problems.push(format!("{place}: `{word}` is no end of a command")),
+            }
+            continue;
+        }
         let is_shown = block.info.get(1).is_some_and(|word| word == SHOWN);
         if is_shown || SHOWN_ONLY.contains(&kind) && block.info.len() == 1 {
             continue;
@@ -339,6 +375,9 @@ fn examples_of(page: &Page, problems: &mut Vec<String>) -> Vec<Example> {
     }
     if let Some((place, _)) = script {
         problems.push(format!("{place}: a script needs its value right behind it"));
+    }
+    if let Some((place, ..)) = command {
+        problems.push(format!("{place}: a command needs its output right behind it"));
     }
     examples
 }
@@ -398,10 +437,14 @@ fn run_all(examples: &[Example]) -> Vec<String> {
 fn run(example: &Example) -> Result<(), String> {
     let text = case_text(example);
     let case = parse_cases(&text).map_err(|error| format!("{error}\n{text}"))?.remove(0);
-    let Outcome::Check(code) = &example.outcome else {
-        return run_case(&BinaryEngine::new(BINARY), &case);
-    };
     let folder = CaseFolder::lay_out(&case).map_err(|error| error.to_string())?;
+    let code = match &example.outcome {
+        Outcome::Check(code) => code,
+        Outcome::Command { line, end, lines } => {
+            return run_command(line, *end, lines, folder.path());
+        }
+        _ => return run_case(&BinaryEngine::new(BINARY), &case),
+    };
     let arguments = ["check", ".", "--config", CaseFolder::CONFIG].map(str::to_owned);
     let finished = run_to_end(Path::new(BINARY), &arguments, folder.path(), "", CASE_PATIENCE)
         .map_err(|error| error.to_string())?;
@@ -409,6 +452,62 @@ fn run(example: &Example) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("`qlio check` does not say {code}: {}", finished.stderr.trim()))
+}
+
+/// Runs `qlio …` in a folder; it must end as it should, and print all these lines in their order.
+fn run_command(line: &str, end: CommandEnd, lines: &str, folder: &Path) -> Result<(), String> {
+    let mut words = line.split_whitespace().map(str::to_owned);
+    if words.next().as_deref() != Some("qlio") {
+        return Err(format!("`{}` is no command of qlio", line.trim()));
+    }
+    let arguments: Vec<String> = words.collect();
+    let binary = Path::new(BINARY);
+    let printed = match end {
+        CommandEnd::Exit(code) => {
+            let finished = run_to_end(binary, &arguments, folder, "", CASE_PATIENCE)
+                .map_err(|error| error.to_string())?;
+            let printed = format!("{}{}", finished.stderr, finished.stdout);
+            if finished.code() != Some(code) {
+                return Err(format!("ended with {:?}, printed {printed}", finished.code()));
+            }
+            printed
+        }
+        CommandEnd::Serves => {
+            let server = ServerProcess::start(binary, &arguments, folder, &[], CASE_PATIENCE)
+                .map_err(|error| error.to_string())?;
+            let all = |stderr: &str, stdout: &str| format!("{stderr}{stdout}");
+            server.wait_for_stderr(CASE_PATIENCE, |stderr| {
+                prints(&all(stderr, &server.stdout()), lines).is_ok()
+            });
+            let finished = server.stop(CASE_PATIENCE);
+            all(&finished.stderr, &finished.stdout)
+        }
+    };
+    prints(&printed, lines)
+}
+
+/// Whether a text has all these lines in their order, others between them.
+fn prints(printed: &str, lines: &str) -> Result<(), String> {
+    let mut rest = printed.lines();
+    for wanted in lines.lines().filter(|line| !line.trim().is_empty()) {
+        if !rest.any(|line| is_like(line.trim(), wanted.trim())) {
+            return Err(format!("does not print `{wanted}`, but:\n{printed}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a line is as a page has it, where [`ANYTHING`] stands for any text.
+fn is_like(line: &str, wanted: &str) -> bool {
+    let mut pieces = wanted.split(ANYTHING);
+    let Some(mut rest) = line.strip_prefix(pieces.next().unwrap_or_default()) else { return false };
+    let mut is_open = false;
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+        is_open = piece.is_empty();
+    }
+    is_open || rest.is_empty()
 }
 
 /// The example as a case file: JSON is YAML, and what stands on the page as YAML is indented.
@@ -436,7 +535,7 @@ fn case_text(example: &Example) -> String {
             add("expect", &json!({"error": {"match": {"code": code}}}).to_string());
         }
         // Only laid out, never run as a script.
-        Outcome::Check(_) => {
+        Outcome::Check(_) | Outcome::Command { .. } => {
             add("script", &json!("1").to_string());
             add("expect", &json!({"value": 1}).to_string());
         }
