@@ -9,8 +9,8 @@
 //! so and what follows does not turn it into a name (`limit = 2` is a statement, `limit 2` a clause).
 //!
 //! Files: `script` and `control` (lists of statements), `select`, `write`, `create`, `clause`,
-//! `describe`, `route` (statements), `operand` and `literal` (values), `expect` and `recover`
-//! (failures), `cursor` (completion).
+//! `describe`, `route` (statements), `operand` and `literal` (values), `expect`, `habit` and
+//! `recover` (failures), `cursor` (completion).
 
 use crate::{
     ast::{Comment, Script},
@@ -26,6 +26,7 @@ mod create;
 pub(crate) mod cursor;
 mod describe;
 mod expect;
+mod habit;
 mod literal;
 mod operand;
 mod recover;

@@ -14,6 +14,7 @@ use crate::{
     caught::{self, ERROR, catches_errors},
     diagnostic::codes,
     source::Span,
+    token, visit,
 };
 
 /// Reports every circular reference at its textually first statement.
@@ -24,24 +25,52 @@ pub(super) fn check(checker: &mut Checker<'_>, script: &Script) {
     }
     graph.resolve();
     for knot in knots(&graph.edges) {
-        report(checker, &graph, &knot);
+        report(checker, script, &graph, &knot);
     }
 }
 
-fn report(checker: &mut Checker<'_>, graph: &Graph<'_>, knot: &[usize]) {
+fn report(checker: &mut Checker<'_>, script: &Script, graph: &Graph<'_>, knot: &[usize]) {
     let mut names: Vec<(Span, &str)> = knot.iter().filter_map(|node| graph.names[*node]).collect();
     names.sort_unstable();
     let Some((span, name)) = names.first() else { return };
     let site = checker.site(span.start);
     let message = format!("Circular reference {name}");
     let diagnostic = checker.add(site, codes::CIRCULAR_REFERENCE, *span, &message);
+    let shared = names.iter().find_map(|(_, name)| shared_name(script, name));
+    if let Some(shared) = shared {
+        diagnostic.hints.push(shared);
+    }
     if names.len() > 1 {
         let all: Vec<String> = names.iter().map(|(_, name)| format!("`{name}`")).collect();
         diagnostic.notes.push(format!("these need each other: {}", all.join(", ")));
     }
 }
 
-/// Who waits for whom.
+/// What else the script calls by the name of a variable that needs itself: mostly that was meant.
+fn shared_name(script: &Script, name: &str) -> Option<String> {
+    let route = script.result.as_ref().and_then(|result| result.route.as_ref());
+    let is_parameter = route.is_some_and(|route| {
+        let path = route.path.text.replace(['^', '#'], "");
+        token::roots(&path).iter().any(|root| *root == name)
+            || route.defaults.iter().any(|pair| pair.name.text == name)
+    });
+    if is_parameter {
+        return Some(format!(
+            "`{name}` is also a parameter of the route, and a variable hides it: give the variable another name"
+        ));
+    }
+    let mut is_source = false;
+    visit::each_select(script, &mut |select| {
+        is_source |= select.sources.iter().any(|source| source.name.text == name);
+    });
+    is_source.then(|| {
+        format!(
+            "a variable hides the table of its name: give the variable another name than `{name}`"
+        )
+    })
+}
+
+/// The statements and blocks of a script, and the edges from each to those it waits for.
 #[derive(Default)]
 struct Graph<'s> {
     /// Of each node, the nodes it waits for.

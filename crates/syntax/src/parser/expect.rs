@@ -5,7 +5,7 @@
 //! diagnostic with `expected` and `found` (`language.md` 3.1) and, where a word is misspelt, a hint.
 //! All questions asked at one position form one list, so the message names every alternative.
 
-use super::{Failed, Outcome, Parser};
+use super::{Failed, Outcome, Parser, habit};
 use crate::{
     diagnostic::{Code, Diagnostic, codes},
     lexer,
@@ -147,7 +147,9 @@ impl Parser<'_> {
         } else {
             (before, spelling::closest(before, STATEMENT_WORDS.iter().copied()))
         };
+        let habit = self.habit();
         let hint = match meant {
+            _ if habit.is_some() => habit,
             // Only the message tells what is certain (`language.md` 1.5).
             Some(meant) if meant.eq_ignore_ascii_case(wrong) => {
                 message.push_str("; did you mean `");
@@ -163,6 +165,12 @@ impl Parser<'_> {
         diagnostic.expected = self.expected.iter().map(|item| item.text().to_owned()).collect();
         diagnostic.hints.extend(hint);
         self.report(diagnostic)
+    }
+
+    /// What to write instead of what another language has at this position.
+    pub(super) fn habit(&self) -> Option<String> {
+        let (before, rest) = self.lexer.text().split_at(self.lexer.at());
+        habit::hint(before, rest).map(str::to_owned)
     }
 
     /// Reports a problem and gives up the production.

@@ -26,7 +26,8 @@ impl Parser<'_> {
     fn json_number(&mut self) -> Outcome<JsonKind> {
         let Some((number, _)) = self.lexer.number() else {
             let span = self.here();
-            return self.error(codes::BAD_NUMBER, span, "a sign needs a number behind it", "");
+            let hint = self.habit().unwrap_or_default();
+            return self.error(codes::BAD_NUMBER, span, "a sign needs a number behind it", hint);
         };
         self.lexer.skip_trivia();
         Ok(JsonKind::Number(number))

@@ -91,6 +91,12 @@ impl Parser<'_> {
             }
             _ => None,
         };
+        let hint = hint.or_else(|| {
+            let is_route = self.lexer.peek_word() == "via";
+            is_route
+                .then(|| "`via route` stands before the `;`".to_owned())
+                .or_else(|| self.habit())
+        });
         let _: Outcome<()> = self.error(
             codes::TEXT_AFTER_RETURN,
             span,
@@ -215,7 +221,7 @@ impl Parser<'_> {
             self.expect(Expected::Kind("a statement"));
             self.expect(Expected::Kind("a variable"));
         }
-        if self.lexer.rest().starts_with('=') {
+        if self.lexer.rest().starts_with('=') && !self.lexer.rest().starts_with("=>") {
             let span = self.here();
             return self.error(
                 codes::UNKNOWN_OPERATOR,

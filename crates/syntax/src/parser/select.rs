@@ -11,9 +11,29 @@ use crate::{
 const CLAUSE_ORDER: &[&str] =
     &["where", "limit", "offset", "timeout", "minDelay", "maxDelay", "deadline"];
 
-/// Operators of other languages that people try here.
-const FOREIGN_OPERATORS: &[&str] = &["<", ">", "!", "~"];
-const FOREIGN_WORDS: &[&str] = &["like", "not", "is", "between", "contains", "matches"];
+/// Operators of other languages that people try here, with what to write instead; of two that begin
+/// alike the longer one first.
+const FOREIGN_OPERATORS: &[(&str, &str)] = &[
+    ("<>", NOT_EQUAL),
+    ("!=", NOT_EQUAL),
+    ("<", LESS_OR_MORE),
+    (">", LESS_OR_MORE),
+    ("!", NOT_EQUAL),
+    ("~", IN_A_FUNCTION),
+    ("like", IN_A_FUNCTION),
+    ("not", NOT_EQUAL),
+    ("is", "conditions compare with `=` or `in`: `a = null`"),
+    ("between", LESS_OR_MORE),
+    ("contains", IN_A_FUNCTION),
+    ("matches", IN_A_FUNCTION),
+];
+
+const NOT_EQUAL: &str = "conditions compare with `=` or `in`; leave rows out by a filter of a path, \
+                         `\"{rows.$[?(@.a != 1)]}\"`, or by a row function";
+const LESS_OR_MORE: &str = "conditions compare with `=` or `in`; take a filter of a path, \
+                            `\"{rows.$[?(@.a > 1)]}\"`, or a row function";
+const IN_A_FUNCTION: &str = "conditions compare with `=` or `in`; anything else is a row function of a \
+                             module: `where m.matches(a)`";
 
 impl Parser<'_> {
     /// `'select' columns 'from' source { ',' source } [ 'where' conds ] [ 'limit' n ] [ 'offset' n ]
@@ -123,15 +143,18 @@ impl Parser<'_> {
     fn missing_operator<T>(&mut self) -> Outcome<T> {
         let rest = self.lexer.rest();
         let word = self.lexer.peek_word();
-        let foreign = FOREIGN_OPERATORS
-            .iter()
-            .find(|operator| rest.starts_with(**operator))
-            .or_else(|| FOREIGN_WORDS.iter().find(|operator| word.eq_ignore_ascii_case(operator)));
-        if let Some(operator) = foreign {
+        let is_here = |operator: &str| {
+            if word.is_empty() {
+                rest.starts_with(operator)
+            } else {
+                word.eq_ignore_ascii_case(operator)
+            }
+        };
+        let foreign = FOREIGN_OPERATORS.iter().find(|(operator, _)| is_here(operator));
+        if let Some((operator, hint)) = foreign {
             let span = self.here();
             let message = format!("there is no operator `{operator}` in `where`");
-            let hint = "conditions compare with `=` or `in`";
-            return self.error(codes::UNKNOWN_OPERATOR, span, message, hint);
+            return self.error(codes::UNKNOWN_OPERATOR, span, message, *hint);
         }
         self.fail()
     }

@@ -1,0 +1,137 @@
+//! Hints for texts that are right in SQL or JavaScript and mean nothing here.
+//!
+//! In: the text before a place where the parser failed, and the rest. Out: a sentence that says how it is
+//! written in this language, if what stands there is a habit of another one. Only the nearest words
+//! are looked at, so a hint costs as much as the line is long.
+
+use crate::lexer;
+
+/// Words before the failure and in front of it that belong together, with what to write instead. An
+/// empty word stands for any.
+const PAIRS: &[(&str, &str, &str)] = &[
+    ("order", "by", "there is no `order by`: let the API sort, or sort in a function of a module"),
+    (
+        "group",
+        "by",
+        "there is no `group by`: select the rows, and group them in a function of a module",
+    ),
+    (
+        "",
+        "having",
+        "there is no `having`: filter the rows by a select from the variable that holds them",
+    ),
+    ("distinct", "", "there is no `distinct`: drop what is repeated in a function of a module"),
+    ("join", "", JOIN),
+    ("inner", "join", JOIN),
+    ("outer", "join", JOIN),
+    ("cross", "join", JOIN),
+    ("left", "join", JOIN),
+    ("right", "join", JOIN),
+    ("full", "join", JOIN),
+    ("left", "outer", JOIN),
+    ("right", "outer", JOIN),
+    ("full", "outer", JOIN),
+    ("union", "", "there is no `union`: bind both selects to variables and return them together"),
+    ("", "set", "there is no `set`: write `update t with \"{object}\"`"),
+    ("set", "", "there is no `set`: write `insert into t (a, b) values (1, 2)`"),
+    ("let", "", BARE_VARIABLE),
+    ("var", "", BARE_VARIABLE),
+    ("const", "", BARE_VARIABLE),
+    ("function", "", FUNCTION),
+    ("async", "function", FUNCTION),
+    ("export", "", FUNCTION),
+    ("import", "", "a module is loaded with `name = require(\"file.js\")`"),
+    ("for", "", LOOP),
+    ("while", "", LOOP),
+];
+
+const JOIN: &str = "a join lists both tables: `from a as x, b as y where x.id = y.id`";
+const BARE_VARIABLE: &str = "a variable needs no keyword: `x = …`";
+const FUNCTION: &str =
+    "functions live in modules: bind one with `m = require(\"m.js\")`, then call `m.f(…)`";
+
+const LOOP: &str =
+    "there are no loops: a statement runs for each value of a list, as in `where id in (…)`";
+
+/// Signs at the failure, with what to write instead.
+const SIGNS: &[(&str, &str)] = &[
+    ("//", "comments begin with `--`, or stand between `/*` and `*/`"),
+    ("#", "comments begin with `--`, or stand between `/*` and `*/`"),
+    ("=>", FUNCTION),
+    ("==", "one `=` compares in `where`; a condition of `if` is a variable or a path into one"),
+    ("!=", "one `=` compares in `where`; a condition of `if` is a variable or a path into one"),
+    ("`", "names have no quotes"),
+    ("+", "texts are put together with tokens: `\"{a}{b}\"`"),
+];
+
+/// The clauses that continue a statement.
+const CLAUSES: &[&str] = &["where", "limit", "offset", "timeout", "via", "using"];
+
+/// Where an alias that lacks its `as` can stand.
+const BEFORE_SOURCES: &[&str] = &["from", "into", "update"];
+
+/// A hint for what stands between `before` and `rest`.
+pub(super) fn hint(before: &str, rest: &str) -> Option<&'static str> {
+    let line = before.trim_end();
+    let previous = last_word(line);
+    let next = &rest[..lexer::word_length(rest)];
+    if let Some((_, hint)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+        return Some(hint);
+    }
+    if line.ends_with('=') && rest.starts_with('=') {
+        return Some("one `=` compares and binds");
+    }
+    if line.ends_with('=') && rest.starts_with('>') {
+        return Some(FUNCTION);
+    }
+    if line.ends_with('(') && rest.starts_with('*') {
+        return Some("there are no aggregates: count the rows in a function of a module");
+    }
+    let is_meant =
+        |written: &str, word: &str| written.is_empty() || written.eq_ignore_ascii_case(word);
+    let pair = PAIRS.iter().find(|(one, two, _)| {
+        is_meant(one, previous) && is_meant(two, next) && !(two.is_empty() && next.is_empty())
+    });
+    if let Some((_, _, hint)) = pair {
+        return Some(hint);
+    }
+    if rest.starts_with(['"', '\'']) && BEFORE_SOURCES.contains(&previous) {
+        return Some("names of tables have no quotes");
+    }
+    if let Some(head) = line.rfind('(').map(|open| last_word(line[..open].trim_end())) {
+        match head {
+            "if" | "catch" if matches!(next, "and" | "or") => {
+                return Some("conditions of `if` and `catch` are joined by `&&` and `||`");
+            }
+            "for" | "while" => return Some(LOOP),
+            _ => {}
+        }
+    }
+    if rest.starts_with(';') && (line.is_empty() || line.ends_with([';', '{', '}', '='])) {
+        return Some("a `;` stands behind a statement");
+    }
+    after_word(line, previous, next)
+}
+
+/// A hint for a word that was taken for the start of the next statement.
+fn after_word(line: &str, previous: &str, next: &str) -> Option<&'static str> {
+    let earlier = line[..line.len() - previous.len()].trim_end();
+    if previous.is_empty() {
+        return None;
+    }
+    if CLAUSES.contains(&previous) && earlier.ends_with(';') {
+        return Some("the `;` ends the statement: its clauses stand before it");
+    }
+    let source = last_word(earlier);
+    let ahead = last_word(earlier[..earlier.len() - source.len()].trim_end());
+    if !source.is_empty() && BEFORE_SOURCES.contains(&ahead) && !next.is_empty() {
+        return Some("an alias stands behind `as`: `from t as x`");
+    }
+    None
+}
+
+/// The word that a text ends with, dots included.
+fn last_word(text: &str) -> &str {
+    let is_part = |c: char| lexer::is_word_part(c) || matches!(c, '.' | '$');
+    &text[text.trim_end_matches(is_part).len()..]
+}

@@ -1,0 +1,107 @@
+//! Hints for habits of SQL and JavaScript: each says what to write instead.
+
+use qlio_syntax::{analyse, diagnostic::Diagnostic};
+
+fn problems(text: &str) -> Vec<Diagnostic> {
+    analyse(text).diagnostics
+}
+
+#[test]
+fn habits_of_other_languages_are_told_what_to_write_instead() {
+    let comments = "comments begin with `--`";
+    let keyword = "a variable needs no keyword";
+    let modules = "functions live in modules";
+    let mut missed = Vec::new();
+    for (text, hint) in [
+        ("// all of them\na = 1", comments),
+        ("a = 1 // all of them\nb = 2", comments),
+        ("a = 1\n# all of them\nb = 2", comments),
+        ("a = 1\nreturn a // all of them", comments),
+        ("select count(*) from t", "there are no aggregates"),
+        ("select a from t order by a", "there is no `order by`"),
+        ("select a from t where b = 1 ORDER BY a", "there is no `order by`"),
+        ("select a from t group by a", "there is no `group by`"),
+        ("select distinct a from t", "there is no `distinct`"),
+        ("select a from t join u on t.id = u.id", "a join lists both tables"),
+        ("select a from t left join u", "a join lists both tables"),
+        ("select a from t union select a from u", "there is no `union`"),
+        ("select a from t where a like 'x%'", "where m.matches(a)"),
+        ("select a from t where a <> 1", "@.a != 1"),
+        ("select a from t where a != 1", "@.a != 1"),
+        ("select a from t where a >= 1", "@.a > 1"),
+        ("select a from t where a is null", "`a = null`"),
+        ("select a from t where a == 1", "equality is written with one `=`"),
+        ("a == 1", "one `=`"),
+        ("if (a == 1) { b = 1 }", "a condition of `if` is a variable"),
+        ("if (a and b) { c = 1 }", "joined by `&&` and `||`"),
+        ("insert into t set a = 1", "write `insert into t (a, b) values (1, 2)`"),
+        ("update t set a = 1", "write `update t with"),
+        ("select a from \"t\"", "names of tables have no quotes"),
+        ("select a from `t`", "names have no quotes"),
+        ("select a from t x where x.b = 1", "an alias stands behind `as`"),
+        ("; a = 1", "a `;` stands behind a statement"),
+        ("select a from t; limit 2", "its clauses stand before it"),
+        ("a = 1\nreturn a; via route '/a' using method get", "`via route` stands before the `;`"),
+        ("let a = 1", keyword),
+        ("var a = 1", keyword),
+        ("const a = 1", keyword),
+        ("function f(a) { return a }", modules),
+        ("f = x => x", modules),
+        ("a = \"x\" + \"y\"", "texts are put together with tokens"),
+        ("for (a in b) { c = 1 }", "there are no loops"),
+    ] {
+        let hints: Vec<String> =
+            problems(text).into_iter().flat_map(|problem| problem.hints).collect();
+        if !hints.iter().any(|given| given.contains(hint)) {
+            missed.push((text, hints.join("; ")));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn words_of_habits_stay_names() {
+    for text in [
+        "let = 1 var = let const = 2 function = 3",
+        "order = [1] by = order group = by",
+        "set = {} insert into set (a) values (1)",
+        "distinct = select distinct from t",
+        "select join, left, union, having from order",
+        "select a.x from join as a, left as b where a.id = b.id",
+        "like = select a from t where is = 1 and not = 2",
+        "for = 1 while = for import = require('m.js')",
+        "a = b.count('*') b = require('b.js')",
+        "return pass via route '/set#order' using method get",
+    ] {
+        let text = text.replace("return pass", "pass = 1 return pass");
+        assert!(problems(&text).is_empty(), "{text}: {:#?}", problems(&text));
+    }
+}
+
+#[test]
+fn a_circle_names_what_else_is_called_so() {
+    for (text, hint) in [
+        (
+            "q = \"{q}\" return q via route '/a?q={q}' using method get",
+            Some("`q` is also a parameter of the route"),
+        ),
+        (
+            "id = select * from t where id = \"{^id}\" return id via route '/a/{id}' using method get",
+            Some("`id` is also a parameter of the route"),
+        ),
+        (
+            "n = \"{n}\" return n via route '/a' using defaults n = 1 using method get",
+            Some("`n` is also a parameter of the route"),
+        ),
+        ("tides = select * from tides", Some("a variable hides the table of its name")),
+        ("a = \"{b}\" b = \"{a}\"", None),
+    ] {
+        let found = problems(text);
+        let circle = found.iter().find(|problem| problem.message.starts_with("Circular reference"));
+        let hints = circle.map(|problem| problem.hints.concat()).unwrap_or_default();
+        match hint {
+            Some(hint) => assert!(hints.contains(hint), "{text}: {found:#?}"),
+            None => assert!(circle.is_some() && hints.is_empty(), "{text}: {found:#?}"),
+        }
+    }
+}
