@@ -62,22 +62,25 @@ impl Run<'_> {
 
     /// The client's query, headers and address.
     pub(crate) fn client(&self, name: &str) -> Value {
-        if self.is_client_hidden() {
-            return Value::Absent;
-        }
-        let request = self.request;
-        let found = request.query.get(name).or_else(|| request.headers.get(name));
-        match found {
+        self.request.query.get(name).cloned().unwrap_or_else(|| self.client_head(name))
+    }
+
+    /// The client's headers and address.
+    fn client_head(&self, name: &str) -> Value {
+        match self.request.headers.get(name) {
             Some(value) => value.clone(),
             None if name == REMOTE_ADDRESS => self.remote_address(),
             None => Value::Absent,
         }
     }
 
-    /// What a client sends without a declaration is hidden from the scripts of routes.
-    fn is_client_hidden(&self) -> bool {
-        self.caller == Caller::Route
-            && self.engine.settings().client_params == ClientParams::Declared
+    /// How far the client may reach into requests of tables. Only the routes of strangers need a guard:
+    /// who sends a script writes its values anyway.
+    fn client_params(&self) -> ClientParams {
+        match self.caller {
+            Caller::Route => self.engine.settings().client_params,
+            Caller::AdHoc { .. } | Caller::Operator => ClientParams::Any,
+        }
     }
 
     fn remote_address(&self) -> Value {
@@ -100,11 +103,9 @@ impl Run<'_> {
         if request.body.is_object() {
             layers.push(request.body.clone());
         }
-        if !self.is_client_hidden() {
-            layers.push(Value::object(request.query.clone()));
-            layers.push(Value::object(request.headers.clone()));
-            layers.push(one(REMOTE_ADDRESS, self.remote_address()));
-        }
+        layers.push(Value::object(request.query.clone()));
+        layers.push(Value::object(request.headers.clone()));
+        layers.push(one(REMOTE_ADDRESS, self.remote_address()));
         layers.into()
     }
 
@@ -163,6 +164,8 @@ pub(crate) struct StatementParams<'a> {
     pub(crate) hooks: Option<&'a Hooks>,
     /// The table was sent by a client, so it sees only the settings that clients may read.
     pub(crate) is_untrusted: bool,
+    /// The tokens stand inside of `using headers`, where the client's headers may be passed on.
+    pub(crate) is_for_headers: bool,
 }
 
 impl Params for StatementParams<'_> {
@@ -195,10 +198,15 @@ impl Params for StatementParams<'_> {
         if !given.is_absent() {
             return given;
         }
-        if self.client_fills_only() && self.has_default(name) {
-            return Value::Absent;
+        match self.run.client_params() {
+            ClientParams::Any => self.run.client(name),
+            _ if self.has_default(name) => Value::Absent,
+            ClientParams::Fill => self.run.client(name),
+            ClientParams::Declared if self.is_for_headers => self.run.client_head(name),
+            // The address is a fact of the connection; nobody chooses it.
+            ClientParams::Declared if name == REMOTE_ADDRESS => self.run.remote_address(),
+            ClientParams::Declared => Value::Absent,
         }
-        self.run.client(name)
     }
 
     fn default(&self, name: &str) -> Value {
@@ -223,12 +231,14 @@ impl StatementParams<'_> {
             DefaultValue::Constant(value) => return value.clone(),
             DefaultValue::Template(template) => template,
         };
-        template
-            .fill_whole(&DefaultScope { params: self, name, within, names_left })
-            .unwrap_or_else(|error| {
+        // A default has one value, wherever it is used.
+        let params = &StatementParams { is_for_headers: false, ..*self };
+        template.fill_whole(&DefaultScope { params, name, within, names_left }).unwrap_or_else(
+            |error| {
                 self.run.warn(format!("the default of `{name}` counts as missing: {error}"));
                 Value::Absent
-            })
+            },
+        )
     }
 
     /// The settings that the table may read.
@@ -239,11 +249,6 @@ impl StatementParams<'_> {
     /// A loaded table that runs in a script sent by a client.
     fn is_loaded_for_client(&self) -> bool {
         matches!(self.run.caller, Caller::AdHoc { .. }) && !self.is_untrusted
-    }
-
-    fn client_fills_only(&self) -> bool {
-        self.run.caller == Caller::Route
-            && self.run.engine.settings().client_params != ClientParams::Any
     }
 
     /// The verb has a default for this name or for a member of it.

@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use qlio_data::{Object, Text, Value, codec::xml::Coerce};
 
-/// How much undeclared parameters of a client may fill (`decisions.md` 2).
+/// How much undeclared query parameters and headers of a client may fill in requests of tables
+/// (SCP-6, SCP-8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientParams {
-    /// They fill what nothing else sets, and never replace a default, a setting or a script's value.
+    /// Query parameters fill nothing, headers only tokens inside of `using headers`.
     #[default]
+    Declared,
+    /// They fill what nothing else sets, and never replace a default, a setting or a script's value.
     Fill,
     /// They also override defaults and settings, as in the original.
     Any,
-    /// Only what a route declares is visible.
-    Declared,
 }
 
 /// Everything that bounds or steers a run.
@@ -68,7 +69,7 @@ impl Default for Settings {
             decoded_bytes_max: 100_000_000,
             join_rows_max: 1_000_000,
             timeout: Duration::from_secs(10),
-            client_params: ClientParams::Fill,
+            client_params: ClientParams::default(),
             xml_coerce: Coerce::Safe,
             user_agent: concat!("qlio/", env!("CARGO_PKG_VERSION")).to_owned(),
             connection: "keep-alive".to_owned(),

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use qlio_data::{Text, Value, params, params::Params, scope::Scope};
 
 use super::{Call, failure, hooks::Hooks};
-use crate::{error::RunError, settings::Settings, transport};
+use crate::{error::RunError, scope::StatementParams, settings::Settings, transport};
 
 /// Media types of the decoders that are always there.
 const ACCEPT: &str = "application/xml,application/json,text/csv";
@@ -62,7 +62,7 @@ impl Call<'_> {
                 .map_err(|error| failure::transport_failed(&error))?;
             headers.insert(name, value);
         }
-        let params = self.params(own, hooks);
+        let params = StatementParams { is_for_headers: true, ..self.params(own, hooks) };
         let scope = ParamScope { params: &params };
         for (name, template) in &self.verb.headers {
             let value = if template.is_literal() {

@@ -232,6 +232,7 @@ impl Call<'_> {
             own,
             hooks,
             is_untrusted: self.is_untrusted(),
+            is_for_headers: false,
         }
     }
 
