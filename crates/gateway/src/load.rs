@@ -21,7 +21,7 @@ use walkdir::WalkDir;
 
 use crate::{
     config::Config,
-    routes::{Matcher, Method, RouteFault, RouteSpec},
+    routes::{Matcher, Method, RouteFault, RouteFaultKind, RouteSpec},
 };
 
 /// Largest script, template or module file, in bytes.
@@ -140,13 +140,12 @@ fn route_fault(route: &Route, fault: &RouteFault) -> Diagnostic {
     // The template begins behind the opening quote.
     let start = (quoted.start + 1 + fault.offset as u32).min(quoted.end);
     let span = Span::new(start, quoted.end.saturating_sub(1).max(start));
-    if !fault.is_fatal {
-        return Diagnostic::warning(codes::BAD_ROUTE_TEMPLATE, span, fault.message.clone());
+    let message = fault.message.clone();
+    match fault.kind {
+        RouteFaultKind::Suspicious => Diagnostic::warning(codes::BAD_ROUTE_TEMPLATE, span, message),
+        RouteFaultKind::Malformed => Diagnostic::error(codes::BAD_ROUTE_TEMPLATE, span, message),
+        RouteFaultKind::Duplicate => Diagnostic::error(codes::DUPLICATE_ROUTE, span, message),
     }
-    if fault.message == "Route already defined" {
-        return Diagnostic::error(codes::DUPLICATE_ROUTE, span, fault.message.clone());
-    }
-    Diagnostic::error(codes::BAD_ROUTE_TEMPLATE, span, fault.message.clone())
 }
 
 /// Loads loose files and folders, each file as what it is: with a `return` a route, else tables.

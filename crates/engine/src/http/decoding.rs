@@ -169,7 +169,7 @@ impl Call<'_> {
         }
         let text = self.to_text(body, media_type, Sniff::None)?;
         json::decode(text.clone().into_bytes(), projection, &self.limits())
-            .map_err(|error| undecodable(codes::BAD_JSON, &error, Some(text)))
+            .map_err(|error| bad_json(&error, text))
     }
 
     fn xml(
@@ -231,9 +231,7 @@ impl Call<'_> {
         match (as_json, first) {
             (Ok(value), _) => Ok(value),
             (Err(_), Some(b'<')) => self.xml(body, media_type, projection),
-            (Err(error), Some(b'{' | b'[')) => {
-                Err(undecodable(codes::BAD_JSON, &error, Some(text)))
-            }
+            (Err(error), Some(b'{' | b'[')) => Err(bad_json(&error, text)),
             (Err(_), _) => Ok(Value::String(text)),
         }
     }
@@ -281,11 +279,13 @@ fn without_decoder(body: Bytes, media_type: &MediaType) -> Result<Value, Undecod
 }
 
 fn undecodable(code: Code, error: &DecodeError, text: Option<Text>) -> Undecodable {
-    let message = match code {
-        codes::BAD_JSON => format!("invalid JSON at byte {}: {}", error.offset, error.reason),
-        _ => error.reason.clone(),
-    };
-    Undecodable { code, message, text, undecided: None }
+    Undecodable { code, message: error.reason.clone(), text, undecided: None }
+}
+
+/// The reasons of the JSON decoder name no place, so the message does.
+fn bad_json(error: &DecodeError, text: Text) -> Undecodable {
+    let message = format!("invalid JSON at byte {}: {}", error.offset, error.reason);
+    Undecodable { code: codes::BAD_JSON, message, text: Some(text), undecided: None }
 }
 
 /// A content type of a different text format wins over the declared one (`connectors.md` 9.3); a page

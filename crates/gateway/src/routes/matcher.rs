@@ -45,10 +45,21 @@ pub struct RouteFault {
     pub index: usize,
     /// Byte offset in the template text.
     pub offset: usize,
-    /// What is wrong.
+    /// What is wrong, in words.
     pub message: String,
-    /// Whether the route was left out; otherwise the message is a warning.
-    pub is_fatal: bool,
+    /// How bad it is.
+    pub kind: RouteFaultKind,
+}
+
+/// The kinds of faults of routes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouteFaultKind {
+    /// The template cannot be read; the route was left out.
+    Malformed,
+    /// An earlier route has the same path and method; the route was left out.
+    Duplicate,
+    /// The route is served, but probably not as its author thinks.
+    Suspicious,
 }
 
 /// The compiled routes of a catalog.
@@ -142,13 +153,22 @@ impl<Id> Matcher<Id> {
                 index,
                 offset: fault.offset,
                 message: fault.message,
-                is_fatal: fault.is_fatal,
+                kind: if fault.is_fatal {
+                    RouteFaultKind::Malformed
+                } else {
+                    RouteFaultKind::Suspicious
+                },
             }));
             if let Some(template) = template
                 && !matcher.add(index, spec, template, &mut paths)
             {
                 let message = "Route already defined".to_owned();
-                faults.push(RouteFault { index, offset: 0, message, is_fatal: true });
+                faults.push(RouteFault {
+                    index,
+                    offset: 0,
+                    message,
+                    kind: RouteFaultKind::Duplicate,
+                });
             }
         }
         (matcher, faults)

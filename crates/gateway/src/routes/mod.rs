@@ -15,7 +15,7 @@ pub mod segment;
 pub mod template;
 pub mod variant;
 
-pub use matcher::{Lookup, Matcher, PathMatch, RouteFault, RouteSpec};
+pub use matcher::{Lookup, Matcher, PathMatch, RouteFault, RouteFaultKind, RouteSpec};
 pub use method::Method;
 pub use template::{RouteTemplate, TemplateFault};
 pub use variant::Chosen;
