@@ -9,8 +9,8 @@ use std::{
 };
 
 use qlio_data::Value;
-use qlio_plan::{Catalog, Plan, catalog::Table};
-use qlio_syntax::ast::VerbKind;
+use qlio_plan::{Catalog, Plan, RouteStatus, catalog::Table};
+use qlio_syntax::{ast::VerbKind, diagnostic::codes, status::ROUTE};
 
 use crate::{
     cache::{Cache, CacheClient},
@@ -177,10 +177,12 @@ impl Engine {
     ) -> Result<Answer, RunError> {
         let run = Run::new(self, plan, catalog, request, caller, watch);
         let value = executor::execute(&run).await?;
+        let status = answer_status(&run)?;
         let headers = answer_headers(&run)?;
         let request_id = run.request_ids.take();
         Ok(Answer {
             value,
+            status,
             headers,
             partial: run.partial(),
             warnings: run.warnings.take(),
@@ -292,6 +294,31 @@ pub(crate) fn sandbox_of(hooks: HookSettings) -> Sandbox {
         memory_bytes: hooks.memory_bytes,
         hooks_async: hooks.allows_promises,
         ..SandboxLimits::default()
+    })
+}
+
+/// The status of the route clause.
+///
+/// # Errors
+/// A text that does not become a status: the route promises one, and a wrong status would tell the
+/// client something that is not so.
+fn answer_status(run: &Run<'_>) -> Result<u16, RunError> {
+    let template = match run.plan.route.as_ref().and_then(|route| route.status.as_ref()) {
+        None => return Ok(200),
+        Some(RouteStatus::Fixed(status)) => return Ok(*status),
+        Some(RouteStatus::Filled(template)) => template,
+    };
+    let filled = template.fill(run)?;
+    let text = filled.scalar_text();
+    text.as_deref().and_then(|text| ROUTE.read(text)).ok_or_else(|| {
+        let found = match text {
+            Some(text) => format!("`{text}`"),
+            None if filled.is_nothing() => "no value".to_owned(),
+            None => "a list or an object".to_owned(),
+        };
+        let message =
+            format!("`using status '{}'` {ROUTE}, and it has become {found}", template.text());
+        RunError::gateway(codes::BAD_STATUS, message)
     })
 }
 

@@ -54,6 +54,10 @@ pub enum Fact {
     FileColumn(u32),
     /// The upstream answered with this status.
     UpstreamStatus(u16),
+    /// A hook made this status of the upstream's own.
+    PatchedStatus(u16),
+    /// The table passes this status on to the client (TAB-22).
+    PassedStatus(u16),
     /// The answer of the upstream, decoded or as text.
     Body(Value),
     /// `Body` is only the beginning.

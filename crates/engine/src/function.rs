@@ -204,7 +204,14 @@ fn arguments(
 
 fn module_of(run: &Run<'_>, callee: &Callee) -> Result<FunctionModule, RunError> {
     let found = callee.module.and_then(|slot| run.modules.borrow().get(&slot).cloned());
-    found.ok_or_else(|| not_found(&callee.name))
+    found.ok_or_else(|| {
+        let module = callee.name.split('.').next().unwrap_or_default();
+        let reason = match callee.module {
+            Some(_) => format!("`{module}` is bound, but to no module"),
+            None => format!("nothing binds `{module}`; write `{module} = require(\"….js\")`"),
+        };
+        not_found(&callee.name, &reason)
+    })
 }
 
 /// What functions read through `this`: the names that tokens can name (`language.md` 5.2).
@@ -227,8 +234,8 @@ fn deadline_ms(run: &Run<'_>, delays: &Delays) -> u64 {
     delays.deadline_ms.map_or(timeout, |deadline| deadline.min(timeout))
 }
 
-fn not_found(name: &str) -> RunError {
-    RunError::client(codes::UDF_NOT_FOUND, format!("UDF {name} not found"))
+fn not_found(name: &str, reason: &str) -> RunError {
+    RunError::client(codes::UDF_NOT_FOUND, format!("UDF {name} not found: {reason}"))
 }
 
 /// A function failed. The modules of a client's script come with us, so it has misused them.
@@ -236,7 +243,12 @@ fn function_failed(run: &Run<'_>, name: &str, error: &ScriptError) -> RunError {
     let origin = fault_of(run);
     let failed = |code, message: String| RunError::new(code, origin, message);
     let failed = match error.kind {
-        ScriptErrorKind::NotFound => not_found(name),
+        ScriptErrorKind::NotFound => match name.split_once('.') {
+            Some((module, function)) => {
+                not_found(name, &format!("the module `{module}` exports no function `{function}`"))
+            }
+            None => not_found(name, &format!("the module `{name}` is no function itself")),
+        },
         ScriptErrorKind::Time => failed(codes::UDF_TIME, error.message.clone()),
         ScriptErrorKind::Memory => failed(codes::UDF_MEMORY, error.message.clone()),
         ScriptErrorKind::Unanswered => {

@@ -60,6 +60,8 @@ pub struct Part {
 pub struct Answer {
     /// The value of the script; absent prints as `null`.
     pub value: Value,
+    /// The status that the route says; 200 without one.
+    pub status: u16,
     /// Response headers that the script asked for, in order, names as written.
     pub headers: Vec<(String, String)>,
     /// Things the client should know: partial failures, paths that match nothing.

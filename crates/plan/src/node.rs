@@ -233,6 +233,27 @@ pub struct RouteSpec {
     pub has_optional_params: bool,
     /// Defaults by token name.
     pub defaults: Vec<(Text, Value)>,
+    /// The status of the answer; 200 if it is not said.
+    pub status: Option<RouteStatus>,
     /// Response headers: name and value templates.
     pub headers: Vec<(Template, Template)>,
+}
+
+/// The status that a route answers with.
+#[derive(Debug, Clone)]
+pub enum RouteStatus {
+    /// Known at compile time, and in range.
+    Fixed(u16),
+    /// A text with tokens, filled and judged per run.
+    Filled(Template),
+}
+
+impl RouteStatus {
+    /// The status as written.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Fixed(status) => status.to_string(),
+            Self::Filled(template) => template.text().to_owned(),
+        }
+    }
 }

@@ -13,7 +13,7 @@ mod declaration;
 
 pub use declaration::{
     BodyTemplate, Create, Expected, FormatClause, FormatOption, HTTP_METHODS, NameValue,
-    Oauth2Clause, RouteClause, Verb, VerbKind,
+    Oauth2Clause, RouteClause, RouteStatus, Verb, VerbKind,
 };
 
 /// A whole script: statements, and at most one `return` at the end.
@@ -352,6 +352,16 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// The left side, if it has one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Equals { path, .. } | Self::InList { path, .. } | Self::InSelect { path, .. } => {
+                Some(path)
+            }
+            Self::Call(_) => None,
+        }
+    }
+
     /// Where the term stands.
     pub fn span(&self) -> Span {
         match self {

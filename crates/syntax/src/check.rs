@@ -20,6 +20,7 @@ mod catch;
 mod cycle;
 mod reference;
 mod select;
+mod status;
 mod symbol;
 mod table;
 mod write;
@@ -166,6 +167,9 @@ impl<'s> Checker<'s> {
             let message = format!("Unresolved symbol '{}'", name.text);
             let diagnostic = self.add(site, codes::UNRESOLVED_RETURN, name.span, &message);
             diagnostic.hints.extend(hint.map(|name| format!("did you mean `{name}`?")));
+        }
+        if let Some(written) = result.route.as_ref().and_then(|route| route.status.as_ref()) {
+            status::route(self, self.site(written.span().start), written);
         }
     }
 }

@@ -22,6 +22,7 @@ pub mod parser;
 pub mod render;
 pub mod source;
 pub mod spelling;
+pub mod status;
 pub mod symbols;
 pub mod visit;
 

@@ -158,6 +158,17 @@ fn tokens_stand_between_the_braces_of_texts() {
 }
 
 #[test]
+fn statuses_are_offered_where_they_can_stand() {
+    assert_eq!(keywords("return 1 via route '/a' using method get using ‸"), ["status", "headers"]);
+    assert_eq!(
+        wants("a = 1 return a via route '/a' using method get using status '{‸"),
+        ["Token { place: Script }"]
+    );
+    assert!(keywords("create table t on select get from 'u' ‸").contains(&"pass"));
+    assert_eq!(keywords("create table t on select get from 'u' pass ‸"), ["status"]);
+}
+
+#[test]
 fn routes_and_connectors_are_wanted_where_they_stand() {
     assert_eq!(complete("describe route '/bo‸'").wants, [Wanted::RoutePath]);
     let method = complete("describe route '/boats' using method ‸");

@@ -3,7 +3,7 @@
 use qlio_data::{Object, Text, Value, scope::Scope};
 use qlio_plan::{
     Node, NodeKind,
-    catalog::{Table, describe},
+    catalog::{Table, describe, nearest_table},
     operator::{Call, Expression, Scan, Select, Source, SourceKind},
 };
 use qlio_syntax::diagnostic::codes;
@@ -18,6 +18,7 @@ use crate::{
         rows::{Rows, bounds},
         shape, write,
     },
+    request::Caller,
     run::Run,
 };
 
@@ -60,7 +61,7 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
             let inline = inline.as_ref().and_then(|kind| inline_table(run, kind));
             match inline.or_else(|| run.catalog.table(name)) {
                 Some(table) => Ok(describe::describe_table(run.catalog, table)),
-                None => Err(no_such_table(name)),
+                None => Err(no_such_table(run, name)),
             }
         }
         NodeKind::DescribeRoute { path, method } => {
@@ -224,7 +225,7 @@ pub(crate) fn resolve_source<'r>(
             } else if let Some(value) = run.request.variables.get(&source.name) {
                 return Ok(Resolved::Local(value.clone()));
             } else {
-                table.as_ref().ok_or_else(|| no_such_table(&source.name))?
+                table.as_ref().ok_or_else(|| no_such_table(run, &source.name))?
             }
         }
     };
@@ -245,8 +246,12 @@ fn inline_table<'r>(run: &Run<'_>, kind: &'r SourceKind) -> Option<&'r std::sync
     }
 }
 
-pub(crate) fn no_such_table(name: &str) -> RunError {
-    RunError::client(codes::UNKNOWN_TABLE, format!("No such table {name}"))
+fn no_such_table(run: &Run<'_>, name: &str) -> RunError {
+    let known = run.catalog.tables().iter().map(|table| &*table.name);
+    // Who calls a route is told nothing of other tables.
+    let meant = if run.caller == Caller::Route { None } else { nearest_table(name, known) };
+    let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    RunError::client(codes::UNKNOWN_TABLE, format!("No such table {name}{hint}"))
 }
 
 fn broken_table(name: &Text, reason: &str) -> RunError {

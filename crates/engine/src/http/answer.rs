@@ -92,8 +92,14 @@ impl<'r> Answer<'r> {
         matches!(self.parsed, Parsed::Content { content: Content::Text(_), .. } | Parsed::Value(_))
     }
 
-    fn failed<'a>(&'a self, table: &'a Text) -> FailedAnswer<'a> {
-        FailedAnswer { table, uri: self.uri, status: self.status.as_u16() }
+    fn failed<'a>(&'a self, call: &'a Call<'_>) -> FailedAnswer<'a> {
+        FailedAnswer {
+            table: &call.table.name,
+            uri: self.uri,
+            status: self.status.as_u16(),
+            patched: None,
+            passed: &call.verb.passed_statuses,
+        }
     }
 
     /// The error of a hook, with what it was about.
@@ -231,7 +237,7 @@ impl Call<'_> {
             return Ok(self.resultset(value));
         }
         let media_type = answer.media_type();
-        let failed = answer.failed(&self.table.name);
+        let failed = answer.failed(self);
         if !is_success {
             // An error page that does not decode must not hide the status (C-Q43).
             let body = match self.decode(answer.body.clone(), &media_type, &Projection::All, false)
@@ -251,7 +257,7 @@ impl Call<'_> {
     fn hooked_value(&self, answer: &Answer<'_>, hooks: &Hooks) -> Result<Value, RunError> {
         let (uri, status) = (answer.asked_uri, answer.status.as_u16());
         let headers = answer.headers.map();
-        let failed = answer.failed(&self.table.name);
+        let failed = answer.failed(self);
         let decoded = match &answer.parsed {
             Parsed::Value(value) => Ok(value.clone()),
             Parsed::Unchanged | Parsed::Content { .. } => self.decoded(answer, hooks)?,
@@ -263,6 +269,8 @@ impl Call<'_> {
         let patched =
             hooks.status(uri, status, headers, &shown).map_err(|error| answer.with_body(error))?;
         if !(200..300).contains(&patched) {
+            let failed =
+                FailedAnswer { patched: Some(patched).filter(|it| *it != status), ..failed };
             return Err(failed.status_error(match decoded {
                 Ok(value) => value,
                 Err(fault) => fault.text.map_or(Value::Null, Value::String),

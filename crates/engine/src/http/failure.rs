@@ -71,16 +71,33 @@ pub(super) struct FailedAnswer<'a> {
     pub(super) table: &'a Text,
     /// The URI as it answered; it may hold credentials and is shown without them.
     pub(super) uri: &'a str,
+    /// The status as the upstream sent it.
     pub(super) status: u16,
+    /// The status that `patch status` made of it, if it made another.
+    pub(super) patched: Option<u16>,
+    /// The statuses that the client gets as they are (TAB-22).
+    pub(super) passed: &'a [u16],
 }
 
 impl FailedAnswer<'_> {
     /// The upstream answered with a failure status; `body` is the decoded answer, or its text.
     pub(super) fn status_error(&self, body: Value) -> RunError {
-        let message =
-            format!("the upstream of table {} answered with status {}", self.table, self.status);
-        self.describe(RunError::upstream(codes::UPSTREAM_STATUS, message))
-            .with(Fact::Body(if body.is_absent() { Value::Null } else { body }))
+        let Self { table, status, .. } = self;
+        let message = match self.patched {
+            None => format!("the upstream of table {table} answered with status {status}"),
+            Some(patched) => format!(
+                "`patch status` of table {table} gave status {patched}; the upstream's own was {status}"
+            ),
+        };
+        let mut failed = self.describe(RunError::upstream(codes::UPSTREAM_STATUS, message));
+        if let Some(patched) = self.patched {
+            failed = failed.with(Fact::Hook("patch status")).with(Fact::PatchedStatus(patched));
+        }
+        let judged = self.patched.unwrap_or(*status);
+        if self.passed.contains(&judged) {
+            failed = failed.with(Fact::PassedStatus(judged));
+        }
+        failed.with(Fact::Body(if body.is_absent() { Value::Null } else { body }))
     }
 
     /// The answer could not be decoded; its text is repeated as far as it is short.

@@ -146,6 +146,7 @@ mod tests {
             requires: Vec::new(),
             timeout_ms: None,
             stands_in: false,
+            status: None,
         }
     }
 

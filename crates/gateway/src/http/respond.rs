@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
     StatusCode,
-    header::{self, HeaderName, HeaderValue},
+    header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 use qlio_data::{Object, Value, codec::json};
 
@@ -65,11 +65,28 @@ pub struct Rendition<'q> {
     pub coding: Option<Coding>,
 }
 
-/// A result: status 200, the value as JSON; an absent value is `null`.
+/// A result: the value as JSON; an absent value is `null`. Statuses whose answers have no content get
+/// none (RET-12).
 ///
 /// Of `headers`, reserved and invalid names are left out, invalid values are encoded.
-pub fn value(value: &Value, headers: &[(String, String)], rendition: Rendition<'_>) -> Response {
-    json_answer(StatusCode::OK, value, headers, rendition)
+pub fn value(
+    status: StatusCode,
+    value: &Value,
+    headers: &[(String, String)],
+    rendition: Rendition<'_>,
+) -> Response {
+    let is_empty = matches!(
+        status,
+        StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED
+    );
+    if !is_empty {
+        return json_answer(status, value, headers, rendition);
+    }
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    add_product(response.headers_mut());
+    add_headers(&mut response, headers);
+    response
 }
 
 /// A page.
@@ -105,9 +122,23 @@ pub fn plain(status: StatusCode, content_type: &'static str, body: Bytes) -> Res
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    add_product(headers);
+    response
+}
+
+/// Every answer says by whom it was made.
+fn add_product(headers: &mut HeaderMap) {
     headers.insert(header::SERVER, HeaderValue::from_static(PRODUCT));
     headers.insert(&X_POWERED_BY, HeaderValue::from_static(PRODUCT));
-    response
+}
+
+/// Adds the headers of a script; names that it must not set are left out.
+fn add_headers(response: &mut Response, headers: &[(String, String)]) {
+    for (name, value) in headers {
+        if let Some(name) = header_name(name) {
+            add_header(response, name, value.clone());
+        }
+    }
 }
 
 /// A failure.
@@ -228,11 +259,7 @@ fn json_answer(
     if let Some(coding) = coding {
         answer.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     }
-    for (name, value) in headers {
-        if let Some(name) = header_name(name) {
-            add_header(&mut response, name, value.clone());
-        }
-    }
+    add_headers(&mut response, headers);
     response
 }
 
@@ -280,7 +307,7 @@ mod tests {
             (Value::Null, "null"),
             (Value::Absent, "null"),
         ] {
-            let response = value(&result, &[], Rendition::default());
+            let response = value(StatusCode::OK, &result, &[], Rendition::default());
             assert_eq!(response.status(), 200);
             assert_eq!(header(&response, "content-type"), Some("application/json"));
             assert_eq!(header(&response, "server"), Some(PRODUCT));
@@ -306,7 +333,7 @@ mod tests {
             headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         headers.push(("X-Long".to_owned(), "y".repeat(HEADER_VALUE_BYTES_MAX + 1)));
         headers.push(("X-Longest".to_owned(), "y".repeat(HEADER_VALUE_BYTES_MAX)));
-        let response = value(&Value::int(1), &headers, Rendition::default());
+        let response = value(StatusCode::OK, &Value::int(1), &headers, Rendition::default());
         assert_eq!(header(&response, "cache-control"), Some("max-age=60"));
         assert_eq!(header(&response, "x-sel"), Some("caf%C3%A9%0D%0AX-Injected: 1"));
         assert_eq!(header(&response, "content-type"), Some("application/json"));
@@ -320,7 +347,7 @@ mod tests {
     #[test]
     fn a_callback_wraps_results_and_errors_alike() {
         let rendition = Rendition { callback: Callback::parse("cb").ok(), coding: None };
-        let response = value(&Value::array(vec![Value::int(1)]), &[], rendition);
+        let response = value(StatusCode::OK, &Value::array(vec![Value::int(1)]), &[], rendition);
         assert_eq!(header(&response, "content-type"), Some("application/javascript"));
         assert_eq!(header(&response, "x-content-type-options"), Some("nosniff"));
         assert_eq!(body(response), "cb([1])");
@@ -333,13 +360,13 @@ mod tests {
     fn large_answers_are_compressed_on_request_and_small_ones_are_not() {
         let rendition = Rendition { callback: None, coding: Some(Coding::Gzip) };
         let at_the_limit = Value::from("x".repeat(COMPRESS_BYTES_MIN - 2));
-        let response = value(&at_the_limit, &[], rendition);
+        let response = value(StatusCode::OK, &at_the_limit, &[], rendition);
         assert_eq!(header(&response, "content-encoding"), Some("gzip"));
         assert_eq!(header(&response, "vary"), Some("accept-encoding"));
         let plain = decompress(body(response), Some("gzip"), 10_000).expect("our own coding");
         assert_eq!(plain.len(), COMPRESS_BYTES_MIN);
         let below = Value::from("x".repeat(COMPRESS_BYTES_MIN - 3));
-        let response = value(&below, &[], rendition);
+        let response = value(StatusCode::OK, &below, &[], rendition);
         assert_eq!(header(&response, "content-encoding"), None);
         assert_eq!(header(&response, "vary"), Some("accept-encoding"));
     }

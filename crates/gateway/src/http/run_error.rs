@@ -5,8 +5,15 @@ use qlio_data::{Object, Value};
 use qlio_engine::{Fact, Origin, RunError};
 use qlio_syntax::diagnostic::codes;
 
-/// The status of the answer: it says who has to act.
+/// The status of the answer: it says who has to act, unless the table passes that of its upstream on.
 pub fn status(error: &RunError) -> u16 {
+    let passed = error.facts.iter().find_map(|fact| match fact {
+        Fact::PassedStatus(status) => Some(*status),
+        _ => None,
+    });
+    if let Some(passed) = passed {
+        return passed;
+    }
     match (error.code, error.origin) {
         (codes::AUTH_DENIED, _) => 403,
         (codes::BACK_OFF | codes::OVERLOAD, _) => 503,
@@ -74,6 +81,8 @@ fn add_fact(body: &mut Object, fact: &Fact, error: &RunError) {
             let content_type = [("content-type", Value::from("application/json"))];
             body.insert("headers", Value::object(content_type.into_iter().collect()))
         }
+        Fact::PatchedStatus(status) => body.insert("patchedStatus", Value::int(i64::from(*status))),
+        Fact::PassedStatus(_) => None,
         Fact::Body(value) => body.insert("body", value.clone()),
         Fact::BodyTruncated => body.insert("bodyTruncated", Value::Bool(true)),
         Fact::MediaType { main, sub } => {

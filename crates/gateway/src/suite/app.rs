@@ -276,9 +276,9 @@ fn answered(answer: &Answer, config: &Config) -> Ran {
         headers.insert(name.to_ascii_lowercase(), Value::from(value.as_str()));
     }
     let body = if answer.value.is_absent() { Value::Null } else { answer.value.clone() };
-    let root = result(&headers, 200, &body);
+    let root = result(&headers, answer.status, &body);
     Ran {
-        subject: Subject { is_failed: false, status: 200, headers, root },
+        subject: Subject { is_failed: false, status: answer.status, headers, root },
         body,
         line: None,
         unended: Vec::new(),

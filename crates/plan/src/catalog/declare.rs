@@ -12,6 +12,7 @@ use qlio_syntax::{
     ast,
     diagnostic::{Code, Diagnostic, Severity, codes},
     source::{LineIndex, Span},
+    status::PASSED,
 };
 
 use super::{
@@ -195,6 +196,7 @@ impl Builder<'_> {
             xml_arrays: verb.xml_arrays.iter().map(|path| path.text.clone()).collect(),
             transformer: transformer.map(|(file, _)| file),
             is_retry_off: verb.is_retry_off,
+            passed_statuses: self.passed_statuses(&verb.passed_statuses),
             oauth2: verb.oauth2.as_ref().and_then(|clause| self.oauth2(clause)),
             line: self.declaration.lines.line(verb.span.start),
         };
@@ -289,6 +291,20 @@ impl Builder<'_> {
             self.problems.push(problem);
         }
         steps
+    }
+
+    /// Table files are not checked by `syntax`, so what is no failure is refused here, too.
+    fn passed_statuses(&mut self, written: &[ast::Count]) -> Vec<u16> {
+        let mut passed = Vec::with_capacity(written.len());
+        for count in written {
+            if let Some(status) = PASSED.read(&count.value.to_string()) {
+                passed.push(status);
+            } else {
+                let message = format!("`pass status` {PASSED}, not `{}`", count.value);
+                self.error(codes::BAD_STATUS, count.span, message);
+            }
+        }
+        passed
     }
 
     fn coerce(&mut self, mode: &ast::RawText) -> Option<Coerce> {

@@ -2,6 +2,8 @@
 
 use qlio_data::{Object, Text, Value, percent, redact::redact, uri_template::UriToken};
 
+use crate::node::RouteStatus;
+
 use super::{
     Catalog, Route,
     markdown::{each_to_html, joined_to_html},
@@ -71,6 +73,10 @@ fn describe_verb(verb: &Verb) -> Value {
         ]);
         result.insert("body", body);
     }
+    if !verb.passed_statuses.is_empty() {
+        let passed = verb.passed_statuses.iter().map(|status| Value::int(i64::from(*status)));
+        result.insert("passedStatuses", passed.collect());
+    }
     Value::object(result)
 }
 
@@ -108,15 +114,18 @@ fn describe_token(token: &UriToken, verb: &Verb) -> Value {
 pub fn show_routes(catalog: &Catalog) -> Value {
     let mut routes: Vec<_> = catalog.routes().iter().collect();
     routes.sort_by_cached_key(|route| route.path.to_lowercase());
-    let entry = |route: &std::sync::Arc<Route>| {
-        object([
-            ("path", Value::from(route.path.as_str())),
-            ("method", Value::from(route.method.as_str())),
-            ("about", Value::from(about_route(&route.path, &route.method))),
-            ("info", Value::from(joined_to_html(&route.docs))),
-        ])
-    };
-    routes.into_iter().map(entry).collect()
+    routes.into_iter().map(|route| Value::object(route_entry(route))).collect()
+}
+
+/// The members that a list of routes and the description of one share.
+fn route_entry(route: &Route) -> Object {
+    let members = [
+        ("method", Value::from(route.method.as_str())),
+        ("path", Value::from(route.path.as_str())),
+        ("about", Value::from(about_route(&route.path, &route.method))),
+        ("info", Value::from(joined_to_html(&route.docs))),
+    ];
+    members.into_iter().collect()
 }
 
 /// What `describe route` answers; `None` if there is no such route. `method` may be in any case,
@@ -131,17 +140,19 @@ pub fn describe_route(catalog: &Catalog, path: &str, method: &str) -> Option<Val
     let tables = route.plan.loaded_tables.iter().map(|name| Value::from(about_table(name)));
     let related =
         catalog.routes().iter().filter(|other| other.path == path && other.method != method);
-    Some(object([
-        ("method", Value::from(route.method.as_str())),
-        ("path", Value::from(route.path.as_str())),
-        ("about", Value::from(about_route(&route.path, &route.method))),
-        ("info", Value::from(joined_to_html(&route.docs))),
-        ("tables", tables.collect()),
-        (
-            "related",
-            related.map(|other| Value::from(about_route(&other.path, &other.method))).collect(),
-        ),
-    ]))
+    let related =
+        related.map(|other| Value::from(about_route(&other.path, &other.method))).collect();
+    let mut result = route_entry(route);
+    if let Some(status) = route.plan.route.as_ref().and_then(|spec| spec.status.as_ref()) {
+        let status = match status {
+            RouteStatus::Fixed(status) => Value::int(i64::from(*status)),
+            RouteStatus::Filled(template) => Value::from(template.text()),
+        };
+        result.insert("status", status);
+    }
+    result.insert("tables", tables.collect());
+    result.insert("related", related);
+    Some(Value::object(result))
 }
 
 fn about_table(name: &str) -> String {

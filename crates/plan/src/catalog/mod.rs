@@ -15,6 +15,7 @@ mod table;
 use std::{collections::HashMap, sync::Arc};
 
 use qlio_data::Value;
+use qlio_syntax::spelling;
 
 pub use build::{CatalogBuilder, FileDiagnostics};
 pub(crate) use declare::{Declaration, literal_text, literal_value, number};
@@ -76,6 +77,21 @@ impl Catalog {
         self.table_index.insert(table.name.to_string(), self.tables.len());
         self.tables.push(table);
         None
+    }
+}
+
+/// The table that somebody probably means by a name that no table has: the one with the same last word,
+/// as `finditems` and `ebay.finditems` have, else one that is spelt nearly so.
+pub fn nearest_table<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let last_word = |name: &str| name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    let wanted = last_word(name);
+    let mut alike = known.clone().filter(|known| *known != name && last_word(known) == wanted);
+    match (alike.next(), alike.next()) {
+        (Some(only), None) => Some(only),
+        _ => spelling::closest(name, known),
     }
 }
 

@@ -125,6 +125,8 @@ pub struct Verb {
     pub auth_name: Option<Text>,
     /// `no retry`.
     pub is_retry_off: bool,
+    /// Failures of the upstream that the client gets as they are, not as 502 (TAB-22).
+    pub passed_statuses: Vec<u16>,
     /// Client credentials fetched and sent by the gateway.
     pub oauth2: Option<Oauth2>,
     /// The URI is a gRPC method; both formats are those of its messages.
@@ -142,6 +144,11 @@ impl Verb {
     /// The parameter that is sent one element per request.
     pub fn foreach(&self) -> Option<&Text> {
         self.body.as_ref().and_then(|body| body.foreach.as_ref())
+    }
+
+    /// Whether the client gets this status of the upstream as it is.
+    pub fn passes(&self, status: u16) -> bool {
+        self.passed_statuses.contains(&status)
     }
 
     /// Whether the method carries a body.

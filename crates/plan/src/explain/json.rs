@@ -42,6 +42,9 @@ pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
         if let Some(timeout) = node.timeout_ms {
             object.insert("timeout", Value::int(i64::try_from(timeout).unwrap_or(i64::MAX)));
         }
+        if let Some(status) = &node.status {
+            object.insert("status", Value::from(status.as_str()));
+        }
         if let Some(latency) = latency {
             add_times(latency, position, &mut object);
         }

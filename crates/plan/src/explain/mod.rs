@@ -100,6 +100,8 @@ pub struct ExplainedNode {
     pub timeout_ms: Option<u64>,
     /// Nobody has written it: it stands for a missing `return`.
     pub stands_in: bool,
+    /// On `return`, the status that the route says, as written.
+    pub status: Option<String>,
 }
 
 impl ExplainedNode {
@@ -114,7 +116,10 @@ impl ExplainedNode {
         let assign = self.assign.as_ref().map(|name| format!("{name} = ")).unwrap_or_default();
         let what = match self.kind {
             "define" => "[Object]".to_owned(),
-            "return" => "return".to_owned(),
+            "return" => match &self.status {
+                Some(status) => format!("return with status {status}"),
+                None => "return".to_owned(),
+            },
             "select" => format!("select from {}", self.tables.join(" ")),
             "ref" => self.tables.join(" "),
             kind if self.tables.is_empty() => kind.to_owned(),
@@ -181,6 +186,7 @@ pub fn explain(plan: &Plan) -> Explanation {
         requires: Vec::new(),
         timeout_ms: None,
         stands_in: false,
+        status: plan.route.as_ref().and_then(|route| Some(route.status.as_ref()?.text())),
     });
     let mut edges =
         vec![Edge { from: return_position, to: plan.value.index(), kind: EdgeKind::Dependency }];
@@ -248,6 +254,7 @@ fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {
             && (node.span.start == node.span.end
                 || node.target.is_none()
                     && matches!(node.kind, NodeKind::Reference { is_return: false, .. })),
+        status: None,
     }
 }
 

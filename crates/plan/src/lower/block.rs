@@ -28,8 +28,9 @@ impl Lowering<'_> {
         let conditions: Vec<_> =
             node.catches.iter().map(|catch| self.logic(&catch.condition)).collect();
         self.leave(error);
-        let condition_dependencies: Vec<_> = self.reads.take().into_iter().map(NodeId).collect();
+        let condition_reads = self.reads.take();
         let id = self.push(node.span, NodeKind::Try(TryBlock::default()), block);
+        self.condition_reads.push((id, condition_reads));
         if let Some(slot) = error {
             self.symbols.set_node(slot, id);
             self.node_mut(id).target = error;
@@ -45,7 +46,7 @@ impl Lowering<'_> {
         let finally = self.branch(node.finally.as_deref().unwrap_or_default(), id, Branch::Finally);
         self.leave(error);
         self.node_mut(id).kind =
-            NodeKind::Try(TryBlock { body, condition_dependencies, catches, finally });
+            NodeKind::Try(TryBlock { body, condition_dependencies: Vec::new(), catches, finally });
         id
     }
 

@@ -2,7 +2,7 @@
 
 use qlio_data::path::Path;
 use qlio_syntax::{
-    ast::{self, VerbKind},
+    ast,
     diagnostic::{Diagnostic, codes},
 };
 
@@ -16,7 +16,6 @@ impl Lowering<'_> {
         &mut self,
         condition: &ast::Condition,
         source: &ast::Source,
-        verb: VerbKind,
     ) -> Option<Condition> {
         let (left, expected) = match condition {
             ast::Condition::Equals { path, operand, .. } => {
@@ -33,7 +32,6 @@ impl Lowering<'_> {
         };
         let alias = source.alias.as_ref().map(|alias| alias.text.as_str());
         let left = strip_alias(left, alias);
-        self.warn_unused_parameter(&left, source, verb);
         Some(Condition { name: path_text(&left).into(), path: self.path(&left), expected })
     }
 

@@ -9,7 +9,8 @@ use super::{
     select::{ScanBuilder, scan, side_of},
 };
 use crate::operator::{
-    Join, JoinKey, Output, OutputColumn, OutputValue, RowArgument, ScanColumns, Select, Side,
+    Condition, Join, JoinKey, Output, OutputColumn, OutputValue, RowArgument, ScanColumns, Select,
+    Side,
 };
 
 /// The two halves while their columns are collected.
@@ -56,8 +57,9 @@ impl Lowering<'_> {
         };
         let output = self.join_output(select, &mut halves);
         let mut keys = Vec::new();
-        let mut main_conditions = Vec::new();
+        let mut main_conditions: Vec<Condition> = Vec::new();
         let mut joined_conditions = Vec::new();
+        let (mut main_written, mut joined_written) = (Vec::new(), Vec::new());
         let mut row_calls = Vec::new();
         for condition in &select.conditions {
             match condition {
@@ -75,14 +77,12 @@ impl Lowering<'_> {
                 }
                 _ => match condition_side(condition, &main_alias, &joined_alias) {
                     Side::Main => {
-                        main_conditions.extend(self.condition(condition, main, VerbKind::Select));
+                        main_conditions.extend(self.condition(condition, main));
+                        main_written.push(condition);
                     }
                     Side::Joined => {
-                        joined_conditions.extend(self.condition(
-                            condition,
-                            joined,
-                            VerbKind::Select,
-                        ));
+                        joined_conditions.extend(self.condition(condition, joined));
+                        joined_written.push(condition);
                     }
                 },
             }
@@ -92,6 +92,14 @@ impl Lowering<'_> {
         let joined_columns = ScanColumns::List(halves.joined.columns);
         let main_source = self.source(main);
         let joined_source = self.source(joined);
+        self.warn_unused_parameters(main_written.into_iter(), main, VerbKind::Select);
+        self.warn_unused_parameters(joined_written.into_iter(), joined, VerbKind::Select);
+        let own: Vec<&str> = main_conditions.iter().map(|condition| &*condition.name).collect();
+        self.warn_unfilled_tokens(&main_source, &main.name, VerbKind::Select, &own);
+        let own = joined_conditions.iter().map(|condition: &Condition| &*condition.name);
+        let own: Vec<&str> =
+            own.chain(keys.iter().map(|key: &JoinKey| &*key.joined_name)).collect();
+        self.warn_unfilled_tokens(&joined_source, &joined.name, VerbKind::Select, &own);
         Select {
             scan: scan(main_source, main_columns, main_conditions, delays),
             join: Some(Join {
@@ -148,11 +156,6 @@ impl Lowering<'_> {
 }
 
 fn condition_side(condition: &ast::Condition, main: &str, joined: &str) -> Side {
-    let path = match condition {
-        ast::Condition::Equals { path, .. }
-        | ast::Condition::InList { path, .. }
-        | ast::Condition::InSelect { path, .. } => path,
-        ast::Condition::Call(_) => return Side::Main,
-    };
+    let Some(path) = condition.path() else { return Side::Main };
     side_of(path, main, joined).unwrap_or(Side::Main)
 }

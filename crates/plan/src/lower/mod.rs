@@ -38,7 +38,7 @@ use crate::{
     catalog::{Catalog, Resources, Table},
     node::{BlockBranch, Node, NodeId, NodeKind, Plan, SlotId},
     operator::{Source, SourceKind},
-    rewrite,
+    rewrite::{self, Noted},
 };
 
 pub(crate) use path::{path_text, without_alias};
@@ -187,11 +187,17 @@ struct Lowering<'a> {
     problems: Vec<Diagnostic>,
     /// How many warnings `problems` got.
     warnings: usize,
-    /// Names of tokens that are no variables: those that the route declares, and those looked at.
+    /// The names that the route declares.
+    route: Option<warning::DeclaredRoute>,
+    /// Names of tokens that are no variables: those that exist without one, and those looked at.
     foreign_names: HashSet<String>,
-    /// What warnings need to know of tables.
+    /// The parameters of tables, for warnings.
     parameters: HashMap<(String, ast::VerbKind), Option<Rc<warning::Parameters>>>,
     reads: Reads,
+    /// Of each node, the variables that it reads.
+    reads_of: Vec<Vec<SlotId>>,
+    /// Of a `try`, the variables that its catch conditions read.
+    condition_reads: Vec<(NodeId, Vec<SlotId>)>,
     /// The prerequisites of the node that is being lowered.
     prerequisites: Vec<Template>,
 }
@@ -204,6 +210,7 @@ impl<'a> Lowering<'a> {
         options: &'a CompileOptions<'a>,
         script: &ast::Script,
     ) -> Self {
+        let route = warning::DeclaredRoute::of(script);
         Self {
             text,
             lines,
@@ -221,9 +228,12 @@ impl<'a> Lowering<'a> {
             loaded_index: HashSet::new(),
             problems: Vec::new(),
             warnings: 0,
-            foreign_names: warning::foreign_names(script),
+            foreign_names: warning::names_without_variable(route.as_ref()),
+            route,
             parameters: HashMap::new(),
             reads: Reads::default(),
+            reads_of: Vec::new(),
+            condition_reads: Vec::new(),
             prerequisites: Vec::new(),
         }
     }
@@ -255,17 +265,22 @@ impl<'a> Lowering<'a> {
             roots: Vec::new(),
             is_simple: false,
         };
-        rewrite::apply(&mut plan, &top_level, &self.table_reads);
+        let noted = Noted {
+            top_level,
+            reads: std::mem::take(&mut self.reads_of),
+            condition_reads: std::mem::take(&mut self.condition_reads),
+            table_reads: std::mem::take(&mut self.table_reads),
+        };
+        rewrite::apply(&mut plan, &noted);
         plan
     }
 
-    /// Adds a node; its dependencies are the variables read since the last call.
+    /// Adds a node that reads the variables noted since the last call. Its dependencies are found when
+    /// all nodes are known.
     fn push(&mut self, span: Span, kind: NodeKind, block: Option<BlockBranch>) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         let reads = self.reads.take();
-        // Node numbers of symbols are not known before everything is lowered; `resolve_reads` of
-        // the rewrite step turns these slots into nodes.
-        let dependencies = reads.into_iter().map(NodeId).collect();
+        self.reads_of.push(reads);
         self.table_reads.extend(self.tables_read.drain(..).map(|table| (id, table)));
         self.nodes.push(Node {
             id,
@@ -273,7 +288,7 @@ impl<'a> Lowering<'a> {
             span,
             kind,
             target: None,
-            dependencies,
+            dependencies: Vec::new(),
             orphans: Vec::new(),
             fallback: None,
             fallback_of: None,
@@ -303,8 +318,7 @@ impl<'a> Lowering<'a> {
         template
     }
 
-    /// The same for a text that the script shows at `span`, with a warning if a token of it looks
-    /// misspelt.
+    /// Parses the template of a text that stands at `span`, and warns of tokens that nothing fills.
     fn shown_template(&mut self, text: &str, span: Span) -> Template {
         let template = self.template(text);
         for root in template.roots() {

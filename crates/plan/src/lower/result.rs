@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use qlio_data::{Object, Text, Value, template::Template};
-use qlio_syntax::{ast, source::Span};
+use qlio_syntax::{ast, source::Span, status::ROUTE};
 
 use super::Lowering;
 use crate::{
     catalog::{literal_text, literal_value},
-    node::{NodeId, NodeKind, RouteSpec},
+    node::{NodeId, NodeKind, RouteSpec, RouteStatus},
     operator::Expression,
 };
 
@@ -17,7 +17,9 @@ impl Lowering<'_> {
     /// value is taken out of `top_level`, so that it is not an orphan of itself.
     pub(super) fn value(&mut self, script: &ast::Script, top_level: &mut Vec<NodeId>) -> NodeId {
         if let Some(result) = &script.result {
-            return self.result_chain(result);
+            let first = self.chain(&result.alternatives, None, true);
+            self.node_mut(first).line = self.lines.line(result.span.start);
+            return first;
         }
         let last =
             script.items.iter().zip(top_level.iter()).rev().find(|(item, _)| !is_create(item));
@@ -46,40 +48,18 @@ impl Lowering<'_> {
         self.push(Span::new(end, end), NodeKind::Define(Expression::Constant(value)), None)
     }
 
-    fn result_chain(&mut self, result: &ast::Return) -> NodeId {
-        let mut first: Option<NodeId> = None;
-        let mut previous: Option<NodeId> = None;
-        for alternative in &result.alternatives {
-            let kind = match alternative {
-                ast::Primary::Reference(name) => self.reference(&name.text, true),
-                other => self.primary(other),
-            };
-            let id = self.push(alternative.span(), kind, None);
-            if first.is_none() {
-                let line = self.lines.line(result.span.start);
-                self.node_mut(id).line = line;
-            }
-            if let Some(previous) = previous {
-                self.node_mut(previous).fallback = Some(id);
-                self.node_mut(id).fallback_of = first;
-            }
-            first.get_or_insert(id);
-            previous = Some(id);
-        }
-        first.expect("the parser never gives an empty chain")
-    }
-
-    /// Lowers the route clause; what its header templates read is awaited by the value node.
+    /// Lowers the route clause. The value node waits for the variables that its templates read.
     pub(super) fn route(&mut self, route: &ast::RouteClause, value: NodeId) -> RouteSpec {
         let headers: Vec<_> = route
             .headers
             .iter()
             .map(|pair| (self.template(&pair.name.text), self.header_value(pair)))
             .collect();
+        let status = route.status.as_ref().map(|status| self.route_status(status));
         let reads = self.reads.take();
-        let dependencies = &mut self.node_mut(value).dependencies;
-        let known: HashSet<_> = dependencies.iter().copied().collect();
-        dependencies.extend(reads.into_iter().map(NodeId).filter(|slot| !known.contains(slot)));
+        let known = &mut self.reads_of[value.index()];
+        let seen: HashSet<_> = known.iter().copied().collect();
+        known.extend(reads.into_iter().filter(|slot| !seen.contains(slot)));
         RouteSpec {
             path: route.path.text.clone(),
             path_span: route.path.span,
@@ -90,7 +70,20 @@ impl Lowering<'_> {
                 .iter()
                 .map(|pair| (Text::from(pair.name.text.as_str()), literal_value(&pair.value)))
                 .collect(),
+            status,
             headers,
+        }
+    }
+
+    /// The checks of `syntax` have refused numbers out of range.
+    fn route_status(&mut self, status: &ast::RouteStatus) -> RouteStatus {
+        let text = match status {
+            ast::RouteStatus::Number(count) => count.value.to_string(),
+            ast::RouteStatus::Text(text) => text.text.clone(),
+        };
+        match ROUTE.read(&text) {
+            Some(status) => RouteStatus::Fixed(status),
+            None => RouteStatus::Filled(self.shown_template(&text, status.span())),
         }
     }
 

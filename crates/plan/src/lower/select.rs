@@ -95,9 +95,12 @@ impl Lowering<'_> {
                     }
                 }));
             } else {
-                conditions.extend(self.condition(condition, source, VerbKind::Select));
+                conditions.extend(self.condition(condition, source));
             }
         }
+        let own: Vec<&str> = conditions.iter().map(|condition| &*condition.name).collect();
+        self.warn_unused_parameters(select.conditions.iter(), source, VerbKind::Select);
+        self.warn_unfilled_tokens(&lowered, &source.name, VerbKind::Select, &own);
         // A column that only a row function needs changes the row's shape (`language.md` 5.20).
         let has_hidden = builder.columns.len() > visible;
         let is_flat = output.len() == 1 && !has_aliases && !has_hidden;

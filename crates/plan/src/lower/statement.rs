@@ -57,7 +57,7 @@ impl Lowering<'_> {
     pub(super) fn item(&mut self, item: &ast::Item, block: Option<BlockBranch>) -> NodeId {
         match item {
             ast::Item::Statement(statement) => {
-                let first = self.chain(&statement.alternatives, block);
+                let first = self.chain(&statement.alternatives, block, false);
                 if let Some(target) = &statement.target {
                     self.set_target(first, &target.text);
                     let line = self.lines.line(statement.span.start);
@@ -71,16 +71,20 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers a fallback chain; answers the first alternative.
+    /// Lowers a fallback chain; gives the first alternative.
     pub(super) fn chain(
         &mut self,
         alternatives: &[ast::Primary],
         block: Option<BlockBranch>,
+        is_return: bool,
     ) -> NodeId {
         let mut first: Option<NodeId> = None;
         let mut previous: Option<NodeId> = None;
         for alternative in alternatives {
-            let kind = self.primary(alternative);
+            let kind = match alternative {
+                ast::Primary::Reference(name) => self.reference(&name.text, is_return),
+                other => self.primary(other),
+            };
             let id = self.push(alternative.span(), kind, block);
             if let Some(previous) = previous {
                 self.node_mut(previous).fallback = Some(id);

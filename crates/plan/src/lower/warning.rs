@@ -1,13 +1,13 @@
-//! What a script may well mean, but probably does not: tables that nobody declares, conditions that
-//! have no effect, and tokens that are almost variables.
+//! Warnings about names that lead nowhere: tables that nobody declares, conditions that have no effect,
+//! and tokens that nothing fills.
 //!
-//! All are only warnings. A missing table fails when it is used, so that a fallback can take over
-//! (`language.md` 3.2), and a variable of the embedding caller may have its name; a condition that a
-//! table has no use for just does nothing; a token may be filled by the request or the settings.
+//! None of them stops a script. A missing table fails when it is used, so that a fallback can take over,
+//! and a variable of the embedding caller may have its name; a condition that a table has no use for
+//! just does nothing; a token may be filled by the request or the settings.
 
 use std::{collections::HashSet, rc::Rc};
 
-use qlio_data::template::Template;
+use qlio_data::{Text, template::Template};
 use qlio_syntax::{
     ast::{self, VerbKind},
     diagnostic::{Code, Diagnostic, codes},
@@ -15,8 +15,11 @@ use qlio_syntax::{
     spelling,
 };
 
-use super::{Lowering, path_text};
-use crate::catalog::{DefaultValue, Table, Verb};
+use super::{Lowering, condition::strip_alias, path_text};
+use crate::{
+    catalog::{DefaultValue, Table, Verb, nearest_table},
+    operator::Source,
+};
 
 /// Warnings beyond this number are left out: each one looks through all tables.
 const WARNINGS_MAX: usize = 50;
@@ -24,8 +27,8 @@ const WARNINGS_MAX: usize = 50;
 /// Different names of tokens that are compared with all variables of a script.
 const NAMES_COMPARED_MAX: usize = 50;
 
-/// Parameters that a note lists.
-const PARAMETERS_SHOWN_MAX: usize = 8;
+/// Names that one warning lists.
+const NAMES_SHOWN_MAX: usize = 8;
 
 /// The parameters that the request of a verb is made of.
 #[derive(Debug, Default)]
@@ -44,50 +47,148 @@ impl Lowering<'_> {
         let loaded = self.catalog.tables().iter().map(|table| &*table.name);
         let inline = self.inline_tables.iter().map(|table| &*table.name);
         let known = loaded.chain(inline).chain(self.symbols.assigned_names());
-        let meant = spelling::closest(&name.text, known);
+        let known: Vec<&str> = known.collect();
+        let meant = nearest_table(&name.text, known.iter().copied());
         let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
         let mut warning = warning.note("a fallback behind `||` can take over when it runs");
         warning.hints.extend(hint);
         self.problems.push(warning);
     }
 
-    /// Warns that a condition on a table sets a parameter which the table's request does not use.
-    pub(super) fn warn_unused_parameter(
+    /// Warns that conditions on a table set parameters which the table's request does not use; once for
+    /// a statement.
+    pub(super) fn warn_unused_parameters<'c>(
         &mut self,
-        path: &ast::Path,
+        conditions: impl Iterator<Item = &'c ast::Condition>,
         source: &ast::Source,
         kind: VerbKind,
     ) {
         let name = source.name.text.as_str();
         let Some(used) = self.used_parameters(name, kind) else { return };
-        let parameter = path_text(path);
-        if used.roots.contains(root(&parameter)) {
-            return;
+        let alias = source.alias.as_ref().map(|alias| alias.text.as_str());
+        let mut unused: Vec<(String, Span)> = Vec::new();
+        for path in conditions.filter_map(ast::Condition::path) {
+            let parameter = path_text(&strip_alias(path, alias));
+            if !used.roots.contains(root(&parameter)) {
+                unused.push((parameter, path.span));
+            }
         }
-        let message = format!("`{name}` does not use the parameter `{parameter}`");
-        let Some(warning) = self.warning(codes::UNUSED_PARAMETER, path.span, message) else {
+        let [(first, span), more @ ..] = unused.as_slice() else { return };
+        let plural = if more.is_empty() { "" } else { "s" };
+        let shown = quote_names(unused.iter().map(|(parameter, _)| parameter.as_str()));
+        let message = format!("`{name}` does not use the parameter{plural} {shown}");
+        let Some(mut warning) = self.warning(codes::UNUSED_PARAMETER, *span, message) else {
             return;
         };
-        let meant = spelling::closest(&parameter, used.names.iter().map(String::as_str));
+        for (_, span) in more.iter().take(NAMES_SHOWN_MAX) {
+            warning = warning.label(*span, "nor this one");
+        }
+        let meant = spelling::closest(first, used.names.iter().map(String::as_str));
         let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
         let mut warning = warning.note(parameters_note(name, &used.names));
         warning.hints.extend(hint);
         self.problems.push(warning);
     }
 
-    /// Warns that a token is almost the name of a variable, once per name.
+    /// Warns that a token names nothing that is known, once per name: in a route that has no body,
+    /// nothing but what it declares should fill it; elsewhere only if it is almost a name that is known.
     pub(super) fn warn_unknown_reference(&mut self, name: &str, span: Span) {
         let is_enough = self.foreign_names.len() >= NAMES_COMPARED_MAX;
         if is_enough || !self.foreign_names.insert(name.to_owned()) {
             return;
         }
+        let declared = self.route.iter().flat_map(|route| route.names.iter().map(String::as_str));
+        let known = self.symbols.assigned_names().chain(declared);
         let is_likely = |meant: &&str| !is_plural(name, meant);
-        let meant = spelling::closest(name, self.symbols.assigned_names()).filter(is_likely);
-        let Some(meant) = meant.map(str::to_owned) else { return };
-        let message = format!("`{name}` is no variable of the script");
+        let meant = spelling::closest(name, known).filter(is_likely).map(str::to_owned);
+        let path = self.route.as_ref().filter(|route| !route.has_body && !is_header(name));
+        let (message, hint, note) = match (meant, path) {
+            (None, None) => return,
+            (Some(meant), None) => (
+                format!("`{name}` is no variable of the script"),
+                format!("did you mean `{meant}`?"),
+                "without a value from the request or the settings the token stays absent",
+            ),
+            (meant, Some(route)) => (
+                format!(
+                    "`{name}` is neither a variable of the script nor a parameter of the route"
+                ),
+                meant.map_or_else(
+                    || format!("declare it: `{}`", route.with_parameter(name)),
+                    |meant| format!("did you mean `{meant}`?"),
+                ),
+                "only a query parameter or header that the route does not declare could fill the token",
+            ),
+        };
         let Some(warning) = self.warning(codes::UNKNOWN_REFERENCE, span, message) else { return };
-        let note = "without a value from the request or the settings the token stays absent";
-        self.problems.push(warning.hint(format!("did you mean `{meant}`?")).note(note));
+        self.problems.push(warning.hint(hint).note(note));
+    }
+
+    /// Warns that a statement of a route leaves tokens of its table open which nothing can fill: those
+    /// that must have a value, and those that are almost the name of something that has one.
+    pub(super) fn warn_unfilled_tokens(
+        &mut self,
+        source: &Source,
+        written: &ast::Name,
+        kind: VerbKind,
+        own: &[&str],
+    ) {
+        let Some(route) = self.route.as_ref().filter(|_| !self.are_clients_trusted()) else {
+            return;
+        };
+        let Some(table) = source.table().filter(|table| used_parameters(table, kind).is_some())
+        else {
+            return;
+        };
+        let Some(verb) = table.verb(kind) else { return };
+        let is_filled = |name: &str| {
+            let root = root(name);
+            let is_own = |own: &&str| self::root(own) == root;
+            let is_default = |(default, _): &(Text, DefaultValue)| self::root(default) == root;
+            root == "config"
+                || root == "remoteAddress"
+                || self.symbols.slot(root).is_some()
+                || route.names.contains(root)
+                || own.iter().any(is_own)
+                || verb.defaults.iter().any(is_default)
+                || name == &*verb.limit_name
+                || name == &*verb.offset_name
+        };
+        let known = || {
+            let declared = route.names.iter().map(String::as_str);
+            self.symbols.assigned_names().chain(declared).chain(own.iter().copied())
+        };
+        let mut found = Vec::new();
+        for token in verb.uri.tokens().iter().take(NAMES_COMPARED_MAX) {
+            if is_filled(&token.name) || (route.has_body && !token.is_required) {
+                continue;
+            }
+            let meant = spelling::closest(&token.name, known());
+            let meant = meant.filter(|meant| !is_plural(&token.name, meant));
+            if meant.is_some() || (token.is_required && !route.has_body) {
+                found.push((token.name.clone(), meant.map(str::to_owned)));
+            }
+        }
+        for (token, meant) in found {
+            let message = format!("nothing fills the token `{token}` of table `{}`", written.text);
+            let Some(mut warning) = self.warning(codes::UNKNOWN_REFERENCE, written.span, message)
+            else {
+                return;
+            };
+            warning.hints.push(match meant {
+                Some(meant) => {
+                    format!("did you mean `{meant}`? say `where {token} = \"{{{meant}}}\"`")
+                }
+                None => format!("say `where {token} = …`, or let the route declare `{token}`"),
+            });
+            self.problems.push(warning);
+        }
+    }
+
+    /// The settings let undeclared parameters of clients fill tokens.
+    fn are_clients_trusted(&self) -> bool {
+        let setting = self.catalog.config().member("client_params");
+        matches!(setting.as_str(), Some("fill" | "any"))
     }
 
     /// What the request of a verb is made of, looked up once per table; `None` if the name is no table
@@ -137,16 +238,50 @@ fn used_parameters(table: &Table, kind: VerbKind) -> Option<Parameters> {
     Some(used)
 }
 
-/// Names that tokens find without a variable: those that always exist, and those that the tokens and
-/// defaults of the route clause declare.
-pub(super) fn foreign_names(script: &ast::Script) -> HashSet<String> {
+/// The names that a route gives its script, and how clients reach it.
+pub(super) struct DeclaredRoute {
+    /// The tokens of its path and query, and its defaults.
+    names: HashSet<String>,
+    /// The path and query as written.
+    path: String,
+    /// Clients send a body, whose members can fill any token.
+    has_body: bool,
+}
+
+impl DeclaredRoute {
+    /// The route clause of a script.
+    pub(super) fn of(script: &ast::Script) -> Option<Self> {
+        let route = script.result.as_ref()?.route.as_ref()?;
+        let path = Template::parse(&route.path.text.replace(['^', '#'], ""));
+        let tokens = path.roots().into_iter().map(str::to_owned);
+        let defaults = route.defaults.iter().map(|pair| pair.name.text.clone());
+        Some(Self {
+            names: tokens.chain(defaults).collect(),
+            path: route.path.text.clone(),
+            has_body: route.method.text != "get",
+        })
+    }
+
+    /// The path and query with one more parameter.
+    fn with_parameter(&self, name: &str) -> String {
+        let separator = if self.path.contains('?') { '&' } else { '?' };
+        format!("{}{separator}{name}={{{name}}}", self.path)
+    }
+}
+
+/// Names that tokens find without a variable: those that always exist, and those of the route.
+pub(super) fn names_without_variable(route: Option<&DeclaredRoute>) -> HashSet<String> {
     let always = ["config", "remoteAddress", "req"].map(str::to_owned);
-    let route = script.result.as_ref().and_then(|result| result.route.as_ref());
-    let Some(route) = route else { return always.into() };
-    let path = Template::parse(&route.path.text.replace(['^', '#'], ""));
-    let defaults = route.defaults.iter().map(|pair| pair.name.text.clone());
-    let declared = path.roots().into_iter().map(str::to_owned).chain(defaults);
-    declared.chain(always).collect()
+    route.into_iter().flat_map(|route| route.names.iter().cloned()).chain(always).collect()
+}
+
+/// Headers of one word that scripts pass on; the names of others have a hyphen.
+const HEADERS_OF_ONE_WORD: &[&str] =
+    &["accept", "authorization", "cookie", "from", "host", "origin", "range", "referer", "via"];
+
+/// Whether a name is probably a header of the client.
+fn is_header(name: &str) -> bool {
+    name.contains('-') || HEADERS_OF_ONE_WORD.contains(&name)
 }
 
 /// Whether two names differ in a last `s` only: a parameter and the list of its values.
@@ -169,13 +304,17 @@ fn root(name: &str) -> &str {
     name.split(['.', '[']).next().unwrap_or_default()
 }
 
+/// Names in backticks, joined by commas; of many the first.
+fn quote_names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = if names.len() > NAMES_SHOWN_MAX { ", …" } else { "" };
+    let shown: Vec<_> = names.take(NAMES_SHOWN_MAX).map(|name| format!("`{name}`")).collect();
+    format!("{}{more}", shown.join(", "))
+}
+
 fn parameters_note(table: &str, used: &[String]) -> String {
     if used.is_empty() {
         return format!("`{table}` takes no parameters; conditions do not filter its rows");
     }
-    let shown: Vec<_> =
-        used.iter().take(PARAMETERS_SHOWN_MAX).map(|name| format!("`{name}`")).collect();
-    let more = if used.len() > shown.len() { ", …" } else { "" };
-    let names = shown.join(", ");
-    format!("`{table}` takes {names}{more}; other conditions do not filter its rows")
+    let names = quote_names(used.iter().map(String::as_str));
+    format!("`{table}` takes {names}; other conditions do not filter its rows")
 }

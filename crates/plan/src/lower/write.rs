@@ -7,7 +7,7 @@ use qlio_syntax::{
 };
 
 use super::{Lowering, condition::delays, path_text};
-use crate::operator::{Delete, Write, WriteKind, WriteValues};
+use crate::operator::{Condition, Delete, Write, WriteKind, WriteValues};
 
 impl Lowering<'_> {
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Write {
@@ -66,11 +66,15 @@ impl Lowering<'_> {
                 );
             }
         }
-        let conditions = delete
+        let conditions: Vec<Condition> = delete
             .conditions
             .iter()
-            .filter_map(|condition| self.condition(condition, &delete.target, VerbKind::Delete))
+            .filter_map(|condition| self.condition(condition, &delete.target))
             .collect();
+        let own: Vec<&str> = conditions.iter().map(|condition| &*condition.name).collect();
+        let (source, kind) = (&delete.target, VerbKind::Delete);
+        self.warn_unused_parameters(delete.conditions.iter(), source, kind);
+        self.warn_unfilled_tokens(&target, &source.name, kind, &own);
         Delete {
             target,
             conditions,

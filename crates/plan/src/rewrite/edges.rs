@@ -1,40 +1,39 @@
-//! What a node reads becomes an edge to the node that binds it.
+//! Variables and inline tables that a node reads become edges to the nodes that bind and create them.
 //!
-//! Lowering notes the slots that a node reads in the place of its dependencies, because the nodes of
-//! later statements are not known then. A name that is only thrown is set by any of its throws, so what
-//! reads it waits for those that stand before it.
+//! Lowering notes the variables by their slots, because the nodes of later statements are not known
+//! then. A name that is only thrown is set by any of its throws, so a node that reads it waits for
+//! those that stand before it.
 
 use std::collections::BTreeMap;
 
+use super::Noted;
 use crate::{
     node::{NodeId, NodeKind, Plan, SlotId},
     waits::{Chains, Waits},
 };
 
-pub(super) fn apply(plan: &mut Plan) {
-    let symbols = std::mem::take(&mut plan.symbols);
-    // Lowering puts slots where node ids belong.
-    let is_thrown = |slot: &NodeId| symbols[slot.index()].node.is_none();
+/// A node waits for the nodes that bind the variables it reads.
+pub(super) fn to_bindings(plan: &mut Plan, noted: &Noted) {
     let mut flag_readers: BTreeMap<SlotId, Vec<NodeId>> = BTreeMap::new();
-    for node in &plan.nodes {
-        for slot in node.dependencies.iter().filter(|slot| is_thrown(slot)) {
-            flag_readers.entry(slot.0).or_default().push(node.id);
-        }
-    }
-    // Slots are noted once per node, and no two of them have the same node.
-    let resolve = |reads: &mut Vec<NodeId>| {
-        *reads = reads.iter().filter_map(|slot| symbols[slot.index()].node).collect();
-    };
-    for node in &mut plan.nodes {
-        resolve(&mut node.dependencies);
-        if let NodeKind::Try(block) = &mut node.kind {
-            resolve(&mut block.condition_dependencies);
-        }
+    let (nodes, symbols) = (&mut plan.nodes, &plan.symbols);
+    for (node, reads) in nodes.iter_mut().zip(&noted.reads) {
         // A throw of an assigned name reads its own chain; a node never waits for itself.
         let first = node.fallback_of.unwrap_or(node.id);
-        node.dependencies.retain(|dependency| *dependency != first);
+        // Slots are noted once per node, and no two of them have the same node.
+        for slot in reads {
+            match symbols[*slot as usize].node {
+                Some(binding) if binding != first => node.dependencies.push(binding),
+                Some(_) => {}
+                None => flag_readers.entry(*slot).or_default().push(node.id),
+            }
+        }
     }
-    plan.symbols = symbols;
+    for (id, reads) in &noted.condition_reads {
+        if let NodeKind::Try(block) = &mut nodes[id.index()].kind {
+            let bindings = reads.iter().filter_map(|slot| symbols[*slot as usize].node);
+            block.condition_dependencies.extend(bindings);
+        }
+    }
     to_throws(plan, &flag_readers);
 }
 

@@ -14,17 +14,27 @@ mod edges;
 mod orphans;
 mod writers;
 
-use crate::node::{NodeId, Plan};
+use crate::node::{NodeId, Plan, SlotId};
 
 pub(crate) use edges::find_cycle;
 
-/// Applies all rules. `top_level` are the first nodes of the top-level statements in text order,
-/// without the value.
-/// `table_reads` says which node reads which inline table.
-pub(crate) fn apply(plan: &mut Plan, top_level: &[NodeId], table_reads: &[(NodeId, usize)]) {
-    edges::apply(plan);
-    edges::to_creates(plan, table_reads);
-    orphans::apply(plan, top_level);
+/// The references that lowering notes while the nodes they lead to are not yet known.
+pub(crate) struct Noted {
+    /// The first nodes of the top-level statements in text order, without the value.
+    pub(crate) top_level: Vec<NodeId>,
+    /// The variables that each node reads, by the node's position.
+    pub(crate) reads: Vec<Vec<SlotId>>,
+    /// The variables that the catch conditions of a `try` read.
+    pub(crate) condition_reads: Vec<(NodeId, Vec<SlotId>)>,
+    /// Which node reads which inline table.
+    pub(crate) table_reads: Vec<(NodeId, usize)>,
+}
+
+/// Applies all rules.
+pub(crate) fn apply(plan: &mut Plan, noted: &Noted) {
+    edges::to_bindings(plan, noted);
+    edges::to_creates(plan, &noted.table_reads);
+    orphans::apply(plan, &noted.top_level);
     writers::apply(plan);
     dependents::apply(plan);
 }

@@ -165,3 +165,89 @@ fn no_more_problems_are_reported_than_the_limit() {
     let found = problems(&many.replace("h.test/", "h.test/{"));
     assert!(found[49].starts_with("Error Q7008 too-many-diagnostics "), "{}", found[49]);
 }
+
+#[test]
+fn a_table_of_the_same_last_word_is_meant() {
+    assert_eq!(hints("return select * from eBay.find"), ["did you mean `lib.find`?"]);
+    assert_eq!(hints("return select * from FIND"), ["did you mean `lib.find`?"]);
+    assert_eq!(
+        hints(
+            "create table items on select get from 'http://h.test/' return select * from shop.items"
+        ),
+        ["did you mean `items`?"]
+    );
+}
+
+#[test]
+fn conditions_without_effect_are_one_warning_per_statement() {
+    let text = "d = []\nr = select * from lib.rate where a = 1 and id = 2 and b in (3) \
+                and c in (select x from d)";
+    assert_eq!(
+        problems(text),
+        [
+            "Warning Q2025 unused-parameter 2:34 `lib.rate` does not use the parameters `a`, `b`, `c`"
+        ]
+    );
+}
+
+#[test]
+fn a_token_of_a_route_that_nothing_declares_is_a_warning() {
+    let route = |text: &str| {
+        let clause = "via route '/a/{id}?q={^query}' with optional params";
+        format!("{text} {clause} using defaults n = 1 using method get")
+    };
+    let path = "/a/{id}?q={^query}";
+    for (text, message, hint) in [
+        (
+            "return \"{ghost}\"",
+            "`ghost` is neither",
+            format!("declare it: `{path}&ghost={{ghost}}`"),
+        ),
+        ("return {\"a\": [\"{qery}\"]}", "`qery` is neither", "did you mean `query`?".to_owned()),
+        ("book = 1 return \"{bok}\"", "`bok` is neither", "did you mean `book`?".to_owned()),
+        (
+            "return select * from lib.book where id = \"{it}\"",
+            "`it` is neither",
+            format!("{path}&it={{it}}"),
+        ),
+    ] {
+        let text = route(text);
+        let found = problems(&text);
+        assert!(found.len() == 1 && found[0].contains(message), "{text}: {found:?}");
+        assert!(hints(&text)[0].contains(&hint), "{text}: {:?}", hints(&text));
+    }
+    for text in [
+        "return \"{id} {query} {n} {config.host} {remoteAddress} {x-shelf} {referer}\"",
+        "a = 1 return \"{a}\"",
+    ] {
+        assert_eq!(problems(&route(text)), Vec::<String>::new(), "{text}");
+    }
+    let posted = "return \"{ghost}\" via route '/a' using method post";
+    assert_eq!(problems(posted), Vec::<String>::new());
+}
+
+#[test]
+fn a_token_of_a_table_that_a_route_leaves_open_is_a_warning() {
+    let open = "return select * from lib.find via route '/a?query={query}' using method get";
+    assert_eq!(
+        problems(open),
+        ["Warning Q2024 unknown-reference 1:22 nothing fills the token `q` of table `lib.find`"]
+    );
+    assert_eq!(hints(open), ["say `where q = …`, or let the route declare `q`"]);
+    let misspelt = "create table t on select get from 'http://h.test/{keyword}'\n\
+        return select * from t via route '/a?k={keywrod}' using method get";
+    assert_eq!(hints(misspelt), ["did you mean `keywrod`? say `where keyword = \"{keywrod}\"`"]);
+    for text in [
+        "return select * from lib.find where q = 1 via route '/a' using method get",
+        "return select * from lib.find via route '/a?x={q}' using method get",
+        "q = 1 return select * from lib.find via route '/a' using method get",
+        "return select * from lib.find via route '/a' using defaults q = 1 using method get",
+        "return select * from lib.find via route '/a' using method post",
+        "return select * from lib.book via route '/a' using method get",
+        "return select * from lib.hook via route '/a' using method get",
+        "return select f.a as a from lib.book as b, lib.find as f where b.id = 1 and f.q = b.id \
+         via route '/a' using method get",
+    ] {
+        assert_eq!(problems(text), Vec::<String>::new(), "{text}");
+    }
+}

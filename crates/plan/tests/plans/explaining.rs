@@ -291,3 +291,16 @@ fn statements_of_one_line_are_told_apart_in_yuml() {
     assert_eq!(yuml("return 1"), "[1],");
     assert_eq!(yuml("a = 1\nb = \"{a}\""), "[return]->[2],[2]->[1],");
 }
+
+#[test]
+fn a_route_shows_its_status() {
+    let text = "code = 201 return code via route '/a' using method post using status '{code}'";
+    let explanation = explain(&plan(text));
+    assert!(to_text(&explanation, None).contains("return with status {code}"));
+    assert!(to_json(&explanation, None).contains(r#""kind":"return","status":"{code}""#));
+    assert!(to_dot(&explanation, None).contains("return with status {code}"));
+    let fixed = "return 1 via route '/a' using method post using status 201";
+    assert!(to_text(&explain(&plan(fixed)), None).contains("return with status 201"));
+    let plain = "return 1 via route '/a' using method post";
+    assert!(!to_json(&explain(&plan(plain)), None).contains("status"));
+}

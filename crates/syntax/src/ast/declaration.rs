@@ -89,6 +89,8 @@ pub struct Verb {
     pub is_paged_upstream: bool,
     /// `no retry` (`connectors.md` 4.4).
     pub is_retry_off: bool,
+    /// `pass status 404, 409`: failures of the upstream that become the client's.
+    pub passed_statuses: Vec<Count>,
     /// `using oauth2 client 'id' secret '…' token '<uri>' [scope '…']`: a bearer token fetched and
     /// kept by the gateway.
     pub oauth2: Option<Oauth2Clause>,
@@ -157,7 +159,7 @@ pub struct NameValue {
     pub value: Operand,
 }
 
-/// `via route '…' with optional params using defaults … using method m using headers …`.
+/// `via route '…' with optional params using defaults … using method m using status s using headers …`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RouteClause {
     /// Path and query template.
@@ -168,8 +170,29 @@ pub struct RouteClause {
     pub defaults: Vec<NameValue>,
     /// `get`, `post`, `put`, `delete`, `patch`.
     pub method: Ident,
+    /// `using status`.
+    pub status: Option<RouteStatus>,
     /// `using headers`.
     pub headers: Vec<NameValue>,
     /// The whole clause.
     pub span: Span,
+}
+
+/// The status that a route answers with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RouteStatus {
+    /// A number.
+    Number(Count),
+    /// A text, tokens kept as written.
+    Text(RawText),
+}
+
+impl RouteStatus {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Number(count) => count.span,
+            Self::Text(text) => text.span,
+        }
+    }
 }

@@ -51,7 +51,7 @@ fn shared_name(script: &Script, name: &str) -> Option<String> {
     let route = script.result.as_ref().and_then(|result| result.route.as_ref());
     let is_parameter = route.is_some_and(|route| {
         let path = route.path.text.replace(['^', '#'], "");
-        token::roots(&path).iter().any(|root| *root == name)
+        token::roots(&path).contains(&name)
             || route.defaults.iter().any(|pair| pair.name.text == name)
     });
     if is_parameter {

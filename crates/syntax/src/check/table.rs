@@ -1,6 +1,6 @@
 //! Declarations of tables.
 
-use super::{Checker, Site};
+use super::{Checker, Site, status};
 use crate::{
     ast::{Create, HTTP_METHODS, VerbKind},
     diagnostic::{Label, codes},
@@ -12,6 +12,7 @@ pub(super) fn create(checker: &mut Checker<'_>, site: Site, node: &Create) {
     let is_http = node.connector.as_ref().is_some_and(|name| name.text == "http");
     let mut first: [Option<Label>; 4] = [const { None }; 4];
     for verb in &node.verbs {
+        status::passed(checker, site, verb);
         if is_http && verb.is_do && !HTTP_METHODS.contains(&verb.method.text.as_str()) {
             let message = format!("unknown verb method {} found.", verb.method.text);
             let meant = spelling::closest(&verb.method.text, HTTP_METHODS.iter().copied());

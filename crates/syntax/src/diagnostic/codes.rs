@@ -64,6 +64,7 @@ registry! {
     2025 UNUSED_PARAMETER "unused-parameter" "a condition sets a parameter that the table does not use";
     2028 FORBIDDEN_MODULE "forbidden-module" "an ad-hoc script requires a module that it may not";
     2029 NOT_INSERTABLE "not-insertable" "a variable that is inserted into is no structure";
+    2030 BAD_STATUS "bad-status" "a status is no whole number of its range";
     // 3xxx: catalog declarations and settings
     3001 DUPLICATE_TABLE "duplicate-table" "two files declare one table";
     3002 BROKEN_TABLE "broken-table" "a table file cannot be used";

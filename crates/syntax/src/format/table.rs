@@ -5,7 +5,8 @@ use super::{
     value::{raw, uri},
 };
 use crate::ast::{
-    Create, Expected, FormatClause, FormatOption, NameValue, RawText, RouteClause, Verb,
+    Count, Create, Expected, FormatClause, FormatOption, NameValue, RawText, RouteClause,
+    RouteStatus, Verb,
 };
 
 /// A table of one verb with at most this many clauses may stand on one line.
@@ -119,6 +120,15 @@ impl Printer<'_> {
         if verb.is_retry_off {
             self.clause(clauses, "no retry", 0);
         }
+        if let Some(first) = verb.passed_statuses.first() {
+            self.clause(clauses, "pass status ", first.span.start);
+            let mut list = Vec::new();
+            let span = |status: &Count| status.span;
+            self.list(&mut list, &verb.passed_statuses, span, |_, docs, status| {
+                docs.push(Doc::text(status.value.to_string()));
+            });
+            clauses.docs.push(Doc::group(vec![Doc::Indent(list)]));
+        }
     }
 
     fn clause(&mut self, clauses: &mut Clauses, keyword: &str, value_start: u32) {
@@ -175,6 +185,13 @@ impl Printer<'_> {
         }
         self.separate(docs, Doc::Line, node.method.span.start);
         docs.push(Doc::text(format!("using method {}", node.method.text)));
+        if let Some(status) = &node.status {
+            self.separate(docs, Doc::Line, status.span().start);
+            docs.push(Doc::text(match status {
+                RouteStatus::Number(count) => format!("using status {}", count.value),
+                RouteStatus::Text(text) => format!("using status {}", raw(&text.text)),
+            }));
+        }
         if let Some(first) = node.headers.first() {
             self.separate(docs, Doc::Line, first.name.span.start);
             docs.push(Doc::text("using headers "));

@@ -3,7 +3,7 @@
 
 use super::{Outcome, Parser};
 use crate::{
-    ast::{BodyTemplate, Expected, FormatClause, FormatOption, Oauth2Clause, RawText, Verb},
+    ast::{BodyTemplate, Count, Expected, FormatClause, FormatOption, Oauth2Clause, RawText, Verb},
     diagnostic::{Diagnostic, codes},
     source::Span,
 };
@@ -57,10 +57,24 @@ impl Parser<'_> {
                 self.once(&mut seen, "no retry", start)?;
                 self.require_word("retry")?;
                 verb.is_retry_off = true;
+            } else if self.is_clause("pass") && !self.lexer.rest_after_word().starts_with('(') {
+                self.require_word("pass")?;
+                self.require_word("status")?;
+                self.once(&mut seen, "pass status", start)?;
+                verb.passed_statuses = self.statuses()?;
             } else {
                 return Ok(());
             }
         }
+    }
+
+    /// `Digits { ',' Digits }`.
+    fn statuses(&mut self) -> Outcome<Vec<Count>> {
+        let mut statuses = vec![self.count()?];
+        while self.accept(",").is_some() {
+            statuses.push(self.count()?);
+        }
+        Ok(statuses)
     }
 
     /// The clauses that start with `using`.

@@ -77,6 +77,7 @@ impl Parser<'_> {
             transformer: None,
             is_paged_upstream: false,
             is_retry_off: false,
+            passed_statuses: Vec::new(),
             oauth2: None,
             span: Span::default(),
         };

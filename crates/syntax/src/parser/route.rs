@@ -1,11 +1,17 @@
-//! The route clause of `return` (`language.md` 2.10).
+//! The route clause of `return` (RET-6 to RET-11).
 
 use super::{Outcome, Parser};
-use crate::{ast::RouteClause, complete::TokenPlace};
+use crate::{
+    ast::{RouteClause, RouteStatus},
+    complete::TokenPlace,
+    diagnostic::{Diagnostic, codes},
+    source::Span,
+};
 
 impl Parser<'_> {
     /// `'via' 'route' QStr [ 'with' 'optional' 'params' ] [ 'using' 'defaults' nvs ]
-    /// 'using' 'method' httpMethod [ 'using' 'headers' nvs ]`.
+    /// 'using' 'method' httpMethod [ 'using' 'status' ( Digits | QStr ) ] [ 'using' 'headers' nvs ]`;
+    /// the last two in any order.
     pub(super) fn route_clause(&mut self) -> Outcome<RouteClause> {
         let start = self.start();
         self.require_word("via")?;
@@ -25,12 +31,36 @@ impl Parser<'_> {
         }
         self.require_word("method")?;
         let method = self.route_method()?;
+        let mut status = None;
         let mut headers = Vec::new();
-        if self.accept_word("using").is_some() {
-            self.require_word("headers")?;
-            headers = self.name_values()?;
+        let mut headers_at: Option<Span> = None;
+        while self.accept_word("using").is_some() {
+            let (index, span) = self.one_of(&["status", "headers"])?;
+            let (clause, first) = match index {
+                0 => ("using status", status.as_ref().map(RouteStatus::span)),
+                _ => ("using headers", headers_at),
+            };
+            if let Some(first) = first {
+                let message = format!("`{clause}` stands twice");
+                let repeated = Diagnostic::error(codes::REPEATED_CLAUSE, span, message);
+                return self.report(repeated.label(first, "first here"));
+            }
+            if index == 0 {
+                status = Some(self.route_status()?);
+            } else {
+                headers = self.name_values()?;
+                headers_at = Some(span);
+            }
         }
         let span = self.since(start);
-        Ok(RouteClause { path, has_optional_params, defaults, method, headers, span })
+        Ok(RouteClause { path, has_optional_params, defaults, method, status, headers, span })
+    }
+
+    fn route_status(&mut self) -> Outcome<RouteStatus> {
+        if matches!(self.lexer.peek(), Some('"' | '\'')) {
+            self.mark_text(TokenPlace::Script);
+            return self.raw_text().map(RouteStatus::Text);
+        }
+        self.count().map(RouteStatus::Number)
     }
 }

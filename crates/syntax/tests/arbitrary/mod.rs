@@ -260,11 +260,13 @@ fn verb(kind: VerbKind) -> impl Strategy<Value = Verb> {
         option::of(raw()),
         any::<(bool, bool)>(),
         option::of(oauth2),
+        vec(count(), 0..3),
     );
     (first, second, third).prop_map(move |(first, second, third)| {
         let ((method, is_do), uri, aliases, headers, expect, defaults) = first;
         let (patch, body, auth, resultset, expires) = second;
-        let (format, request_format, xml_coerce, xml_arrays, transformer, flags, oauth2) = third;
+        let (format, request_format, xml_coerce, xml_arrays, transformer, flags, oauth2, passed) =
+            third;
         Verb {
             kind,
             method,
@@ -286,6 +288,7 @@ fn verb(kind: VerbKind) -> impl Strategy<Value = Verb> {
             transformer,
             is_paged_upstream: flags.0,
             is_retry_off: flags.1,
+            passed_statuses: passed,
             oauth2,
             span: SPAN,
         }
@@ -393,12 +396,15 @@ fn control(inner: BoxedStrategy<Item>, docs: BoxedStrategy<Vec<Comment>>) -> Box
 fn result() -> impl Strategy<Value = Return> {
     let method = select(vec!["get", "post", "put", "delete", "patch"])
         .prop_map(|text| Ident { text: text.to_owned(), span: SPAN });
-    let route = (raw(), any::<bool>(), pairs(), method, pairs()).prop_map(
-        |(path, has_optional_params, defaults, method, headers)| RouteClause {
+    let status =
+        prop_oneof![count().prop_map(RouteStatus::Number), raw().prop_map(RouteStatus::Text),];
+    let route = (raw(), any::<bool>(), pairs(), method, option::of(status), pairs()).prop_map(
+        |(path, has_optional_params, defaults, method, status, headers)| RouteClause {
             path,
             has_optional_params,
             defaults,
             method,
+            status,
             headers,
             span: SPAN,
         },

@@ -3,7 +3,7 @@
 //! Names are looked up directly and decoded once; nothing is executed and nothing is cached
 //! (`server.md` 2.4, Q14, Q17). Errors are always JSON.
 
-use hyper::header;
+use hyper::{StatusCode, header};
 use qlio_data::{Object, Value};
 use qlio_plan::catalog::describe;
 
@@ -92,7 +92,7 @@ pub(super) fn answer(
     };
     let accept = exchange.header(header::ACCEPT);
     Ok(if negotiate::wants_json(accept, query::text(query, "format")) {
-        respond::value(&value, &[], rendition)
+        respond::value(StatusCode::OK, &value, &[], rendition)
     } else {
         respond::page(page(&value))
     })

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::body::Body;
+use hyper::{StatusCode, body::Body};
 use qlio_data::{Object, Value, redact::redact};
 use qlio_engine::{
-    Answer, Caller, ClientRequest, RunError,
+    Answer, Caller, ClientRequest, Origin, RunError,
     event::{Event, Subscription, Watch},
 };
 use qlio_plan::Plan;
@@ -164,8 +164,10 @@ impl HttpApp {
     /// The answer for a run that gave a value.
     fn run_success(&self, mut answer: Answer, rendition: Rendition<'_>) -> Response {
         let request_id = answer.request_id.take();
+        // The engine gives no other statuses than those of RET-11.
+        let status = StatusCode::from_u16(answer.status).unwrap_or_default();
         let (value, headers) = self.outcome(answer);
-        let mut response = respond::value(&value, &headers, rendition);
+        let mut response = respond::value(status, &value, &headers, rendition);
         if let (Some(id), Some(name)) = (request_id, &self.request_id_header) {
             respond::add_header(&mut response, name.clone(), id);
         }
@@ -206,7 +208,8 @@ impl HttpApp {
     /// the log that names what was asked.
     pub(super) fn run_error(&self, what: &str, error: &RunError) -> (Value, Option<String>) {
         let body = redact(run_error::body(error), &self.shared.secrets);
-        if run_error::status(error) != 500 {
+        // A table may pass an upstream's own 500 on.
+        if run_error::status(error) != 500 || error.origin == Origin::Upstream {
             return (body, None);
         }
         let incident = IncidentId::new();

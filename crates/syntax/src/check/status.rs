@@ -1,0 +1,39 @@
+//! Statuses that routes answer with and that tables pass on (RET-11, TAB-22).
+
+use super::{Checker, Site};
+use crate::{
+    ast::{Count, RouteStatus, Verb},
+    diagnostic::codes,
+    source::Span,
+    status::{PASSED, ROUTE},
+    token,
+};
+
+/// Refuses a status of a route that is out of range; a text with tokens is judged when it is filled.
+pub(super) fn route(checker: &mut Checker<'_>, site: Site, status: &RouteStatus) {
+    let written = match status {
+        RouteStatus::Number(count) => count.value.to_string(),
+        RouteStatus::Text(text) if token::roots(&text.text).is_empty() => text.text.clone(),
+        RouteStatus::Text(_) => return,
+    };
+    if ROUTE.read(&written).is_none() {
+        let message = format!("`using status` {ROUTE}, not `{written}`");
+        add(checker, site, status.span(), &message);
+    }
+}
+
+/// Refuses statuses of `pass status` that are no failures, and such as stand twice.
+pub(super) fn passed(checker: &mut Checker<'_>, site: Site, verb: &Verb) {
+    for (position, Count { value, span }) in verb.passed_statuses.iter().enumerate() {
+        let text = value.to_string();
+        if PASSED.read(&text).is_none() {
+            add(checker, site, *span, &format!("`pass status` {PASSED}, not `{text}`"));
+        } else if verb.passed_statuses[..position].iter().any(|other| other.value == *value) {
+            add(checker, site, *span, &format!("`pass status` names {text} twice"));
+        }
+    }
+}
+
+fn add(checker: &mut Checker<'_>, site: Site, span: Span, message: &str) {
+    checker.add(site, codes::BAD_STATUS, span, message);
+}
