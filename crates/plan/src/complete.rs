@@ -1,4 +1,4 @@
-//! What could be written at a place of a script, with the names that a catalog knows: for editors.
+//! Completions at a place of a script, with the names that a catalog knows: for editors.
 //!
 //! In: a text, finished or not, an offset and a catalog. Out: the [`Completion`]s that go on with
 //! what is typed already, names before keywords. What kind of name belongs there is told by
@@ -30,7 +30,7 @@ const COLUMNS_MAX: usize = 500;
 const SETTINGS_MAX: usize = 500;
 const SETTINGS_DEPTH_MAX: usize = 8;
 
-/// What tokens can name of any client's request (`language.md` 5.2); its query, headers and body have
+/// The names that tokens find in any client's request (`language.md` 5.2); its query, headers and body have
 /// names of their own.
 const REQUEST_NAMES: &[&str] = &["req.parts", "remoteAddress"];
 
@@ -39,15 +39,15 @@ const REQUEST_NAMES: &[&str] = &["req.parts", "remoteAddress"];
 pub struct Completion {
     /// The text to write.
     pub label: String,
-    /// What it is.
+    /// The kind of thing it names.
     pub kind: CompletionKind,
     /// A few words about it; may be empty.
     pub detail: String,
-    /// What it replaces.
+    /// The stretch that it replaces.
     pub replace: Span,
 }
 
-/// What a [`Completion`] is.
+/// The kinds of a [`Completion`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CompletionKind {
     /// A table, loaded or created by the script.
@@ -84,7 +84,7 @@ impl CompletionKind {
     }
 }
 
-/// What could be written at byte `offset` of `text` and starts with what is typed there, in any
+/// Finds the completions at byte `offset` of `text` that start with what is typed there, in any
 /// letter case.
 pub fn at(text: &str, offset: usize, catalog: &Catalog) -> Vec<Completion> {
     let Completions { keywords, wants, replace, typed } = qlio_syntax::complete::at(text, offset);
@@ -210,7 +210,7 @@ impl Names<'_> {
                 continue;
             };
             let mut add = |name: &str, detail: &str| {
-                let label = prefixed(name, source, sources.len(), list.typed);
+                let label = add_prefix(name, source, sources.len(), list.typed);
                 list.add(&label, CompletionKind::Parameter, detail);
             };
             for token in verb.uri.tokens() {
@@ -244,7 +244,7 @@ impl Names<'_> {
                 }
             }
             for column in columns.iter().take(COLUMNS_MAX) {
-                let label = prefixed(column, source, sources.len(), list.typed);
+                let label = add_prefix(column, source, sources.len(), list.typed);
                 list.add(&label, CompletionKind::Column, "");
             }
         }
@@ -283,7 +283,7 @@ impl Names<'_> {
 
 /// The name as it is written in a statement: with several sources, or where one types so, behind
 /// the source's alias.
-fn prefixed(name: &str, source: &Source, sources: usize, typed: &str) -> String {
+fn add_prefix(name: &str, source: &Source, sources: usize, typed: &str) -> String {
     let Some(alias) = &source.alias else { return name.to_owned() };
     let is_typed =
         typed.strip_prefix(alias.text.as_str()).is_some_and(|rest| rest.starts_with('.'));

@@ -14,7 +14,7 @@ use crate::{
     lower::{CompileOptions, Origin, compile_all},
 };
 
-/// What is said of files that cannot be read.
+/// The codes of problems with files that cannot be read.
 const FILE_CODES: &[Code] = &[
     codes::MISSING_BODY_TEMPLATE,
     codes::MISSING_PATCH,

@@ -81,11 +81,11 @@ pub struct Node {
     pub line: u32,
     /// Where the statement stands in the text.
     pub span: Span,
-    /// What it does.
+    /// The work it does.
     pub kind: NodeKind,
     /// The variable it binds; of a `try` the error that it catches.
     pub target: Option<SlotId>,
-    /// What must be finished before it may start; the chain's first alternative stands for a chain.
+    /// The nodes that must be finished before it may start; the chain's first alternative stands for a chain.
     pub dependencies: Vec<NodeId>,
     /// Dependencies that exist only because nothing else needs them (`language.md` 4.4).
     pub orphans: Vec<NodeId>,
@@ -95,7 +95,7 @@ pub struct Node {
     pub fallback_of: Option<NodeId>,
     /// The block that the node stands in.
     pub block: Option<BlockBranch>,
-    /// What waits for this node: the reverse of the edges above, `try` nodes that wait with their
+    /// The nodes that wait for this one: the reverse of the edges above, `try` nodes that wait with their
     /// catch conditions included.
     pub dependents: Vec<NodeId>,
     /// Templates with `{^x}` tokens that must resolve, else the node yields nothing.
@@ -126,7 +126,7 @@ pub enum Branch {
     Finally,
 }
 
-/// What a node does.
+/// The kinds of work that nodes do.
 #[derive(Debug)]
 pub enum NodeKind {
     /// Fills a JSON literal.
@@ -158,7 +158,7 @@ pub enum NodeKind {
     Describe {
         /// The table's name.
         name: Text,
-        /// What the name means if the script creates a table of it.
+        /// The table, if the script creates one of the name.
         inline: Option<SourceKind>,
     },
     /// `describe route '…' using method m`.
@@ -201,7 +201,7 @@ pub struct IfBlock {
 pub struct TryBlock {
     /// The nodes of the body.
     pub body: Vec<NodeId>,
-    /// What the catch conditions read; awaited with the body before they are evaluated.
+    /// The nodes that bind the names of the catch conditions; awaited with the body before they are evaluated.
     pub condition_dependencies: Vec<NodeId>,
     /// Conditions and nodes of the catches.
     pub catches: Vec<CatchBlock>,

@@ -1,4 +1,5 @@
-//! What must happen before a node can start or finish, as a graph that is as large as the plan.
+//! Waiting as a graph that is as large as the plan: the nodes that must be finished before another can
+//! start or finish.
 //!
 //! In: a plan whose reads are edges. Out: [`Waits`], used to find cycles, to order writes and to
 //! count levels. Blocks hold many statements back at once: the catches of a `try` wait for its whole
@@ -52,7 +53,7 @@ impl Waits {
         Self { targets, nodes }
     }
 
-    /// What a node or gate waits for.
+    /// The positions that a node or gate waits for.
     pub(crate) fn targets(&self, position: u32) -> &[u32] {
         &self.targets[position as usize]
     }
@@ -151,7 +152,7 @@ impl Gates {
         if self.by_block.contains_key(&node) { self.gate(node, 3) } else { node.0 }
     }
 
-    /// What a node waits for because it stands in a block.
+    /// The gate that a node waits for because it stands in a block.
     fn before(&self, plan: &Plan, node: &Node) -> Option<u32> {
         let inside = node.block?;
         let is_try = matches!(plan.node(inside.block).kind, NodeKind::Try(_));

@@ -259,7 +259,7 @@ pub enum Segment {
 /// `select … from … where …`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
-    /// What is selected.
+    /// The selected columns.
     pub columns: Columns,
     /// One source, or two for a join; more are refused by a check.
     pub sources: Vec<Source>,
@@ -287,7 +287,7 @@ pub enum Columns {
 /// One column, with or without an alias.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// What is read or called.
+    /// The path that is read, or the function that is called.
     pub value: ColumnValue,
     /// `as name`; dots in it are literal.
     pub alias: Option<Name>,
@@ -295,7 +295,7 @@ pub struct Column {
     pub span: Span,
 }
 
-/// What a column is made of.
+/// The two kinds of columns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnValue {
     /// A path into the row.
@@ -408,7 +408,7 @@ pub struct Insert {
 /// `update table with "{object}"`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
-    /// What is updated.
+    /// The table or variable that is updated.
     pub target: Source,
     /// The token naming the object.
     pub object: RawText,
@@ -528,7 +528,7 @@ pub struct Catch {
 pub struct Throw {
     /// Comments directly before it at the top level; they document nothing, but are kept.
     pub docs: Vec<Comment>,
-    /// What is raised.
+    /// The name that is raised.
     pub name: Ident,
     /// From `throw` to the closing parenthesis.
     pub span: Span,

@@ -40,7 +40,7 @@ pub fn thrown(items: &[Item], in_region: bool) -> HashSet<&str> {
 /// The one `try` of the script whose `error` can be named anywhere: no other catches errors, and
 /// nothing else is called `error`.
 pub fn visible_everywhere(script: &Script) -> Option<&Try> {
-    let (catching, is_free) = catching(script);
+    let (catching, is_free) = find_catching(script);
     match catching[..] {
         [only] if is_free && !thrown(&script.items, false).contains(ERROR) => Some(only),
         _ => None,
@@ -56,11 +56,11 @@ pub fn bindings(script: &Script) -> Vec<Span> {
         let start = path.span.start;
         Some(Span::new(start, start + ERROR.len() as u32))
     };
-    catching(script).0.into_iter().filter_map(named).collect()
+    find_catching(script).0.into_iter().filter_map(named).collect()
 }
 
 /// All that catch errors, and whether no statement binds `error`.
-fn catching(script: &Script) -> (Vec<&Try>, bool) {
+fn find_catching(script: &Script) -> (Vec<&Try>, bool) {
     let mut catching = Vec::new();
     let is_free = find(&script.items, false, &mut catching);
     (catching, is_free)

@@ -48,7 +48,7 @@ struct Checker<'s> {
     lines: &'s LineIndex,
     /// The variables that the script binds, and where.
     variables: HashMap<&'s str, Span>,
-    /// What was found, with the start of the statement it belongs to.
+    /// The problems, each with the start of the statement it belongs to.
     found: Vec<(u32, Diagnostic)>,
     /// How many names were compared with all that are known.
     guesses: usize,

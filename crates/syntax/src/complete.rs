@@ -1,4 +1,4 @@
-//! What could be written at a place of a text, for editors.
+//! Completions at a place of a text, for editors.
 //!
 //! In: a text as it stands, finished or not, and an offset. Out: [`Completions`]: the keywords that
 //! the grammar accepts there, the kinds of names it accepts, and the stretch that a chosen word
@@ -14,14 +14,14 @@ use crate::{
     source::Span,
 };
 
-/// What could be written at a place.
+/// The words and names that could be written at a place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Completions {
     /// Keywords and literals, in the order of the grammar. Not filtered by what is typed already.
     pub keywords: Vec<&'static str>,
     /// Kinds of names.
     pub wants: Vec<Wanted>,
-    /// What is typed already and would be replaced: the dotted word before the place.
+    /// The stretch that a choice replaces: the dotted word before the place.
     pub replace: Span,
     /// The text of `replace`.
     pub typed: String,
@@ -44,12 +44,12 @@ pub enum Wanted {
     Parameter {
         /// The sources of the statement.
         sources: Vec<Source>,
-        /// What the statement does with them.
+        /// The verb that the statement uses them for.
         verb: VerbKind,
     },
     /// A token: the place is between the braces of a quoted text.
     Token {
-        /// What the token may name.
+        /// The names it may have.
         place: TokenPlace,
     },
     /// The HTTP method of a route.
@@ -60,7 +60,7 @@ pub enum Wanted {
     Connector,
 }
 
-/// What the tokens of a quoted text may name (`language.md` 5.3, `connectors.md` 1.7, 2.3).
+/// The names that tokens of a quoted text may have (`language.md` 5.3, `connectors.md` 1.7, 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenPlace {
     /// A value of a script: variables, the request, settings.
@@ -73,7 +73,7 @@ pub enum TokenPlace {
     Route,
 }
 
-/// What could be written at byte `offset` of `text`; an offset inside of a character counts as the
+/// Finds the completions at byte `offset` of `text`; an offset inside of a character counts as the
 /// one before it, one behind the end as the end. Nothing inside of comments, in the middle of a
 /// number and in texts longer than the parser reads.
 pub fn at(text: &str, offset: usize) -> Completions {

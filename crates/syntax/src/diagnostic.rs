@@ -1,4 +1,4 @@
-//! What is wrong with a text, as data: a code, a message, places and advice.
+//! Problems of texts as data: a code, a message, places and advice.
 //!
 //! In: whoever finds a problem builds a [`Diagnostic`]. Out: the same value serves the terminal
 //! ([`crate::render::render`]), the HTTP answer ([`crate::render::wire`]) and editors.
@@ -69,7 +69,7 @@ pub struct Diagnostic {
     pub code: Code,
     /// How bad it is.
     pub severity: Severity,
-    /// What is wrong, without any line prefix.
+    /// The problem in words, without any line prefix.
     pub message: String,
     /// The complete literal message where the specification fixes it (`language.md` 3.2).
     pub wire: Option<String>,
@@ -77,7 +77,7 @@ pub struct Diagnostic {
     pub primary: Label,
     /// Further places that matter, such as the first of two definitions.
     pub secondary: Vec<Label>,
-    /// What to do about it; only given when it is likely right.
+    /// Advice; only given when it is likely right.
     pub hints: Vec<String>,
     /// Background.
     pub notes: Vec<String>,

@@ -178,14 +178,14 @@ impl<'t> Lexer<'t> {
         let rest = self.rest();
         let quote = rest.as_bytes()[0];
         let Some(length) = rest.as_bytes()[1..].iter().position(|byte| *byte == quote) else {
-            return Err(self.unclosed());
+            return Err(self.make_unclosed_error());
         };
         let text = rest[1..=length].to_owned();
         let span = self.bump(length + 2);
         Ok(RawText { text, span })
     }
 
-    fn unclosed(&self) -> LexError {
+    fn make_unclosed_error(&self) -> LexError {
         LexError {
             code: codes::UNCLOSED_TEXT,
             span: Span::new(self.at as u32, self.at as u32 + 1),
@@ -205,7 +205,7 @@ impl<'t> Lexer<'t> {
         // Copies runs without escapes as a whole.
         let mut run = at;
         loop {
-            let Some(c) = rest[at..].chars().next() else { return Err(self.unclosed()) };
+            let Some(c) = rest[at..].chars().next() else { return Err(self.make_unclosed_error()) };
             if c == quote {
                 decoded.push_str(&rest[run..at]);
                 return Ok((decoded, self.bump(at + 1)));
@@ -229,7 +229,7 @@ impl<'t> Lexer<'t> {
                 message: "this text has no closing quote on its line".to_owned(),
                 hint,
                 is_open_to_end: false,
-                ..self.unclosed()
+                ..self.make_unclosed_error()
             };
         }
         let at = (self.at + offset) as u32;
@@ -260,7 +260,7 @@ impl<'t> Lexer<'t> {
                 return Err(self.bad_escape(offset, 'u'));
             }
             Some(c) => return Err(self.bad_escape(offset, c)),
-            None => return Err(self.unclosed()),
+            None => return Err(self.make_unclosed_error()),
         };
         decoded.push(plain);
         Ok(2)

@@ -89,14 +89,14 @@ struct Parser<'t> {
     lexer: Lexer<'t>,
     limits: Limits,
     diagnostics: Vec<Diagnostic>,
-    /// What was asked for at `expected_at` and was not there.
+    /// The alternatives asked for at `expected_at` that were not there.
     expected: Vec<expect::Expected>,
     expected_at: usize,
     depth: usize,
     statements: usize,
     /// Keywords that start statements and are variables here.
     keyword_variables: Vec<&'static str>,
-    /// What is read belongs to `return`: all variables are known.
+    /// The text being read belongs to `return`: all variables are known.
     is_in_return: bool,
     /// A limit was hit or everything is said: report nothing more and read nothing more.
     is_stopped: bool,
@@ -122,7 +122,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Runs a production one level deeper.
-    fn nested<T>(&mut self, production: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+    fn descend<T>(&mut self, production: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         if self.depth >= self.limits.nesting_depth_max {
             let message = format!("nested deeper than {} levels", self.limits.nesting_depth_max);
             return self.stop(codes::NESTING_TOO_DEEP, message);

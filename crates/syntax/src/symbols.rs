@@ -11,7 +11,7 @@ use crate::{
     visit::{each_primary, each_select, each_statement},
 };
 
-/// What a text introduces, each list in text order.
+/// The names that a text introduces, each list in text order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Symbols {
     /// Variables: the targets of statements, at any nesting level, and caught errors.

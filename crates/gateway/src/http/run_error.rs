@@ -62,7 +62,7 @@ fn add_fact(body: &mut Object, fact: &Fact, error: &RunError) {
             body.insert("count", Value::int(i64::from(*count)));
             body.insert("delay", number(*delay_ms))
         }
-        Fact::RetryAfterSeconds(_) => None,
+        Fact::RetryAfterSeconds(_) | Fact::PassedStatus(_) => None,
         Fact::Limit(limit) => body.insert("limit", number(*limit)),
         Fact::Asked(asked) => body.insert("asked", number(*asked)),
         Fact::Hook(name) => body.insert("hook", Value::from(*name)),
@@ -82,7 +82,6 @@ fn add_fact(body: &mut Object, fact: &Fact, error: &RunError) {
             body.insert("headers", Value::object(content_type.into_iter().collect()))
         }
         Fact::PatchedStatus(status) => body.insert("patchedStatus", Value::int(i64::from(*status))),
-        Fact::PassedStatus(_) => None,
         Fact::Body(value) => body.insert("body", value.clone()),
         Fact::BodyTruncated => body.insert("bodyTruncated", Value::Bool(true)),
         Fact::MediaType { main, sub } => {
@@ -125,6 +124,7 @@ mod tests {
             (RunError::gateway(codes::OVERLOAD, ""), 503),
             (RunError::gateway(codes::AUTH_DENIED, ""), 403),
             (RunError::internal(""), 500),
+            (RunError::upstream(codes::UPSTREAM_STATUS, "").with(Fact::PassedStatus(404)), 404),
         ];
         for (error, expected) in statuses {
             assert_eq!(status(&error), expected, "{error:?}");

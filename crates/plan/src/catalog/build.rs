@@ -24,7 +24,7 @@ pub struct FileDiagnostics {
     pub file: Arc<str>,
     /// Its text, for rendering.
     pub text: Arc<str>,
-    /// What was found.
+    /// The problems, in text order.
     pub diagnostics: Vec<Diagnostic>,
 }
 

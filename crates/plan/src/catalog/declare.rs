@@ -31,7 +31,7 @@ mod protobuf;
 pub struct Declared {
     /// The table; broken if `problems` holds an error.
     pub table: Table,
-    /// What was found.
+    /// The problems of the declaration.
     pub problems: Vec<Diagnostic>,
 }
 
@@ -117,16 +117,16 @@ impl Builder<'_> {
         self.problems.push(Diagnostic::error(code, span, message));
     }
 
-    fn filled(&self, text: &str) -> String {
+    fn fill(&self, text: &str) -> String {
         fill_settings(text, self.declaration.config)
     }
 
     fn template(&self, text: &str) -> Template {
-        Template::parse(&self.filled(text))
+        Template::parse(&self.fill(text))
     }
 
     fn verb(&mut self, verb: &ast::Verb) -> Option<Verb> {
-        let uri = match UriTemplate::parse(&self.filled(&verb.uri.text)) {
+        let uri = match UriTemplate::parse(&self.fill(&verb.uri.text)) {
             Ok(uri) => uri,
             Err(fault) => {
                 let message = format!("bad URI template: {fault}");
@@ -370,7 +370,7 @@ impl Builder<'_> {
     /// is sent.
     fn credential(&mut self, clause: &ast::Oauth2Clause, name: &str) -> Option<String> {
         let written = option(&clause.options, name)?;
-        let filled = self.filled(&written.text);
+        let filled = self.fill(&written.text);
         if let Some(rest) = filled.split_once("{config.").map(|(_, rest)| rest) {
             let setting = rest.split('}').next().unwrap_or_default();
             let message = format!("`{name}` of `using oauth2` needs the setting `{setting}`");

@@ -25,7 +25,7 @@ pub fn show_tables<'a>(catalog: &'a Catalog, inline: impl Iterator<Item = &'a Ta
     loaded.chain(inline.iter().copied()).map(entry).collect()
 }
 
-/// What `describe <table>` answers. Settings stand filled in; those that are secret do not show
+/// Makes the answer of `describe <table>`. Settings stand filled in; those that are secret do not show
 /// (`decisions.md` 5).
 pub fn describe_table(catalog: &Catalog, table: &Table) -> Value {
     let mut result = Object::new();
@@ -128,7 +128,7 @@ fn route_entry(route: &Route) -> Object {
     members.into_iter().collect()
 }
 
-/// What `describe route` answers; `None` if there is no such route. `method` may be in any case,
+/// Makes the answer of `describe route`; `None` if there is no such route. `method` may be in any case,
 /// and `del` stands for `delete` (`server.md` Q20).
 pub fn describe_route(catalog: &Catalog, path: &str, method: &str) -> Option<Value> {
     let method = match method.to_ascii_lowercase() {

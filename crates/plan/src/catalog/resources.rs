@@ -1,4 +1,4 @@
-//! What a declaration may fetch from beside its file, behind a trait so that this crate does no I/O.
+//! Files beside a declaration, behind a trait so that this crate does no I/O.
 
 use std::path::PathBuf;
 

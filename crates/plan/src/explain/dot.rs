@@ -16,7 +16,7 @@ pub fn to_dot(explanation: &Explanation, latency: Option<&Latency>) -> String {
         let node = &explanation.nodes[*position];
         let measured = latency.and_then(|latency| latency.measured(*position));
         let time = measured.map(|measured| format!(" {}", milliseconds(measured.elapsed)));
-        let label = escaped(&(node.label() + time.as_deref().unwrap_or_default()));
+        let label = escape_label(&(node.label() + time.as_deref().unwrap_or_default()));
         let style = if is_critical(*position) { ", color=red, penwidth=3" } else { "" };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "  {} [label=\"{label}\"{style}];", node.id);
@@ -41,6 +41,6 @@ pub fn to_dot(explanation: &Explanation, latency: Option<&Latency>) -> String {
     out
 }
 
-fn escaped(label: &str) -> String {
+fn escape_label(label: &str) -> String {
     label.replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -8,7 +8,7 @@ use std::{fmt::Write, time::Duration};
 
 use super::{EdgeKind, Explanation};
 
-/// What was measured of one node.
+/// The measurements of one node.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
     /// How long it took.
@@ -33,7 +33,7 @@ pub struct Latency {
 /// One node of a measured run.
 #[derive(Debug)]
 pub struct NodeLatency {
-    /// What was measured.
+    /// The measurements.
     pub measured: Measured,
     /// When everything that it waits for was over, since the start.
     pub start: Duration,
@@ -96,7 +96,7 @@ impl Latency {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// What was measured of a node.
+    /// The measurements of a node.
     pub fn measured(&self, position: usize) -> Option<&Measured> {
         self.nodes.get(position)?.as_ref().map(|node| &node.measured)
     }
@@ -149,7 +149,7 @@ pub(super) fn milliseconds(duration: Duration) -> String {
     }
 }
 
-/// What each node waits for: its edges, with the last alternative that ran in the place of a chain.
+/// The nodes that each node waits for: its edges, with the last alternative that ran in the place of a chain.
 fn waits(explanation: &Explanation, measured: &[Option<Measured>]) -> Vec<Vec<usize>> {
     let count = explanation.nodes.len();
     let mut alternative: Vec<Option<usize>> = vec![None; count];

@@ -33,7 +33,7 @@ struct Placed {
 
 /// Draws the picture; with a measured run, how long nodes took and the critical path in red.
 pub fn to_svg(explanation: &Explanation, latency: Option<&Latency>) -> String {
-    let (boxes, width, height) = placed(explanation, latency);
+    let (boxes, width, height) = place_nodes(explanation, latency);
     let is_critical = latency.map(Latency::is_critical).unwrap_or_default();
     let is_critical = |position: usize| is_critical.get(position).copied().unwrap_or(false);
     let mut out = format!(
@@ -61,7 +61,7 @@ pub fn to_svg(explanation: &Explanation, latency: Option<&Latency>) -> String {
             "<g id=\"{}\"><rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BOX_HEIGHT}\" \
              rx=\"3\" fill=\"#fff\" {border}/><text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text></g>",
             node.id,
-            escaped(label)
+            escape(label)
         );
     }
     out.push_str("</svg>\n");
@@ -69,7 +69,10 @@ pub fn to_svg(explanation: &Explanation, latency: Option<&Latency>) -> String {
 }
 
 /// All boxes, by position, and the size of the picture.
-fn placed(explanation: &Explanation, latency: Option<&Latency>) -> (Vec<Placed>, usize, usize) {
+fn place_nodes(
+    explanation: &Explanation,
+    latency: Option<&Latency>,
+) -> (Vec<Placed>, usize, usize) {
     let rows = rows(explanation);
     let mut boxes: Vec<Placed> = (0..explanation.nodes.len())
         .map(|position| {
@@ -77,7 +80,7 @@ fn placed(explanation: &Explanation, latency: Option<&Latency>) -> (Vec<Placed>,
             if let Some(measured) = latency.and_then(|latency| latency.measured(position)) {
                 let _ = write!(label, " {}", milliseconds(measured.elapsed));
             }
-            let label = shortened(label);
+            let label = shorten_label(label);
             // Characters beyond Latin letters may be as wide as two.
             let cells: usize = label.chars().map(|c| 1 + usize::from(c > '\u{2ff}')).sum();
             Placed { label, width: cells * CHARACTER + 2 * PADDING, ..Placed::default() }
@@ -177,14 +180,14 @@ fn line(edge: &Edge, from: &Placed, to: &Placed, is_critical: bool, out: &mut St
     }
 }
 
-fn shortened(label: String) -> String {
+fn shorten_label(label: String) -> String {
     match label.char_indices().nth(LABEL_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}…", &label[..end]),
         None => label,
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match xml::reference_of(c) {

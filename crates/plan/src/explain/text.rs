@@ -67,7 +67,7 @@ fn node(
     let _ = writeln!(out, "  {} {}{notes}", node.id, node.label());
 }
 
-/// What was measured of a node.
+/// Notes the measured times of a node.
 fn times(latency: &Latency, position: usize, notes: &mut Vec<String>) {
     let Some(measured) = latency.measured(position) else { return };
     let (time, share) = (milliseconds(measured.elapsed), latency.share(position));

@@ -156,7 +156,7 @@ impl Reads {
         }
     }
 
-    /// What was read; the next node begins.
+    /// Gives the variables read so far; the next node begins.
     fn take(&mut self) -> Vec<SlotId> {
         self.node += 1;
         std::mem::take(&mut self.slots)
@@ -182,7 +182,7 @@ struct Lowering<'a> {
     /// Which node reads which of them.
     table_reads: Vec<(NodeId, usize)>,
     loaded_tables: Vec<String>,
-    /// The same names, to find them.
+    /// The names of `loaded_tables`, to find them quickly.
     loaded_index: HashSet<String>,
     problems: Vec<Diagnostic>,
     /// How many warnings `problems` got.
@@ -361,7 +361,7 @@ impl<'a> Lowering<'a> {
         Source { name, alias, kind }
     }
 
-    /// What a name means if the script creates a table of it; notes that the table is read.
+    /// The meaning of a name that the script creates a table of; notes that the table is read.
     fn inline_source(&mut self, name: &str) -> Option<SourceKind> {
         let place = self.inline_index.get(name).copied()?;
         self.tables_read.push(place);

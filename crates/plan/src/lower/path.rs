@@ -33,7 +33,7 @@ pub(crate) fn path_text(path: &ast::Path) -> String {
     out
 }
 
-/// What is left of `alias.rest`, if the path begins with all words of the alias and goes on. An alias
+/// The rest of `alias.rest`, if the path begins with all words of the alias and goes on. An alias
 /// may have dots (`language.md` 2.4).
 pub(crate) fn without_alias(path: &ast::Path, alias: &str) -> Option<ast::Path> {
     let mut rest = path.segments.as_slice();

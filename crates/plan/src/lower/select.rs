@@ -202,7 +202,7 @@ pub(super) fn scan(
     Scan { source, columns, conditions, delays, projection, answer }
 }
 
-/// What must be kept of a row so that all columns can be read.
+/// The parts of a row that the columns read.
 fn row_projection(columns: &[Column]) -> Projection {
     let mut projection = Projection::none();
     for column in columns {

@@ -49,7 +49,7 @@ impl Symbols {
         self.errors.get(&node.span).copied()
     }
 
-    /// What is lowered from now on sees the error in this slot.
+    /// Text that is lowered from now on sees the error in this slot.
     pub(super) fn enter(&mut self, error: SlotId) {
         self.scopes.push(error);
     }

@@ -33,7 +33,7 @@ const NAMES_SHOWN_MAX: usize = 8;
 /// The parameters that the request of a verb is made of.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
-    /// What stands before the first dot of each name.
+    /// The part before the first dot of each name.
     roots: HashSet<String>,
     /// The names, one per root, in order.
     names: Vec<String>,
@@ -191,7 +191,7 @@ impl Lowering<'_> {
         matches!(setting.as_str(), Some("fill" | "any"))
     }
 
-    /// What the request of a verb is made of, looked up once per table; `None` if the name is no table
+    /// The parameters that the request of a verb is made of, looked up once per table; `None` if the name is no table
     /// or its parameters cannot be known.
     fn used_parameters(&mut self, name: &str, kind: VerbKind) -> Option<Rc<Parameters>> {
         if self.symbols.assigned_slot(name).is_some() {
@@ -299,7 +299,7 @@ fn roots_of_values(verb: &Verb) -> impl Iterator<Item = &str> {
     headers.chain(defaults).flat_map(|template| template.roots())
 }
 
-/// What stands before the first dot or bracket: a parameter is also a structure to walk into.
+/// The part before the first dot or bracket: a parameter is also a structure to walk into.
 fn root(name: &str) -> &str {
     name.split(['.', '[']).next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What the nodes of a plan compute: names resolved, paths and templates parsed.
+//! The work of the nodes of a plan: names resolved, paths and templates parsed.
 //!
 //! [`select`] holds scans, joins and output shapes, [`write`] inserts, updates and deletes. This
 //! module has the parts they share: expressions, operands, sources, calls and conditions.
@@ -43,14 +43,14 @@ pub enum Operand {
     Word(Text),
 }
 
-/// What a statement reads from or writes to.
+/// The table or variable that a statement reads from or writes to.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The name as written.
     pub name: Text,
     /// The alias.
     pub alias: Option<Text>,
-    /// What the name means.
+    /// The meaning of the name.
     pub kind: SourceKind,
 }
 
@@ -65,7 +65,7 @@ impl Source {
     }
 }
 
-/// What the name of a source means.
+/// The meanings that the name of a source can have.
 #[derive(Debug, Clone)]
 pub enum SourceKind {
     /// A variable of the script.
@@ -89,7 +89,7 @@ pub enum SourceKind {
 /// A call of a script function.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// What is called.
+    /// The function.
     pub callee: Callee,
     /// The arguments, evaluated before the call.
     pub arguments: Vec<Expression>,

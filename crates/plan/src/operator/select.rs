@@ -45,15 +45,15 @@ impl Select {
 pub struct Scan {
     /// Where the rows come from.
     pub source: Source,
-    /// What is read of each row.
+    /// The columns read of each row.
     pub columns: ScanColumns,
     /// Parameters of a table, filters of a variable.
     pub conditions: Vec<Condition>,
     /// Bounds of the exchanges.
     pub delays: Delays,
-    /// What has to be kept of a variable so that conditions and columns can be read.
+    /// The parts of a variable that conditions and columns read.
     pub projection: Projection,
-    /// What a decoder has to keep of an answer of the table: the columns, below the resultset.
+    /// The parts that a decoder keeps of an answer of the table: the columns, below the resultset.
     pub answer: Projection,
 }
 
@@ -93,7 +93,7 @@ pub struct Condition {
     pub name: Text,
     /// The path for local filters.
     pub path: Path,
-    /// What it must equal.
+    /// The value it must equal.
     pub expected: Expected,
 }
 
@@ -174,7 +174,7 @@ pub enum OutputValue {
 /// A function called per row.
 #[derive(Debug)]
 pub struct RowCall {
-    /// What is called.
+    /// The function.
     pub callee: Callee,
     /// Its arguments.
     pub arguments: Vec<RowArgument>,

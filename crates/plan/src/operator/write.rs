@@ -20,7 +20,7 @@ pub struct Write {
     pub kind: WriteKind,
     /// Where to.
     pub target: Source,
-    /// What.
+    /// The values.
     pub values: WriteValues,
     /// The client's attachments to send on.
     pub parts: Vec<Template>,
@@ -32,7 +32,7 @@ pub struct Write {
     pub assign: Option<Text>,
 }
 
-/// What an insert or update sends (`connectors.md` 2.6).
+/// The content that an insert or update sends (`connectors.md` 2.6).
 #[derive(Debug)]
 pub enum WriteValues {
     /// Column and value pairs.

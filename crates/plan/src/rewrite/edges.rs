@@ -37,7 +37,7 @@ pub(super) fn to_bindings(plan: &mut Plan, noted: &Noted) {
     to_throws(plan, &flag_readers);
 }
 
-/// What reads a flag waits for the throws of it that stand before, unless they wait for it.
+/// A node that reads a flag waits for the throws of it that stand before, unless they wait for it.
 fn to_throws(plan: &mut Plan, flag_readers: &BTreeMap<SlotId, Vec<NodeId>>) {
     if flag_readers.is_empty() {
         return;

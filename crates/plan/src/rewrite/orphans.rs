@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::node::{NodeId, NodeKind, Plan};
 
 pub(super) fn apply(plan: &mut Plan, top_level: &[NodeId]) {
-    let is_needed = needed(plan);
+    let is_needed = find_needed(plan);
     let mut creates = Vec::new();
     let mut orphans = Vec::new();
     for id in top_level.iter().copied() {
@@ -26,7 +26,7 @@ pub(super) fn apply(plan: &mut Plan, top_level: &[NodeId]) {
 
 /// For each node whether something else needs it. A block is needed when something outside of it
 /// needs a variable that is bound inside.
-fn needed(plan: &Plan) -> Vec<bool> {
+fn find_needed(plan: &Plan) -> Vec<bool> {
     let mut is_needed = vec![false; plan.nodes.len()];
     for node in &plan.nodes {
         let condition_dependencies = match &node.kind {

@@ -18,7 +18,7 @@ pub(super) fn apply(plan: &mut Plan) {
     for chains in writers.into_values().filter(|chains| chains.len() > 1) {
         let firsts: Vec<NodeId> = chains.keys().copied().collect();
         let is_text_order = order.is_text_order(&firsts);
-        let sorted = if is_text_order { firsts } else { order.sorted(&waits, &firsts) };
+        let sorted = if is_text_order { firsts } else { order.sort(&waits, &firsts) };
         for pair in sorted.windows(2) {
             for node in &chains[&pair[1]] {
                 let dependencies = &mut plan.nodes[node.index()].dependencies;
@@ -77,7 +77,7 @@ impl Order {
 
     /// The nodes in text order, but each after those of them that it waits for: data may flow against
     /// the order of text.
-    fn sorted(&mut self, waits: &Waits, firsts: &[NodeId]) -> Vec<NodeId> {
+    fn sort(&mut self, waits: &Waits, firsts: &[NodeId]) -> Vec<NodeId> {
         // What ranks below all of them cannot lead to any of them.
         let rank_min = firsts.iter().map(|id| self.rank[id.index()]).min().unwrap_or(0);
         self.walks += 1;

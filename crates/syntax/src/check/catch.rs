@@ -1,4 +1,4 @@
-//! What a `catch` names must be thrown in its `try`.
+//! The names of a `catch` must be thrown in its `try`.
 
 use super::Checker;
 use crate::{

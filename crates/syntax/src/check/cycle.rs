@@ -46,7 +46,8 @@ fn report(checker: &mut Checker<'_>, script: &Script, graph: &Graph<'_>, knot: &
     }
 }
 
-/// What else the script calls by the name of a variable that needs itself: mostly that was meant.
+/// A hint that names the parameter or table which a variable that needs itself hides: mostly that one
+/// was meant.
 fn shared_name(script: &Script, name: &str) -> Option<String> {
     let route = script.result.as_ref().and_then(|result| result.route.as_ref());
     let is_parameter = route.is_some_and(|route| {

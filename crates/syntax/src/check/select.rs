@@ -98,7 +98,7 @@ fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source;
         Columns::List(columns) => {
             for column in columns {
                 match &column.value {
-                    ColumnValue::Path(path) => prefixed(checker, site, &prefixes, path),
+                    ColumnValue::Path(path) => require_prefix(checker, site, &prefixes, path),
                     ColumnValue::Call(call) => arguments(checker, site, &prefixes, call),
                 }
             }
@@ -107,16 +107,16 @@ fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source;
     for condition in &node.conditions {
         match condition {
             Condition::Equals { path, operand, .. } => {
-                prefixed(checker, site, &prefixes, path);
+                require_prefix(checker, site, &prefixes, path);
                 if let OperandKind::Path(right) = &operand.kind
                     && let (Some(left), Some(side)) = (prefixes.of(path), prefixes.of(right))
                     && left == side
                 {
-                    unprefixed(checker, site, &prefixes, right);
+                    report_unprefixed(checker, site, &prefixes, right);
                 }
             }
             Condition::InList { path, .. } | Condition::InSelect { path, .. } => {
-                prefixed(checker, site, &prefixes, path);
+                require_prefix(checker, site, &prefixes, path);
             }
             Condition::Call(call) => arguments(checker, site, &prefixes, call),
         }
@@ -134,7 +134,7 @@ impl Prefixes<'_> {
         })
     }
 
-    /// What to do about a path that has none of them.
+    /// Advice about a path that has none of them.
     fn hint(&self, path: &Path) -> Option<String> {
         let aliases: Vec<&str> =
             self.0.iter().filter_map(|source| Some(source.alias.as_ref()?.text.as_str())).collect();
@@ -159,13 +159,13 @@ fn has_prefix(path: &Path, alias: &str) -> bool {
     is_prefix && segments.next().is_some()
 }
 
-fn prefixed(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
+fn require_prefix(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
     if prefixes.of(path).is_none() {
-        unprefixed(checker, site, prefixes, path);
+        report_unprefixed(checker, site, prefixes, path);
     }
 }
 
-fn unprefixed(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
+fn report_unprefixed(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
     let message = format!("Column {} not prefixed or prefix not found", path_text(path));
     let diagnostic = checker.add(site, codes::UNPREFIXED_COLUMN, path.span, &message);
     // A column of the wrong side has a prefix that is known.

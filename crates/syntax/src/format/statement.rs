@@ -56,8 +56,8 @@ impl Printer<'_> {
         );
         clauses.push(Doc::group(vec![Doc::Indent(sources)]));
         self.conditions(&mut clauses, &node.conditions);
-        self.counted(&mut clauses, "limit", node.limit);
-        self.counted(&mut clauses, "offset", node.offset);
+        self.print_count(&mut clauses, "limit", node.limit);
+        self.print_count(&mut clauses, "offset", node.offset);
         self.delays(&mut clauses, node.delays);
         docs.push(Doc::Indent(clauses));
     }
@@ -130,17 +130,17 @@ impl Printer<'_> {
     }
 
     /// `keyword n`, if there is one.
-    fn counted(&mut self, docs: &mut Vec<Doc>, keyword: &str, count: Option<Count>) {
+    fn print_count(&mut self, docs: &mut Vec<Doc>, keyword: &str, count: Option<Count>) {
         let Some(count) = count else { return };
         self.separate(docs, Doc::Line, count.span.start);
         docs.push(Doc::text(format!("{keyword} {}", count.value)));
     }
 
     fn delays(&mut self, docs: &mut Vec<Doc>, delays: Delays) {
-        self.counted(docs, "timeout", delays.timeout);
-        self.counted(docs, "minDelay", delays.min_delay);
-        self.counted(docs, "maxDelay", delays.max_delay);
-        self.counted(docs, "deadline", delays.deadline);
+        self.print_count(docs, "timeout", delays.timeout);
+        self.print_count(docs, "minDelay", delays.min_delay);
+        self.print_count(docs, "maxDelay", delays.max_delay);
+        self.print_count(docs, "deadline", delays.deadline);
     }
 
     fn insert(&mut self, docs: &mut Vec<Doc>, node: &Insert) {

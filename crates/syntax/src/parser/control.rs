@@ -12,7 +12,7 @@ impl Parser<'_> {
     pub(super) fn if_statement(&mut self, docs: Vec<Comment>) -> Outcome<If> {
         let start = self.start();
         self.require_word("if")?;
-        self.nested(|parser| {
+        self.descend(|parser| {
             let condition = parser.condition()?;
             let then = parser.block(Place::Block)?;
             let otherwise = match parser.accept_clause("else") {
@@ -33,7 +33,7 @@ impl Parser<'_> {
     pub(super) fn try_statement(&mut self, docs: Vec<Comment>) -> Outcome<Try> {
         let start = self.start();
         self.require_word("try")?;
-        self.nested(|parser| {
+        self.descend(|parser| {
             let body = parser.filled_block(Place::Block, "try")?;
             let mut catches = Vec::new();
             while parser.is_clause("catch") {
@@ -141,11 +141,11 @@ impl Parser<'_> {
     /// `not = '!' not | '(' logic ')' | Path`.
     fn not(&mut self, operators: &mut usize) -> Outcome<Logic> {
         if self.accept("!").is_some() {
-            let inner = self.nested(|parser| parser.not(operators))?;
+            let inner = self.descend(|parser| parser.not(operators))?;
             return Ok(Logic::Not(Box::new(inner)));
         }
         if self.accept("(").is_some() {
-            return self.nested(|parser| {
+            return self.descend(|parser| {
                 let inner = parser.either(operators)?;
                 parser.require(")")?;
                 Ok(inner)

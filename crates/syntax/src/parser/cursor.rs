@@ -1,4 +1,5 @@
-//! What could stand at the end of a text, noted by the productions that read it.
+//! Continuations: the words and names that could stand at the end of a text, noted by the productions
+//! that read it.
 //!
 //! In: a parser whose text ends where somebody types. Every production that asks for a word or a
 //! name at that place leaves a note here, through the same questions that error messages are made of
@@ -20,7 +21,7 @@ pub(super) const VALUE_WORDS: &[&str] =
 /// The three literals.
 pub(super) const LITERAL_WORDS: &[&str] = &["true", "false", "null"];
 
-/// What was noted at the end of a text.
+/// The notes at the end of a text.
 #[derive(Debug, Default)]
 pub(crate) struct AtCursor {
     /// Keywords, in the order the grammar asks for them.
@@ -43,11 +44,11 @@ pub(super) struct Cursor {
     is_closed: bool,
     /// The sources of the statement that is being read.
     scope: Vec<Source>,
-    /// What the statement does with them.
+    /// The verb that the statement uses them for.
     verb: Option<VerbKind>,
     /// Inside a block of a table, whose values see no variables.
     is_in_table: bool,
-    /// What the tokens of a quoted text at this place may name.
+    /// The names that tokens of a quoted text at this place may have.
     text_place: Option<(usize, TokenPlace)>,
     /// Look for the select whose column list holds this offset.
     looked_for: Option<u32>,

@@ -1,4 +1,4 @@
-//! What should have been there: accepting tokens, remembering what was asked for, and the failure
+//! Expectations: accepting tokens, remembering what was asked for, and the failure
 //! that names all of it.
 //!
 //! In: the grammar's questions ("is the next word `from`?"). Out: spans of accepted tokens, or one
@@ -167,7 +167,7 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
-    /// What to write instead of what another language has at this position.
+    /// A hint for a habit of another language at this position.
     pub(super) fn habit(&self) -> Option<String> {
         let (before, rest) = self.lexer.text().split_at(self.lexer.at());
         habit::hint(before, rest).map(str::to_owned)
@@ -229,7 +229,7 @@ pub(super) const STATEMENT_WORDS: &[&str] = &[
 ];
 
 /// A hint for a word that is nearly a keyword.
-pub(super) fn misspelling<'a>(
+pub(super) fn find_misspelling<'a>(
     word: &str,
     keywords: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {

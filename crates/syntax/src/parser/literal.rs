@@ -14,8 +14,8 @@ impl Parser<'_> {
     pub(super) fn json(&mut self) -> Outcome<Json> {
         let start = self.start();
         let kind = match self.lexer.peek() {
-            Some('{') => self.nested(Self::object)?,
-            Some('[') => self.nested(Self::array)?,
+            Some('{') => self.descend(Self::object)?,
+            Some('[') => self.descend(Self::array)?,
             Some('"' | '\'') => JsonKind::String(self.json_text()?),
             Some(c) if c.is_ascii_digit() || matches!(c, '+' | '-') => self.json_number()?,
             _ => self.json_word()?,

@@ -40,7 +40,7 @@ impl Parser<'_> {
                     Ok(result) => {
                         documented_to = result.span.end;
                         script.result = Some(result);
-                        self.nothing_more(script.result.as_ref());
+                        self.refuse_more(script.result.as_ref());
                         break;
                     }
                     Err(Failed) => self.synchronise(started_at, false),
@@ -79,7 +79,7 @@ impl Parser<'_> {
     }
 
     /// Reports text behind the `return`.
-    fn nothing_more(&mut self, result: Option<&Return>) {
+    fn refuse_more(&mut self, result: Option<&Return>) {
         if self.lexer.peek().is_none() {
             return;
         }
@@ -87,7 +87,7 @@ impl Parser<'_> {
         let last = result.and_then(|result| result.alternatives.last());
         let hint = match last {
             Some(Primary::Reference(name)) => {
-                expect::misspelling(&name.text, STATEMENT_WORDS.iter().copied())
+                expect::find_misspelling(&name.text, STATEMENT_WORDS.iter().copied())
             }
             _ => None,
         };
@@ -257,7 +257,7 @@ impl Parser<'_> {
 
     fn keyword_statement(&mut self, word: &str) -> Outcome<Primary> {
         match word {
-            "select" => self.nested(Self::select).map(|node| Primary::Select(Box::new(node))),
+            "select" => self.descend(Self::select).map(|node| Primary::Select(Box::new(node))),
             "insert" => self.insert().map(|node| Primary::Insert(Box::new(node))),
             "update" => self.update().map(|node| Primary::Update(Box::new(node))),
             "delete" => self.delete().map(|node| Primary::Delete(Box::new(node))),
@@ -333,7 +333,7 @@ impl Parser<'_> {
             || STATEMENT_WORDS.contains(&next)
             || self.lexer.rest_after_word().starts_with(['=', '(']);
         (next.is_empty() || !starts_another)
-            && expect::misspelling(&name.text, STATEMENT_WORDS.iter().copied()).is_some()
+            && expect::find_misspelling(&name.text, STATEMENT_WORDS.iter().copied()).is_some()
     }
 
     /// `return = 'return' ret { '||' ret } [ route ] { ';' }`.

@@ -116,7 +116,7 @@ impl Parser<'_> {
             return Ok(Condition::Equals { path, operand, is_in: false, span: self.since(start) });
         }
         if self.accept_word("in").is_none() {
-            return self.missing_operator();
+            return self.report_missing_operator();
         }
         if self.accept("(").is_none() {
             let operand = self.operand()?;
@@ -124,7 +124,7 @@ impl Parser<'_> {
         }
         if self.is_sub_select() {
             let (outer, verb) = self.scope();
-            let select = Box::new(self.nested(Self::select)?);
+            let select = Box::new(self.descend(Self::select)?);
             self.set_scope(u32::MAX, &outer, verb);
             self.require(")")?;
             return Ok(Condition::InSelect { path, select, span: self.since(start) });
@@ -140,7 +140,7 @@ impl Parser<'_> {
             && !self.lexer.rest_after_word().starts_with([',', ')'])
     }
 
-    fn missing_operator<T>(&mut self) -> Outcome<T> {
+    fn report_missing_operator<T>(&mut self) -> Outcome<T> {
         let rest = self.lexer.rest();
         let word = self.lexer.peek_word();
         let is_here = |operator: &str| {

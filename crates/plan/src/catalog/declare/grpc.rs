@@ -39,7 +39,7 @@ impl Builder<'_> {
             self.error(codes::BAD_RPC, verb.uri.span, message);
             return None;
         };
-        let schema = self.loaded_schema(from)?;
+        let schema = self.load_schema(from)?;
         let Some(method) = schema.method(path) else {
             let message = unknown(&schema, &from.text, path);
             self.error(codes::BAD_RPC, verb.uri.span, message);

@@ -20,7 +20,7 @@ impl Builder<'_> {
             self.error(codes::UNKNOWN_FORMAT, clause.span, message);
             return None;
         };
-        let schema = self.loaded_schema(from)?;
+        let schema = self.load_schema(from)?;
         let mut find = |name: &ast::RawText| {
             let message = schema.message(&name.text);
             if message.is_none() {
@@ -38,7 +38,7 @@ impl Builder<'_> {
     }
 
     /// The schema of a `from`; that it cannot be loaded is reported.
-    pub(super) fn loaded_schema(&mut self, from: &ast::RawText) -> Option<Schema> {
+    pub(super) fn load_schema(&mut self, from: &ast::RawText) -> Option<Schema> {
         match self.schema(&from.text) {
             Ok(schema) => Some(schema),
             Err((code, reason)) => {
