@@ -8,7 +8,7 @@ use std::time::Duration;
 use qlio_data::{Object, Text, Value, codec::xml::Coerce};
 
 /// How much undeclared query parameters and headers of a client may fill in requests of tables
-/// (SCP-6, SCP-8).
+/// (SCP-6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientParams {
     /// Query parameters fill nothing, headers only tokens inside of `using headers`.
