@@ -30,8 +30,8 @@ fuzz_target!(|text: &str| {
     assert_eq!(template.fill(&params), filled);
     UriTemplate::substitute_config(text, &|name| Some(name.to_owned()));
     if let Ok(template) = UriTemplate::parse(text) {
-        if let Ok(uris) = template.expand_limited(&params, URIS_MAX) {
-            assert!(uris.len() <= URIS_MAX);
+        if let Ok(expansion) = template.expand_limited(&params, URIS_MAX) {
+            assert!(expansion.uris.len() <= URIS_MAX);
         }
         let _ = template.expand_form(&params);
     }

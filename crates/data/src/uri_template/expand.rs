@@ -1,6 +1,6 @@
 //! Pieces and parameters to text: the formatting table of `connectors.md` 2.3.
 
-use super::{EXPANDED_BYTES_MAX, Encoding, ExpandError, Form, Name, Piece, Token};
+use super::{EXPANDED_BYTES_MAX, Encoding, ExpandError, Expansion, Form, Name, Piece, Token};
 use crate::{Params, Text, Value, params::lookup, percent};
 
 /// How deep an element that is itself an array may be nested.
@@ -14,27 +14,35 @@ pub(super) fn uris(
     pieces: &[Piece],
     params: &dyn Params,
     uris_max: usize,
-) -> Result<Vec<String>, ExpandError> {
+) -> Result<Expansion, ExpandError> {
     let mut texts =
         Texts { growing: vec![String::with_capacity(USUAL_BYTES)], is_forked: false, bytes: 0 };
+    let mut is_scatter = false;
     for piece in pieces {
         match piece {
             Piece::Literal(text) => texts.append(text)?,
             Piece::Token(token) => match outcome(token, params, &|| texts.processed())? {
                 Outcome::Nothing => {}
                 Outcome::Text(text) => texts.append(&text)?,
-                Outcome::Fork(_) if texts.is_forked => return Err(ExpandError::MultipleForks),
-                Outcome::Fork(forks) if forks.len() > uris_max => {
-                    return Err(ExpandError::TooMany { asked: forks.len(), limit: uris_max });
+                Outcome::Scatter(parts) => {
+                    is_scatter = true;
+                    match &parts[..] {
+                        [] => texts.growing.clear(),
+                        [only] => texts.append(only)?,
+                        _ if texts.is_forked => return Err(ExpandError::MultipleForks),
+                        _ if parts.len() > uris_max => {
+                            let asked = parts.len();
+                            return Err(ExpandError::TooMany { asked, limit: uris_max });
+                        }
+                        _ => texts.fork(&parts)?,
+                    }
                 }
-                Outcome::Fork(forks) => texts.fork(&forks)?,
-                Outcome::NoUri => texts.growing.clear(),
             },
         }
     }
     match texts.growing.len() {
         asked if asked > uris_max => Err(ExpandError::TooMany { asked, limit: uris_max }),
-        _ => Ok(texts.growing),
+        _ => Ok(Expansion { uris: texts.growing, is_scatter }),
     }
 }
 
@@ -45,15 +53,22 @@ pub(super) fn form(pieces: &[Piece], params: &dyn Params) -> Result<Form, Expand
         match piece {
             Piece::Literal(text) => form.text.push_str(text),
             Piece::Token(token) => match outcome(token, params, &|| form.text.clone())? {
-                Outcome::Nothing | Outcome::NoUri => {}
+                Outcome::Nothing => {}
                 Outcome::Text(text) => form.text.push_str(&text),
-                Outcome::Fork(_) if form.shortened.is_some() => {
-                    return Err(ExpandError::MultipleForks);
-                }
-                Outcome::Fork(forks) => {
-                    form.text.push_str(forks.first().map_or("", Text::as_str));
-                    form.shortened = Some((token.info.name.clone(), forks.len()));
-                }
+                Outcome::Scatter(parts) => match &parts[..] {
+                    // There is no body that asks nothing.
+                    [] if token.info.is_required => {
+                        let name = token.info.name.clone();
+                        return Err(ExpandError::Missing { name, processed: form.text });
+                    }
+                    [] => {}
+                    [only] => form.text.push_str(only),
+                    _ if form.shortened.is_some() => return Err(ExpandError::MultipleForks),
+                    [first, ..] => {
+                        form.text.push_str(first);
+                        form.shortened = Some((token.info.name.clone(), parts.len()));
+                    }
+                },
             },
         }
         if form.text.len() > EXPANDED_BYTES_MAX {
@@ -106,8 +121,9 @@ impl Texts {
 enum Outcome {
     Nothing,
     Text(Text),
-    Fork(Vec<Text>),
-    NoUri,
+    /// A list where one value, or so many, go into a request: what goes into each of the requests.
+    /// An empty list asks nothing.
+    Scatter(Vec<Text>),
 }
 
 fn outcome(
@@ -142,30 +158,33 @@ fn outcome(
         .map(|element| element_text(element, name, 0))
         .collect::<Result<Vec<_>, _>>()?;
     let is_multi = token.info.is_multi;
-    let max = if token.info.max == 0 { usize::MAX } else { token.info.max };
-    match texts.len() {
-        0 if is_required => Err(missing()),
-        0 if is_multi => Ok(Outcome::Nothing),
-        0 => Ok(Outcome::NoUri),
-        _ if is_required && !is_multi && texts.iter().any(|text| text.is_empty()) => Err(missing()),
-        1 if is_required && texts[0].is_empty() => Err(missing()),
-        1 => Ok(Outcome::Text(encoded(token, texts.swap_remove(0)))),
-        _ if !is_multi => {
-            Ok(Outcome::Fork(texts.into_iter().map(|text| encoded(token, text)).collect()))
-        }
-        count if count <= max => Ok(Outcome::Text(encoded(token, texts.join(",").into()))),
-        _ => {
-            // JavaScript sorts by UTF-16 code units.
-            texts.sort_by(|left, right| left.encode_utf16().cmp(right.encode_utf16()));
-            texts.dedup();
-            let mut batches: Vec<Text> =
-                texts.chunks(max).map(|batch| encoded(token, batch.join(",").into())).collect();
-            Ok(match batches.len() {
-                1 => Outcome::Text(batches.swap_remove(0)),
-                _ => Outcome::Fork(batches),
-            })
-        }
+    let is_bounded = is_multi && token.info.max > 0;
+    let has_gap = if is_multi {
+        texts.len() == 1 && texts[0].is_empty()
+    } else {
+        texts.iter().any(|text| text.is_empty())
+    };
+    if is_required && has_gap {
+        return Err(missing());
     }
+    if !is_multi {
+        return Ok(Outcome::Scatter(texts.into_iter().map(|text| encoded(token, text)).collect()));
+    }
+    if texts.is_empty() {
+        // A required list that is empty is known, and there is nothing to ask for.
+        let is_asked = !is_required && !is_bounded;
+        return Ok(if is_asked { Outcome::Nothing } else { Outcome::Scatter(Vec::new()) });
+    }
+    let joined = |texts: &[Text]| encoded(token, texts.join(",").into());
+    if !is_bounded {
+        return Ok(Outcome::Text(joined(&texts)));
+    }
+    if texts.len() > token.info.max {
+        // JavaScript sorts by UTF-16 code units.
+        texts.sort_by(|left, right| left.encode_utf16().cmp(right.encode_utf16()));
+        texts.dedup();
+    }
+    Ok(Outcome::Scatter(texts.chunks(token.info.max).map(joined).collect()))
 }
 
 /// The name that nested tokens make; `None` if one of them is missing. Recursion is as deep as
@@ -184,7 +203,11 @@ fn composed(
                 match outcome(&plain, params, processed)? {
                     Outcome::Text(text) => name.push_str(&text),
                     // A name is one name: a list cannot choose several members.
-                    Outcome::Fork(_) | Outcome::Nothing | Outcome::NoUri => return Ok(None),
+                    Outcome::Scatter(parts) => match &parts[..] {
+                        [only] => name.push_str(only),
+                        _ => return Ok(None),
+                    },
+                    Outcome::Nothing => return Ok(None),
                 }
             }
         }

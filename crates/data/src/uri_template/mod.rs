@@ -85,6 +85,16 @@ enum Encoding {
     Raw,
 }
 
+/// The URIs of a template for one statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expansion {
+    /// The normalised URIs, in the order of the values; none if a list is empty.
+    pub uris: Vec<String>,
+    /// A list, of any length, stands where one value or a number of values go into a request: the
+    /// statement asks once for each part of the list.
+    pub is_scatter: bool,
+}
+
 /// A form body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
@@ -195,26 +205,26 @@ impl UriTemplate {
         self.tokens.iter().any(|token| token.is_block)
     }
 
-    /// The normalised URIs, in order; none if an optional single-valued token has an empty list. At
-    /// most [`URIS_MAX`].
-    pub fn expand(&self, params: &dyn Params) -> Result<Vec<String>, ExpandError> {
+    /// Fills in the values; at most [`URIS_MAX`] URIs.
+    pub fn expand(&self, params: &dyn Params) -> Result<Expansion, ExpandError> {
         self.expand_limited(params, URIS_MAX)
     }
 
-    /// The same with another limit; going over it fails before any URI is written.
+    /// As [`expand`](Self::expand) with another limit; going over it fails before any URI is written.
     pub fn expand_limited(
         &self,
         params: &dyn Params,
         uris_max: usize,
-    ) -> Result<Vec<String>, ExpandError> {
+    ) -> Result<Expansion, ExpandError> {
         if let Some(direct) = &self.direct
-            && let Ok(uris) = expand::uris(direct, params, uris_max)
+            && let Ok(expansion) = expand::uris(direct, params, uris_max)
         {
-            return Ok(uris);
+            return Ok(expansion);
         }
         // Also the way to an error message that shows the text as written.
-        let uris = expand::uris(&self.pieces, params, uris_max)?;
-        Ok(uris.iter().map(|uri| mutable_uri::normalize(uri)).collect())
+        let Expansion { uris, is_scatter } = expand::uris(&self.pieces, params, uris_max)?;
+        let uris = uris.iter().map(|uri| mutable_uri::normalize(uri)).collect();
+        Ok(Expansion { uris, is_scatter })
     }
 
     /// The text of a form body: values are encoded, but nothing is normalised.

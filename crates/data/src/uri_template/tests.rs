@@ -13,7 +13,7 @@ fn params(text: &str) -> Object {
 /// The URIs separated by blanks, or the error.
 fn expanded(template: &str, values: &str) -> String {
     match UriTemplate::parse(template).expect(template).expand(&params(values)) {
-        Ok(uris) => uris.join(" "),
+        Ok(expansion) => expansion.uris.join(" "),
         Err(error) => error.to_string(),
     }
 }
@@ -55,7 +55,7 @@ fn values_fill_tokens() {
 #[test]
 fn missing_required_values_show_the_text_so_far() {
     let error = "Token a not specified. Processed http://H.test/t?b=x%20&a=";
-    for values in ["{}", r#"{"a": ""}"#, r#"{"a": []}"#, r#"{"a": null}"#, r#"{"a": [""]}"#] {
+    for values in ["{}", r#"{"a": ""}"#, r#"{"a": null}"#, r#"{"a": [""]}"#] {
         let values = values.replacen('{', r#"{"b": "x ","#, 1).replace(",}", "}");
         assert_eq!(expanded("http://H.test/t?b={b}&a={^a}", &values), error, "{values}");
     }
@@ -77,6 +77,10 @@ fn lists_fork_join_or_batch() {
         ("/t?a={a}", "[]", ""),
         ("/t?a={|a}", r#"["u", "v", "u"]"#, "/t?a=u%2Cv%2Cu"),
         ("/t?a={|a}", "[]", "/t?a="),
+        ("/t?a={0|a}", "[]", "/t?a="),
+        ("/t?a={2|a}", "[]", ""),
+        ("/t?a={^a}", "[]", ""),
+        ("/t?a={^|a}", "[]", ""),
         ("/t?a={^|a}", r#"["x"]"#, "/t?a=x"),
         ("/t?a={2|a}", r#"["c", "a", "b", "a"]"#, "/t?a=a%2Cb /t?a=c"),
         ("/t?a={2|a}", r#"["7", "3", "9", "3"]"#, "/t?a=3%2C7 /t?a=9"),
@@ -103,11 +107,32 @@ fn lists_fork_join_or_batch() {
     }
 }
 
+/// Whether the values ask once for each part of a list; a template has the one token `a`.
+fn is_scatter(template: &str, value: &str) -> bool {
+    let values = params(&format!(r#"{{"a": {value}}}"#));
+    UriTemplate::parse(template).expect(template).expand(&values).expect("expanded").is_scatter
+}
+
+#[test]
+fn a_list_scatters_whatever_its_length() {
+    for value in ["[]", "[1]", "[1, 2]", "[1, 1, 1, 1]"] {
+        for template in ["/t?a={a}", "/t?a={^a}", "/t/{a}", "/t?a={2|a}", "/{`a}", "http://{a}.h"] {
+            assert!(is_scatter(template, value), "{template} {value}");
+        }
+        for template in ["/t?a={|a}", "/t?a={0|a}", "/t"] {
+            assert!(!is_scatter(template, value), "{template} {value}");
+        }
+    }
+    for value in ["1", r#""x""#, "null", "false"] {
+        assert!(!is_scatter("/t?a={a}", value) && !is_scatter("/t?a={2|a}", value), "{value}");
+    }
+}
+
 #[test]
 fn batching_leaves_the_callers_list_as_it_is() {
     let values = params(r#"{"a": ["c", "a", "b"]}"#);
     let template = UriTemplate::parse("/t?a={2|a}").expect("valid");
-    assert_eq!(template.expand(&values).expect("expanded").len(), 2);
+    assert_eq!(template.expand(&values).expect("expanded").uris.len(), 2);
     let after = json::to_string(&values.get("a").expect("present").into_tree());
     assert_eq!(after, r#"["c","a","b"]"#);
 }
@@ -138,7 +163,7 @@ fn nested_tokens_make_the_name() {
 fn limits_are_loud() {
     let template = UriTemplate::parse("/t?a={a}").expect("valid");
     let values = params(r#"{"a": [1, 2, 3]}"#);
-    assert_eq!(template.expand_limited(&values, 3).map(|uris| uris.len()), Ok(3));
+    assert_eq!(template.expand_limited(&values, 3).map(|found| found.uris.len()), Ok(3));
     assert_eq!(
         template.expand_limited(&values, 2),
         Err(ExpandError::TooMany { asked: 3, limit: 2 })
@@ -294,15 +319,17 @@ proptest! {
     #[test]
     fn both_ways_give_the_same_uris(text in template_text(), values in param_values()) {
         let template = UriTemplate::parse(&text).expect("only allowed characters");
-        let whole = expand::uris(&template.pieces, &values, URIS_MAX)
-            .map(|uris| uris.iter().map(|uri| mutable_uri::normalize(uri)).collect::<Vec<_>>());
+        let whole = expand::uris(&template.pieces, &values, URIS_MAX).map(|mut whole| {
+            whole.uris = whole.uris.iter().map(|uri| mutable_uri::normalize(uri)).collect();
+            whole
+        });
         prop_assert_eq!(template.expand(&values), whole);
     }
 
     #[test]
     fn a_uri_is_printable_and_normal(text in template_text(), values in param_values()) {
         let template = UriTemplate::parse(&text).expect("only allowed characters");
-        for uri in template.expand(&values).unwrap_or_default() {
+        for uri in template.expand(&values).map(|found| found.uris).unwrap_or_default() {
             prop_assert!(uri.bytes().all(|byte| byte.is_ascii_graphic()), "{}", uri);
             prop_assert_eq!(mutable_uri::normalize(&uri), uri);
         }

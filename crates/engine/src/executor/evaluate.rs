@@ -75,11 +75,14 @@ pub(crate) async fn expected(run: &Run<'_>, condition: &Condition) -> Result<Val
     }
 }
 
-/// A sub-select as a list; what was not asked for, because an inner list was empty, is no row.
+/// A sub-select as a list, whatever its value is: nothing has no element, a value is one.
 async fn sub_select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
     let value = Box::pin(statement::select(run, select)).await?;
-    let is_empty_object = value.is_object() && value.is_empty();
-    Ok(if is_empty_object { Value::array(Vec::new()) } else { value })
+    Ok(match value {
+        value if value.is_array() => value,
+        value if value.is_nothing() => Value::array(Vec::new()),
+        value => Value::array(vec![value]),
+    })
 }
 
 /// All conditions of a statement, evaluated concurrently; a later one on the same name stands later.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use qlio_data::{Object, Text, Value};
+use qlio_data::{Object, Text, Value, uri_template::Expansion};
 use qlio_syntax::diagnostic::codes;
 
 use super::{
@@ -90,15 +90,16 @@ impl Hooks {
         }
     }
 
-    /// `patch uri`, once per URI.
-    pub(super) fn uris(&self, uris: Vec<String>) -> Result<Vec<String>, RunError> {
+    /// `patch uri`, once per URI. A list from it, of any length, makes the statement a scatter.
+    pub(super) fn patch_uris(&self, expansion: Expansion) -> Result<Expansion, RunError> {
         if !self.has(Hook::PatchUri) {
-            return Ok(uris);
+            return Ok(expansion);
         }
-        let mut patched = Vec::with_capacity(uris.len());
-        for uri in &uris {
-            if let HookResult::Uris(uris) = self.call(HookArgs::PatchUri { uri })? {
-                patched.extend(uris);
+        let mut patched = Expansion { uris: Vec::with_capacity(expansion.uris.len()), ..expansion };
+        for uri in &expansion.uris {
+            if let HookResult::Uris { uris, is_list } = self.call(HookArgs::PatchUri { uri })? {
+                patched.uris.extend(uris);
+                patched.is_scatter |= is_list;
             }
         }
         Ok(patched)

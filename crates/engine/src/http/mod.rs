@@ -28,7 +28,7 @@ mod view;
 
 use std::{rc::Rc, sync::Arc};
 
-use qlio_data::{Object, Text, Value, projection::Projection};
+use qlio_data::{Text, Value, projection::Projection};
 use qlio_plan::{
     catalog::{Table, Verb},
     operator::{Delays, Output, Scan, Select},
@@ -40,7 +40,8 @@ use crate::{
     executor::Own,
     operator::{
         cells::{self, Keys},
-        gather, limit,
+        gather::{self, Merge},
+        limit,
         project::{self, Decoded},
         rows::{Rows, bounds},
         shape,
@@ -53,7 +54,7 @@ pub use check::{ScriptProblem, check_scripts};
 pub(crate) use headers::DefaultHeaders;
 pub(crate) use hooks::Hooks;
 pub(crate) use oauth2::Tokens;
-use prepare::Task;
+use prepare::{Preparation, Task};
 pub(crate) use request_id::local_address;
 pub(crate) use scripts::VerbScripts;
 use send::Project;
@@ -146,26 +147,17 @@ pub(crate) async fn select(
         let project = |decoded| project::project_decoded(run, &select.scan, decoded);
         call.answers(prepared, &project).await
     };
-    let answers = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
+    let (answers, merge) = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
     // What the upstream was told to cut is not cut again (`decisions.md` 10).
     let limit = select.limit.filter(|_| !call.verb.takes_limit);
     let offset = select.offset.filter(|_| !call.verb.takes_offset);
-    let has_functions = select.calls_row_functions();
-    let is_list = |answer: &Rows| !matches!(answer, Rows::Whole(_));
-    let rows = match answers {
-        Some(answers) if has_functions && answers.len() > 1 && call.verb.is_block_merge() => {
-            let (skip, take) = bounds(limit, offset);
-            return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
-        }
-        // A function needs the columns of each row; an answer of nothing has none.
-        Some(answers) if has_functions && answers.len() > 1 && is_list(&answers[0]) => {
-            gather::gather_rows(answers, select.scan.width())
-        }
-        answers => {
-            let shape = |rows: &Rows| shape::plain(&select.output, rows);
-            call.gathered(answers, select.scan.width(), &shape)
-        }
-    };
+    if merge == Merge::Blocks && select.calls_row_functions() {
+        let (skip, take) = bounds(limit, offset);
+        return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
+    }
+    let rows = gather::gather(answers, select.scan.width(), merge, |rows| {
+        shape::plain(&select.output, rows)
+    });
     Ok(Selected::Rows(match rows {
         Rows::Table(mut rows) => {
             rows.cut(limit, offset);
@@ -204,8 +196,8 @@ pub(crate) async fn scan(
         let project = |decoded| project::project_decoded(run, scan, decoded);
         call.answers(prepared, &project).await
     };
-    let answers = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
-    Ok(gather::gather_rows(answers.unwrap_or_default(), scan.width()))
+    let (answers, merge) = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
+    Ok(gather::gather_rows(answers, scan.width(), merge))
 }
 
 /// The rows of the joined half of a join, one set per main row. All requests are prepared and
@@ -222,18 +214,19 @@ pub(crate) async fn scan_each(
     let outcome = async {
         let mut prepared = Vec::with_capacity(owns.len());
         for own in owns {
-            prepared.push(call.prepare(&own, &Payload::Template, &[])?.unwrap_or_default());
+            prepared.push(call.prepare(&own, &Payload::Template, &[])?);
         }
-        let counts: Vec<_> = prepared.iter().map(Vec::len).collect();
-        let all: Vec<Task> = prepared.into_iter().flatten().collect();
+        let parts: Vec<_> =
+            prepared.iter().map(|prepared| (prepared.tasks.len(), prepared.merge)).collect();
+        let all: Vec<Task> = prepared.into_iter().flat_map(|prepared| prepared.tasks).collect();
         call.check_count(all.len())?;
         let answers =
             call.send_all(all, &|decoded| project::project_decoded(run, scan, decoded)).await;
         let mut answers = answers.into_iter();
-        let mut result = Vec::with_capacity(counts.len());
-        for count in counts {
+        let mut result = Vec::with_capacity(parts.len());
+        for (count, merge) in parts {
             let rows = answers.by_ref().take(count).collect::<Result<Vec<_>, _>>()?;
-            result.push(gather::gather_rows(rows, scan.width()));
+            result.push(gather::gather_rows(rows, scan.width(), merge));
         }
         Ok(result)
     };
@@ -262,8 +255,8 @@ pub(crate) async fn write(
     (call.line, call.assign) = (request.line, request.assign);
     let outcome = async {
         let prepared = call.prepare(&request.own, &request.payload, &request.parts)?;
-        let rows = call.exchange(prepared, 0, &|decoded| Ok(whole(decoded)), &shape::lists).await?;
-        match rows {
+        let (answers, merge) = call.answers(prepared, &|decoded| Ok(whole(decoded))).await?;
+        match gather::gather(answers, 0, merge, shape::lists) {
             Rows::Whole(value) => Ok(value),
             Rows::Table(_) | Rows::Cells(_) => Err(RunError::internal("a write gave rows")),
         }
@@ -280,46 +273,18 @@ fn whole(decoded: Decoded) -> Rows {
 }
 
 impl Call<'_> {
-    /// Sends what was prepared and merges the answers.
-    async fn exchange(
-        &self,
-        prepared: Option<Vec<Task>>,
-        width: usize,
-        project: &Project<'_>,
-        shape: &dyn Fn(&Rows) -> Value,
-    ) -> Result<Rows, RunError> {
-        let answers = self.answers(prepared, project).await?;
-        Ok(self.gathered(answers, width, shape))
-    }
-
-    /// Answers as one. Without a URI that is an empty object, without an element of `foreach` an empty list
-    /// (`connectors.md` 0, 2.6).
-    fn gathered(
-        &self,
-        answers: Option<Vec<Rows>>,
-        width: usize,
-        shape: &dyn Fn(&Rows) -> Value,
-    ) -> Rows {
-        match answers {
-            None => Rows::Whole(Value::object(Object::new())),
-            Some(answers) if answers.is_empty() => Rows::Whole(Value::array(Vec::new())),
-            Some(answers) => gather::gather(answers, width, self.verb.is_block_merge(), shape),
-        }
-    }
-
-    /// Sends what was prepared, if there is a URI; failed ones of several are dropped with a warning
-    /// (`decisions.md` 11).
+    /// Sends what was prepared; failed ones of several are dropped with a warning (URI-14).
     async fn answers(
         &self,
-        prepared: Option<Vec<Task>>,
+        prepared: Preparation,
         project: &Project<'_>,
-    ) -> Result<Option<Vec<Rows>>, RunError> {
-        let Some(prepared) = prepared else { return Ok(None) };
-        if prepared.is_empty() {
-            return Ok(Some(Vec::new()));
+    ) -> Result<(Vec<Rows>, Merge), RunError> {
+        let Preparation { tasks, merge } = prepared;
+        if tasks.is_empty() {
+            return Ok((Vec::new(), merge));
         }
-        self.check_count(prepared.len())?;
-        let answers = self.send_all(prepared, project).await;
+        self.check_count(tasks.len())?;
+        let answers = self.send_all(tasks, project).await;
         let attempted = answers.len();
         let mut first_error = None;
         let mut rows = Vec::with_capacity(attempted);
@@ -342,7 +307,7 @@ impl Call<'_> {
             ));
             self.run.add_partial(rows.len(), attempted);
         }
-        Ok(Some(rows))
+        Ok((rows, merge))
     }
 
     fn check_count(&self, count: usize) -> Result<(), RunError> {

@@ -4,7 +4,10 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use qlio_data::{Text, Value, params, uri_template::ExpandError};
+use qlio_data::{
+    Text, Value, params,
+    uri_template::{ExpandError, Expansion},
+};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use super::{
@@ -16,6 +19,7 @@ use crate::{
     cache::{CacheKey, KeyParts},
     error::RunError,
     executor::Own,
+    operator::gather::Merge,
     request::Caller,
     scope::StatementParams,
     transport::{Exchange, RequestHeaders},
@@ -89,38 +93,58 @@ impl Prepared {
     }
 }
 
+/// All requests of a statement, ready to be sent.
+pub(super) struct Preparation {
+    pub(super) tasks: Vec<Task>,
+    /// How their answers become one.
+    pub(super) merge: Merge,
+}
+
 impl Call<'_> {
     /// Expands the URI, headers and bodies of all requests of the statement, in the order of
-    /// `connectors.md` 0. A hook that concerns one request fails that request only. `None`: no URI is
-    /// left, which is not the same as no element of `foreach`.
+    /// `connectors.md` 0. A hook that concerns one request fails that request only.
     pub(super) fn prepare(
         &self,
         own: &Own,
         payload: &Payload,
         parts: &[usize],
-    ) -> Result<Option<Vec<Task>>, RunError> {
+    ) -> Result<Preparation, RunError> {
         let hooks = self.hooks(own);
-        let uris = self.uris(own, hooks.as_deref())?;
-        let Some(first) = uris.first() else { return Ok(None) };
+        let Expansion { uris, mut is_scatter } = self.expand_uris(own, hooks.as_deref())?;
+        let each = self
+            .verb
+            .foreach()
+            .map(|name| (name, params::lookup(&self.params(own, hooks.as_deref()), name)));
+        if let Some((_, value)) = &each {
+            is_scatter |= value.is_array() || value.is_nothing();
+        }
+        let merge = match is_scatter {
+            false => Merge::Single,
+            true if self.verb.is_block_merge() => Merge::Blocks,
+            true => Merge::Rows,
+        };
+        let Some(first) = uris.first() else {
+            return Ok(Preparation { tasks: Vec::new(), merge });
+        };
         let method = match self.verb.grpc {
             Some(_) => Method::POST,
             None => method(&self.verb.method)?,
         };
         let mut common = Common { method, headers: None, payload, parts };
-        let Some(name) = self.verb.foreach() else {
+        let Some((name, value)) = each else {
             if hooks.is_none() && uris.len() > 1 {
                 let mut headers = self.headers(own, None)?;
                 self.hide_settings(&mut headers);
                 common.headers = Some(headers.into());
             }
-            let mut requests = Vec::with_capacity(uris.len());
+            let mut tasks = Vec::with_capacity(uris.len());
             for uri in uris {
-                requests.push(task(self.request(uri, own, hooks.clone(), &common))?);
+                tasks.push(task(self.request(uri, own, hooks.clone(), &common))?);
             }
-            return Ok(Some(requests));
+            return Ok(Preparation { tasks, merge });
         };
-        let elements = elements(params::lookup(&self.params(own, hooks.as_deref()), name));
-        let mut requests = Vec::with_capacity(elements.len());
+        let elements = elements(value);
+        let mut tasks = Vec::with_capacity(elements.len());
         for element in elements {
             let mut own = own.clone();
             if let Some(hooks) = &hooks {
@@ -128,9 +152,9 @@ impl Call<'_> {
             }
             own.push((name.clone(), element));
             let hooks = self.hooks(&own);
-            requests.push(task(self.request(first.clone(), &own, hooks, &common))?);
+            tasks.push(task(self.request(first.clone(), &own, hooks, &common))?);
         }
-        Ok(Some(requests))
+        Ok(Preparation { tasks, merge })
     }
 
     fn hooks(&self, own: &Own) -> Option<Rc<Hooks>> {
@@ -138,15 +162,15 @@ impl Call<'_> {
     }
 
     /// The URIs of the statement, after the hooks that can refuse, change or multiply them.
-    fn uris(&self, own: &Own, hooks: Option<&Hooks>) -> Result<Vec<String>, RunError> {
+    fn expand_uris(&self, own: &Own, hooks: Option<&Hooks>) -> Result<Expansion, RunError> {
         let params = self.params(own, hooks);
         if let Some(hooks) = hooks {
             hooks.validate(&params)?;
         }
-        let uris = self.verb.uri.expand(&params).map_err(|error| expand_failed(&error))?;
+        let expansion = self.verb.uri.expand(&params).map_err(|error| expand_failed(&error))?;
         match hooks {
-            Some(hooks) => hooks.uris(uris),
-            None => Ok(uris),
+            Some(hooks) => hooks.patch_uris(expansion),
+            None => Ok(expansion),
         }
     }
 

@@ -222,7 +222,12 @@ pub enum HookResult {
     /// `validate param`: the first name that is refused, with its value.
     Refused(Option<(Text, Value)>),
     /// `patch uri`: the URIs to request, normalised; none drops the URI.
-    Uris(Vec<String>),
+    Uris {
+        /// In the order of the requests.
+        uris: Vec<String>,
+        /// The hook gave a list, of whatever length.
+        is_list: bool,
+    },
     /// `patch headers`: all headers; values are text or lists of text.
     Headers(Object),
     /// `body template` and `patch body`.

@@ -296,8 +296,8 @@ const hooks = {
     'patch uri': {
         before(args, a) { args.uri = mutableUri(a.uri); },
         after(result) {
-            if (!result) { return []; }
-            if (!Array.isArray(result)) { return [formatted(result)]; }
+            if (!result) { return undefined; }
+            if (!Array.isArray(result)) { return formatted(result); }
             const out = [];
             for (const item of result) { if (item) { out.push(formatted(item)); } }
             return out;

@@ -47,7 +47,8 @@ pub(super) fn add<'js>(
             bag: members(value_of(&ctx, &state, &bag)?),
             defaults: members(value_of(&ctx, &state, &defaults)?),
         };
-        template.expand(&params).map_err(|error| throw(&ctx, &error))
+        let expansion = template.expand(&params).map_err(|error| throw(&ctx, &error))?;
+        Ok::<_, rquickjs::Error>(expansion.uris)
     };
     services.set("uriExpand", Function::new(ctx.clone(), expand)?)?;
     add_protobuf(ctx, services, host)

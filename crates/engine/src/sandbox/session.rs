@@ -428,12 +428,13 @@ fn read_result<'js>(
         // Answered before.
         Hook::ValidateParam => HookResult::Refused(None),
         Hook::PatchUri => {
-            let Value::Array(uris) = entered.to_value(result)? else {
-                return Err(Fault::result("patch uri must return a URI or a list of URIs"));
+            let text = |uri: &Value| uri.as_str().map(str::to_owned);
+            let (uris, is_list) = match entered.to_value(result)? {
+                Value::Absent => (Vec::new(), false),
+                Value::Array(uris) => (uris.iter().filter_map(text).collect(), true),
+                uri => (text(&uri).into_iter().collect(), false),
             };
-            HookResult::Uris(
-                uris.iter().filter_map(|uri| uri.as_str().map(str::to_owned)).collect(),
-            )
+            HookResult::Uris { uris, is_list }
         }
         Hook::PatchHeaders => HookResult::Headers(headers_of(entered, result)?),
         Hook::BodyTemplate | Hook::PatchBody => {

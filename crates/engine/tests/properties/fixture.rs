@@ -10,7 +10,7 @@ use std::{
 };
 
 use qlio_data::{Value, codec::json};
-use qlio_testkit::reference::Tables;
+use qlio_testkit::reference::{Answers, Tables};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -50,13 +50,9 @@ fn answer(table: &str, k: &str) -> Option<String> {
 pub(crate) struct Fixture;
 
 impl Tables for Fixture {
-    fn select(
-        &self,
-        table: &str,
-        parameter: &dyn Fn(&str) -> Value,
-    ) -> Result<Vec<Result<Value, String>>, String> {
+    fn select(&self, table: &str, parameter: &dyn Fn(&str) -> Value) -> Result<Answers, String> {
         let is_required = match table {
-            "t0" | "t3" => return Ok(vec![one(table, "")]),
+            "t0" | "t3" => return Ok(Answers::Single(one(table, ""))),
             "t1" => false,
             "t2" => true,
             other => return Err(format!("No such table {other}")),
@@ -66,10 +62,15 @@ impl Tables for Fixture {
             Value::Array(elements) => elements.iter().map(text_of).collect::<Result<_, _>>()?,
             other => vec![text_of(other)?],
         };
-        if is_required && (texts.is_empty() || texts.iter().any(String::is_empty)) {
+        if is_required && texts.iter().any(String::is_empty) {
             return Err("Token k not specified".to_owned());
         }
-        Ok(texts.iter().map(|text| one(table, text)).collect())
+        Ok(match (&value, &texts[..]) {
+            (Value::Array(_), texts) => {
+                Answers::Scatter(texts.iter().map(|text| one(table, text)).collect())
+            }
+            (_, texts) => Answers::Single(one(table, texts.first().map_or("", String::as_str))),
+        })
     }
 }
 

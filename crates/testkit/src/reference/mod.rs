@@ -34,17 +34,21 @@ pub use run::run;
 
 /// What scripts can select from besides their variables.
 pub trait Tables {
-    /// The answers of a select in the order of their requests, each after its resultset: one for a
-    /// plain request, several when a parameter scatters, none when its list is empty.
-    /// `parameter` gives the value of a token of the table, absent if nothing sets it.
+    /// Asks for a select; `parameter` gives the value of a token of the table, absent if nothing sets
+    /// it.
     ///
     /// # Errors
     /// The statement fails as a whole: no such table, a required token without a value.
-    fn select(
-        &self,
-        table: &str,
-        parameter: &dyn Fn(&str) -> Value,
-    ) -> Result<Vec<Result<Value, String>>, String>;
+    fn select(&self, table: &str, parameter: &dyn Fn(&str) -> Value) -> Result<Answers, String>;
+}
+
+/// What a table answers to a select.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answers {
+    /// The answer to the one request.
+    Single(Result<Value, String>),
+    /// The answers in the order of the requests, as many as a list has elements.
+    Scatter(Vec<Result<Value, String>>),
 }
 
 /// Why a script has no value.

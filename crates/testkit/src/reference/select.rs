@@ -1,10 +1,10 @@
 //! Selects from one source, and the evaluation of conditions (`language.md` 5.6–5.10, 5.12, 5.16).
 
-use qlio_data::{Object, Value, codec::json, path::Path, template::Template};
+use qlio_data::{Value, codec::json, path::Path, template::Template};
 use qlio_syntax::ast;
 
 use super::{
-    Failure, Variables,
+    Answers, Failure, Variables,
     graph::first_word,
     rows::{self, Condition, Rows, path_of, path_text, without_alias},
     run::Interpreter,
@@ -38,7 +38,7 @@ impl Interpreter<'_> {
         Ok(rows::cut(answers, select))
     }
 
-    /// Asks a table and merges the answers; failed ones of several are dropped.
+    /// Asks a table and puts the rows of all answers in one list; failed ones of several are dropped.
     fn ask(
         &self,
         table: &str,
@@ -46,19 +46,31 @@ impl Interpreter<'_> {
         columns: Option<&[Path]>,
         shape: &dyn Fn(Rows) -> Value,
     ) -> Result<Value, Failure> {
-        let mut answers = Vec::new();
+        let answers = match self.tables.select(table, &|name| self.parameter(name, conditions))? {
+            Answers::Single(answer) => {
+                return Ok(shape(rows::project(&answer?, columns, &self.variables)?));
+            }
+            Answers::Scatter(answers) => answers,
+        };
+        let mut listed = Vec::new();
         let mut first_error = None;
-        for answer in self.tables.select(table, &|name| self.parameter(name, conditions))? {
+        let mut has_answer = answers.is_empty();
+        for answer in answers {
             match answer {
-                Ok(value) => answers.push(shape(rows::project(&value, columns, &self.variables)?)),
+                Ok(value) => {
+                    has_answer = true;
+                    // Whatever is no list is a list of one row; nothing is no row.
+                    let projected = rows::project(&as_rows(&value), columns, &self.variables)?;
+                    listed.extend(elements(&shape(projected)));
+                }
                 Err(error) => {
                     first_error.get_or_insert(error);
                 }
             }
         }
         match first_error {
-            Some(error) if answers.is_empty() => Err(Failure::Failed(error)),
-            _ => Ok(merge(answers)),
+            Some(error) if !has_answer => Err(Failure::Failed(error)),
+            _ => Ok(Value::array(listed)),
         }
     }
 
@@ -69,19 +81,21 @@ impl Interpreter<'_> {
         conditions: &[Condition],
         columns: &[Path],
     ) -> Result<Rows, Failure> {
-        let answers = self.tables.select(table, &|name| self.parameter(name, conditions))?;
+        let answers = match self.tables.select(table, &|name| self.parameter(name, conditions))? {
+            Answers::Single(answer) => {
+                return rows::project(&answer?, Some(columns), &self.variables);
+            }
+            Answers::Scatter(answers) => answers,
+        };
         let mut table = Vec::new();
-        let mut whole = None;
         for answer in answers {
-            match rows::project(&answer?, Some(columns), &self.variables)? {
-                Rows::Table(rows) => table.extend(rows),
-                Rows::Whole(value) if value.is_array() => {}
-                // Beside rows it adds none.
-                Rows::Whole(value) => whole = whole.or(Some(value)),
+            let rows = rows::project(&as_rows(&answer?), Some(columns), &self.variables)?;
+            if let Rows::Table(rows) = rows {
+                table.extend(rows);
             }
         }
         if table.is_empty() {
-            return Ok(Rows::Whole(whole.unwrap_or_else(|| Value::array(Vec::new()))));
+            return Ok(Rows::Whole(Value::array(Vec::new())));
         }
         Ok(Rows::Table(table))
     }
@@ -155,7 +169,7 @@ impl Interpreter<'_> {
                 list.retain(|item| !item.is_absent());
                 (path, Value::array(list))
             }
-            ast::Condition::InSelect { path, select, .. } => (path, self.select(select)?),
+            ast::Condition::InSelect { path, select, .. } => (path, as_rows(&self.select(select)?)),
             ast::Condition::Call(_) => return Err(Failure::Unsupported("a row function")),
         };
         let path = without_alias(path, alias);
@@ -190,34 +204,20 @@ pub(super) fn number(text: &str) -> Result<Value, Failure> {
     json::parse_str(text).map_err(|error| Failure::Failed(error.to_string()))
 }
 
-/// Field mode of `language.md` 5.12; one answer is itself, none is an empty object.
-fn merge(mut answers: Vec<Value>) -> Value {
-    if answers.len() == 1 {
-        return answers.remove(0);
+/// A value as a list: nothing has no element, what is no list is its own element.
+fn as_rows(value: &Value) -> Value {
+    match value.into_tree() {
+        list @ Value::Array(_) => list,
+        Value::Absent | Value::Null => Value::array(Vec::new()),
+        other => Value::array(vec![other]),
     }
-    let as_list = |value: &Value| match value.into_tree() {
+}
+
+fn elements(list: &Value) -> Vec<Value> {
+    match list.into_tree() {
         Value::Array(elements) => elements.to_vec(),
         other => vec![other],
-    };
-    answers.retain(|answer| !answer.is_absent());
-    let has_only_members =
-        |answer: &Value| matches!(answer.into_tree(), Value::Object(_) | Value::Null);
-    if !answers.iter().all(has_only_members) {
-        return Value::array(answers.iter().flat_map(as_list).collect());
     }
-    let mut merged = Object::new();
-    for answer in &answers {
-        if let Value::Object(members) = answer.into_tree() {
-            for (name, value) in members.iter() {
-                let value = match merged.get(name) {
-                    None => value.clone(),
-                    Some(earlier) => Value::array([as_list(earlier), as_list(value)].concat()),
-                };
-                merged.insert(name.clone(), value);
-            }
-        }
-    }
-    Value::object(merged)
 }
 
 /// Whether a `{^x}` of the statement has no value (`language.md` 5.16).

@@ -39,7 +39,7 @@ impl Table {
     fn uris(&self, uri: &str) -> Vec<String> {
         let session = self.session(r#"{"a": "日"}"#);
         match session.call(&self.patch, HookArgs::PatchUri { uri }).unwrap() {
-            HookResult::Uris(uris) => uris,
+            HookResult::Uris { uris, .. } => uris,
             other => panic!("{other:?}"),
         }
     }
