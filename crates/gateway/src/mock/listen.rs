@@ -106,7 +106,9 @@ impl MockServer {
     /// Dropping this future, or the end of the one given, closes every connection at once.
     pub async fn run(self, until: impl Future<Output = ()>) {
         let Self { listener, handler, .. } = self;
-        let serve = |stream, peer| connection(stream, peer, Arc::clone(&handler));
+        let serve = |connections: &mut JoinSet<()>, stream, peer| {
+            connections.spawn(connection(stream, peer, Arc::clone(&handler)));
+        };
         tokio::select! {
             () = until => {}
             () = accept_all(&listener, serve) => {}
@@ -114,13 +116,11 @@ impl MockServer {
     }
 }
 
-/// Accepts for ever and runs a task for each connection; they end with this future.
-pub(super) async fn accept_all<F>(
+/// Accepts for ever and runs a task for each connection, which `serve` spawns; they end with this future.
+pub(crate) async fn accept_all(
     listener: &TcpListener,
-    mut serve: impl FnMut(TcpStream, SocketAddr) -> F,
-) where
-    F: Future<Output = ()> + Send + 'static,
-{
+    mut serve: impl FnMut(&mut JoinSet<()>, TcpStream, SocketAddr),
+) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -131,7 +131,7 @@ pub(super) async fn accept_all<F>(
                     // Without it small answers wait for the client's acknowledgement; failing
                     // costs only time.
                     let _fast = stream.set_nodelay(true);
-                    connections.spawn(serve(stream, peer));
+                    serve(&mut connections, stream, peer);
                 } else {
                     tokio::task::yield_now().await;
                 }

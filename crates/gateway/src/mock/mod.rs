@@ -57,6 +57,7 @@ use std::{
 
 pub use behaviour::Behaviour;
 pub use body::MockBody;
+pub(crate) use listen::accept_all;
 pub use listen::{Answering, Handler, MockError, MockServer};
 
 use folder::Store;

@@ -4,32 +4,16 @@ use std::{convert::Infallible, net::SocketAddr, rc::Rc};
 
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    task::JoinSet,
-};
+use tokio::net::{TcpListener, TcpStream};
 
-use crate::http::app::HttpApp;
-
-/// How many connections are served at once; further ones wait in the system's queue.
-const CONNECTIONS_MAX: usize = 1024;
+use crate::{http::app::HttpApp, mock::accept_all};
 
 /// Answers connections for ever; they end with this future.
 pub(super) async fn serve(listener: TcpListener, app: Rc<HttpApp>) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            Some(_ended) = connections.join_next(), if !connections.is_empty() => {}
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => {
-                if let Ok((stream, peer)) = accepted {
-                    connections.spawn_local(connection(stream, peer, Rc::clone(&app)));
-                } else {
-                    // It failed before it was accepted and concerns nobody else.
-                    tokio::task::yield_now().await;
-                }
-            }
-        }
-    }
+    accept_all(&listener, |connections, stream, peer| {
+        connections.spawn_local(connection(stream, peer, Rc::clone(&app)));
+    })
+    .await;
 }
 
 async fn connection(stream: TcpStream, peer: SocketAddr, app: Rc<HttpApp>) {

@@ -38,8 +38,10 @@ pub(super) async fn listen(proxy: &Arc<Proxy>, port: u16) -> Result<(), MockErro
     locked(&proxy.ports).push((port, address));
     let shared = Arc::clone(proxy);
     locked(&proxy.listeners).spawn(async move {
-        accept_all(&listener, |stream, peer| connection(Arc::clone(&shared), port, stream, peer))
-            .await;
+        accept_all(&listener, |connections, stream, peer| {
+            connections.spawn(connection(Arc::clone(&shared), port, stream, peer));
+        })
+        .await;
     });
     Ok(())
 }
