@@ -4,7 +4,7 @@ use std::{fs, thread};
 
 use qlio_data::Value;
 
-use crate::data::{object, text, whole};
+use crate::data::{object, text};
 
 /// Machine, system and program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +73,8 @@ impl Environment {
     pub fn to_json(&self) -> Value {
         object([
             ("cpu", text(&self.cpu)),
-            ("threads", whole(self.threads as u64)),
-            ("memoryBytes", self.memory_bytes.map_or(Value::Null, whole)),
+            ("threads", Value::from(self.threads as u64)),
+            ("memoryBytes", self.memory_bytes.map_or(Value::Null, Value::from)),
             ("system", text(&self.system)),
             ("version", text(self.version)),
             ("profile", text(self.profile)),

@@ -73,8 +73,8 @@ impl MutableUri {
         let mut params = Params::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = percent::decode_query(name).into();
-            params.values(name).push(Value::string(percent::decode_query(value)));
+            let name = percent::decode_form_lossy(name).into();
+            params.values(name).push(Value::string(percent::decode_form_lossy(value)));
         }
         Self { base: base(address), params, fragment }
     }

@@ -136,7 +136,7 @@ fn make_parts(parts: &[Part]) -> Value {
         };
         let object: Object = [
             ("name", Value::from(part.name.as_str())),
-            ("size", count(part.data.len())),
+            ("size", Value::from(part.data.len())),
             ("data", Value::String(data)),
         ]
         .into_iter()
@@ -145,10 +145,6 @@ fn make_parts(parts: &[Part]) -> Value {
     };
     let parts: Value = parts.iter().map(part).collect();
     Value::object([("parts", parts)].into_iter().collect())
-}
-
-fn count(value: usize) -> Value {
-    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 /// The most names that one default may need, those that other defaults need for it included.

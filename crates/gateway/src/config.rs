@@ -10,20 +10,18 @@ mod unknown;
 
 use std::{cmp::Reverse, fmt, path::Path, path::PathBuf};
 
-use qlio_data::{Object, Text, Value, codec::json};
+use qlio_data::{Object, Text, Value, codec::json, percent};
 use qlio_engine::{
     Settings,
     cache::CacheSettings,
     transport::{BackoffScope, ProxyLogin, ProxyTarget, TransportSettings},
 };
-
 use qlio_syntax::{
     diagnostic::{Code, Severity, codes},
     source::{LineIndex, Position},
 };
 
 use self::place::Places;
-use crate::http::percent;
 
 pub use front::FrontSettings;
 

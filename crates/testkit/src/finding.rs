@@ -98,7 +98,7 @@ fn response() -> Value {
             "pagination",
             object([
                 ("pageNumber", Value::int(1)),
-                ("entriesPerPage", Value::int(i64::from(ITEMS))),
+                ("entriesPerPage", Value::from(ITEMS)),
                 ("totalPages", Value::int(4241)),
                 ("totalEntries", Value::int(212_027)),
             ]),
@@ -196,14 +196,14 @@ fn shipping(dice: &mut Dice) -> Value {
     members.push(("shipToLocations", Value::from("Worldwide")));
     members.push(("expeditedShipping", Value::Bool(dice.one_in(2))));
     members.push(("oneDayAvailable", Value::Bool(dice.one_in(4))));
-    members.push(("handlingTime", Value::int(i64::from(1 + dice.roll(4)))));
+    members.push(("handlingTime", Value::from(1 + dice.roll(4))));
     object(members)
 }
 
 fn selling(dice: &mut Dice, price: &Value, is_auction: bool) -> Value {
     let mut members = vec![("currentPrice", price.clone()), ("convertedPrice", price.clone())];
     if is_auction {
-        members.push(("bidCount", Value::int(i64::from(dice.roll(30)))));
+        members.push(("bidCount", Value::from(dice.roll(30))));
     }
     members.push(("sellingState", Value::from("Active")));
     let left =

@@ -12,7 +12,6 @@ pub use self::{
     bars::{BarChart, BarSeries},
     lines::{LineChart, Mark, Series},
     scale::Spacing,
-    svg::escaped,
 };
 
 /// A picture of figures.

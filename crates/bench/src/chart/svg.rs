@@ -19,19 +19,6 @@ const INK: &str = "#1b1f24";
 const FAINT: &str = "#57606a";
 const GRID: &str = "#e3e7eb";
 
-/// Text with the characters that XML reserves replaced.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match xml::reference_of(c) {
-            Some(reference) => out.push_str(reference),
-            None if c.is_control() && c != '\n' => out.push(' '),
-            None => out.push(c),
-        }
-    }
-    out
-}
-
 /// Where a text stands relative to its place.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Anchor {
@@ -47,7 +34,7 @@ pub(super) struct Drawing {
 
 impl Drawing {
     pub(super) fn new(height: f64, title: &str) -> Self {
-        let label = escaped(title);
+        let label = xml::escape(title);
         let out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
              width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"{label}\" \
@@ -66,7 +53,7 @@ impl Drawing {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let text = escaped(text);
+        let text = xml::escape(text);
         let _ = writeln!(
             self.out,
             "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"{FAINT}\">{text}</text>"
@@ -75,7 +62,7 @@ impl Drawing {
 
     /// A text that reads upwards, for a vertical axis.
     pub(super) fn upward_text(&mut self, x: f64, y: f64, text: &str) {
-        let text = escaped(text);
+        let text = xml::escape(text);
         let _ = writeln!(
             self.out,
             "<text transform=\"translate({x:.1} {y:.1}) rotate(-90)\" text-anchor=\"middle\" \

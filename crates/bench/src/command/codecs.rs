@@ -10,7 +10,7 @@ use super::sample::SampleFiles;
 use crate::{
     chart::{BarChart, BarSeries, Chart},
     codec::{Codec, Format, difference, frame, next_frame, positional},
-    data::{Shape, header, number, object, schema, text, whole},
+    data::{Shape, header, number, object, schema, text},
     error::{BenchError, failed, usage},
     limits,
     report::{
@@ -344,8 +344,8 @@ fn report(
     report.charts = charts(rows, count);
     report.options = object([
         ("subject", text(&subject.title)),
-        ("messages", whole(messages as u64)),
-        ("repeat", whole(options.repeat as u64)),
+        ("messages", Value::from(messages as u64)),
+        ("repeat", Value::from(options.repeat as u64)),
         ("sameFields", Value::Bool(options.same_fields)),
     ]);
     report.result = object([("codecs", Value::array(results))]);
@@ -369,9 +369,9 @@ fn to_json(row: &Measured, count: f64) -> Value {
         ("codec", text(row.format.name())),
         ("encode", part(row.encode, &row.encode_rate)),
         ("decode", part(row.decode, &row.decode_rate)),
-        ("bytesPerMessage", whole(row.bytes as u64)),
-        ("framingBytes", whole(row.framing as u64)),
-        ("gzipBytes", whole(row.gzip as u64)),
+        ("bytesPerMessage", Value::from(row.bytes as u64)),
+        ("framingBytes", Value::from(row.framing as u64)),
+        ("gzipBytes", Value::from(row.gzip as u64)),
     ])
 }
 

@@ -7,7 +7,7 @@ use super::{
     timing::{Bench, Part, Prepared, Test},
 };
 use crate::{
-    data::{number, object, text, whole},
+    data::{number, object, text},
     error::{BenchError, failed},
     report::{Cell, Report, Table, number::decimals},
     stop::Stop,
@@ -104,7 +104,7 @@ fn report(options: &GoOptions, results: &[(Test, u64, f64)]) -> Report {
         json.push(object([
             ("benchmark", text(&name)),
             ("test", text(test.name())),
-            ("iterations", whole(*times)),
+            ("iterations", Value::from(*times)),
             ("nanosecondsPerOp", number(*nanoseconds)),
         ]));
         report.metric(test.name(), *nanoseconds, "ns/op", false);

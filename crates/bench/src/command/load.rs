@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     chart::{Chart, LineChart, Series, Spacing},
-    data::{number, object, text, whole},
+    data::{number, object, text},
     error::{BenchError, usage},
     limits,
     load::{self, LoadPlan, LoadResult, ProgressSink},
@@ -122,9 +122,9 @@ fn report(
     report.charts = charts(result);
     report.options = object([
         ("subject", text(options.subject.describe())),
-        ("users", whole(plan.users as u64)),
+        ("users", Value::from(plan.users as u64)),
         ("durationSeconds", plan.duration.map_or(Value::Null, |time| number(time.as_secs_f64()))),
-        ("requests", plan.requests.map_or(Value::Null, whole)),
+        ("requests", plan.requests.map_or(Value::Null, Value::from)),
         ("rampSeconds", number(plan.ramp.as_secs_f64())),
         ("thinkMs", number(millis(plan.think))),
         ("thinkDeviationMs", number(millis(plan.think_deviation))),
@@ -132,8 +132,8 @@ fn report(
         ("ratePerSecond", plan.rate.map_or(Value::Null, number)),
         ("timeoutSeconds", number(plan.timeout.as_secs_f64())),
         ("warmUpSeconds", number(options.warm_up.as_secs_f64())),
-        ("workers", options.gateway.workers.map_or(Value::Null, |count| whole(count as u64))),
-        ("seed", whole(plan.seed)),
+        ("workers", options.gateway.workers.map_or(Value::Null, |count| Value::from(count as u64))),
+        ("seed", Value::from(plan.seed)),
     ]);
     report.result = to_json(plan, result, capacity);
     report.metric("rate", result.rate(), "1/s", true);
@@ -290,15 +290,15 @@ fn to_json(plan: &LoadPlan, result: &LoadResult, capacity: Option<f64>) -> Value
         object([
             ("fromSeconds", number(point.from)),
             ("toSeconds", number(point.to)),
-            ("samples", whole(point.samples)),
-            ("errors", whole(point.errors)),
+            ("samples", Value::from(point.samples)),
+            ("errors", Value::from(point.errors)),
             ("p50Ms", number(point.p50_ms)),
             ("p99Ms", number(point.p99_ms)),
         ])
     });
     object([
         ("loop", text(if plan.rate.is_some() { "open" } else { "closed" })),
-        ("samples", whole(result.samples())),
+        ("samples", Value::from(result.samples())),
         ("elapsedSeconds", number(result.elapsed.as_secs_f64())),
         ("averageMs", number(result.moments.mean())),
         ("minimumMs", number(result.moments.least())),
@@ -311,12 +311,12 @@ fn to_json(plan: &LoadPlan, result: &LoadResult, capacity: Option<f64>) -> Value
         (
             "errors",
             object([
-                ("connect", whole(errors.connect)),
-                ("transport", whole(errors.transport)),
-                ("timeout", whole(errors.timeout)),
-                ("status", whole(errors.status)),
-                ("body", whole(errors.body)),
-                ("unsent", whole(errors.unsent)),
+                ("connect", Value::from(errors.connect)),
+                ("transport", Value::from(errors.transport)),
+                ("timeout", Value::from(errors.timeout)),
+                ("status", Value::from(errors.status)),
+                ("body", Value::from(errors.body)),
+                ("unsent", Value::from(errors.unsent)),
             ]),
         ),
         (
@@ -325,15 +325,15 @@ fn to_json(plan: &LoadPlan, result: &LoadResult, capacity: Option<f64>) -> Value
                 result
                     .statuses
                     .iter()
-                    .map(|(status, count)| (status.to_string(), whole(*count)))
+                    .map(|(status, count)| (status.to_string(), Value::from(*count)))
                     .collect(),
             ),
         ),
         ("ratePerSecond", number(result.rate())),
-        ("bytes", whole(result.bytes)),
+        ("bytes", Value::from(result.bytes)),
         ("throughputKbPerSecond", number(result.throughput_kb())),
-        ("connections", whole(result.connections)),
-        ("keepAliveRequests", whole(result.reused)),
+        ("connections", Value::from(result.connections)),
+        ("keepAliveRequests", Value::from(result.reused)),
         ("usersMean", number(result.users_mean)),
         ("closedLoopMs", number(closed_loop_ms(plan, result))),
         ("capacityPerSecond", capacity.map_or(Value::Null, number)),

@@ -7,7 +7,7 @@ use qlio_data::Value;
 use super::workers::{Measured, first_failure, measure, run_json};
 use crate::{
     chart::{Chart, LineChart, Series, Spacing},
-    data::{number, object, scenario::Scenario, text, whole},
+    data::{number, object, scenario::Scenario, text},
     error::{BenchError, failed},
     load::{LoadPlan, ProgressSink},
     process::GatewayOptions,
@@ -107,7 +107,7 @@ fn report(options: &MatrixOptions, entries: &[Entry], is_stopped: bool) -> Repor
         ("scenarios", Value::array(options.scenarios.iter().map(|one| text(one.name())).collect())),
         ("concurrency", counts(&options.concurrency)),
         ("workers", counts(&options.workers)),
-        ("requests", options.plan.requests.map_or(Value::Null, whole)),
+        ("requests", options.plan.requests.map_or(Value::Null, Value::from)),
         (
             "durationSeconds",
             options.plan.duration.map_or(Value::Null, |time| number(time.as_secs_f64())),
@@ -115,8 +115,8 @@ fn report(options: &MatrixOptions, entries: &[Entry], is_stopped: bool) -> Repor
     ]);
     let cells = entries.iter().map(|entry| {
         object([
-            ("workers", whole(entry.workers as u64)),
-            ("concurrency", whole(entry.concurrency as u64)),
+            ("workers", Value::from(entry.workers as u64)),
+            ("concurrency", Value::from(entry.concurrency as u64)),
             ("scenario", text(entry.scenario.name())),
             ("run", run_json(&entry.measured.result)),
         ])
@@ -130,7 +130,7 @@ fn report(options: &MatrixOptions, entries: &[Entry], is_stopped: bool) -> Repor
 }
 
 fn counts(list: &[usize]) -> Value {
-    Value::array(list.iter().map(|count| whole(*count as u64)).collect())
+    Value::array(list.iter().map(|count| Value::from(*count as u64)).collect())
 }
 
 /// The published form: one row for each concurrency, one column for each scenario.

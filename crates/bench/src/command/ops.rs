@@ -11,7 +11,7 @@ pub use super::timing::Servers;
 use super::timing::{Bench, Prepared, Test};
 use crate::{
     chart::{BarChart, BarSeries, Chart},
-    data::{number, object, text, whole},
+    data::{number, object, text},
     error::{BenchError, failed, usage},
     limits,
     report::{
@@ -156,7 +156,7 @@ fn report(options: &OpsOptions, results: &[(String, Estimate)], is_stopped: bool
             ("opsPerSecond", number(estimate.rate())),
             ("errorPercent", number(estimate.error_percent())),
             ("nanosecondsPerOp", number(estimate.period * 1e9)),
-            ("runs", whole(runs as u64)),
+            ("runs", Value::from(runs as u64)),
         ]));
         report.metric(name.clone(), estimate.rate(), "ops/s", true);
     }

@@ -5,7 +5,7 @@ use qlio_data::Value;
 use super::{load::PERCENTILES, subject::prepare_scenario};
 use crate::{
     chart::{Chart, LineChart, Mark, Series, Spacing},
-    data::{number, object, scenario::Scenario, text, whole},
+    data::{number, object, scenario::Scenario, text},
     error::{BenchError, failed},
     load::{self, LoadPlan, LoadResult, ProgressSink},
     process::{
@@ -152,18 +152,21 @@ fn report(options: &WorkersOptions, rows: &[(usize, Measured)], is_stopped: bool
     report.charts.push(chart(rows, &rates, knee));
     report.options = object([
         ("scenario", text(scenario)),
-        ("list", Value::array(options.list.iter().map(|count| whole(*count as u64)).collect())),
-        ("concurrency", whole(users as u64)),
-        ("requests", options.plan.requests.map_or(Value::Null, whole)),
+        (
+            "list",
+            Value::array(options.list.iter().map(|count| Value::from(*count as u64)).collect()),
+        ),
+        ("concurrency", Value::from(users as u64)),
+        ("requests", options.plan.requests.map_or(Value::Null, Value::from)),
         (
             "durationSeconds",
             options.plan.duration.map_or(Value::Null, |time| number(time.as_secs_f64())),
         ),
-        ("seed", whole(options.plan.seed)),
+        ("seed", Value::from(options.plan.seed)),
     ]);
     report.result = object([
         ("rows", Value::array(results)),
-        ("knee", knee.map_or(Value::Null, |at| whole(rows[at].0 as u64))),
+        ("knee", knee.map_or(Value::Null, |at| Value::from(rows[at].0 as u64))),
     ]);
     report.notes.push(
         "the machine's shares include upstream and load generator, which run beside the gateway; \
@@ -203,11 +206,11 @@ fn row_json(workers: usize, row: &Measured, speed_up: f64) -> Value {
         ])
     });
     object([
-        ("workers", whole(workers as u64)),
+        ("workers", Value::from(workers as u64)),
         ("run", run_json(&row.result)),
         ("cpu", cpu),
         ("cpuMsPerRequest", row.cpu_ms.map_or(Value::Null, number)),
-        ("peakBytes", row.peak_bytes.map_or(Value::Null, whole)),
+        ("peakBytes", row.peak_bytes.map_or(Value::Null, Value::from)),
         ("speedUp", number(speed_up)),
     ])
 }
@@ -219,13 +222,13 @@ pub(super) fn run_json(result: &LoadResult) -> Value {
         .map(|(name, quantile)| (*name, number(result.times.quantile_ms(*quantile))))
         .collect();
     object([
-        ("samples", whole(result.samples())),
-        ("errors", whole(result.errors.sent())),
+        ("samples", Value::from(result.samples())),
+        ("errors", Value::from(result.errors.sent())),
         ("elapsedSeconds", number(result.elapsed.as_secs_f64())),
         ("ratePerSecond", number(result.rate())),
         ("averageMs", number(result.moments.mean())),
         ("percentilesMs", Value::object(percentiles)),
-        ("keepAliveRequests", whole(result.reused)),
+        ("keepAliveRequests", Value::from(result.reused)),
     ])
 }
 

@@ -2,7 +2,7 @@
 
 use qlio_data::Value;
 
-use super::{SEED, object, text, whole};
+use super::{SEED, object, text};
 use crate::random::Random;
 
 /// Hotels of one answer.
@@ -37,7 +37,7 @@ fn hotel(random: &mut Random, number: u64, rooms: usize) -> Value {
 fn room(random: &mut Random, number: u64) -> Value {
     let cents = random.below(4_000, 90_000);
     object([
-        ("id", whole(number + 1)),
+        ("id", Value::from(number + 1)),
         ("invCode", text(format!("R{:04}", random.below(0, 10_000)))),
         ("rackRate", text(format!("{}.{:02}", cents / 100, cents % 100))),
         ("hideRackRate", Value::Bool(random.chance(20))),

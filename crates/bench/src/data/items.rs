@@ -3,7 +3,7 @@
 
 use qlio_data::Value;
 
-use super::{SEED, number, object, text, whole};
+use super::{SEED, number, object, text};
 use crate::random::Random;
 
 /// Items of one answer.
@@ -72,7 +72,7 @@ fn item(random: &mut Random) -> Value {
         ("productId", text(random.below(10_000_000, 99_999_999).to_string())),
         ("topRatedListing", Value::Bool(random.chance(30))),
         ("returnsAccepted", Value::Bool(random.chance(70))),
-        ("watchCount", whole(random.below(0, 120))),
+        ("watchCount", Value::from(random.below(0, 120))),
         ("primaryCategory", category(random)),
         ("shippingInfo", shipping(random)),
         ("sellingStatus", selling(random, &price)),
@@ -80,7 +80,7 @@ fn item(random: &mut Random) -> Value {
         (
             "condition",
             object([
-                ("conditionId", whole(condition)),
+                ("conditionId", Value::from(condition)),
                 ("conditionDisplayName", text(condition_name)),
             ]),
         ),
@@ -89,7 +89,7 @@ fn item(random: &mut Random) -> Value {
 
 fn category(random: &mut Random) -> Value {
     object([
-        ("categoryId", whole(random.below(10_000, 200_000))),
+        ("categoryId", Value::from(random.below(10_000, 200_000))),
         ("categoryName", text(random.choose(&CATEGORIES))),
     ])
 }
@@ -105,7 +105,7 @@ fn shipping(random: &mut Random) -> Value {
         ("shippingServiceCost", price(random)),
         ("shippingType", text(if random.chance(60) { "Flat" } else { "FreePickup" })),
         ("shipToLocations", text("Worldwide")),
-        ("handlingTime", whole(random.below(1, 9))),
+        ("handlingTime", Value::from(random.below(1, 9))),
     ])
 }
 
@@ -113,7 +113,7 @@ fn selling(random: &mut Random, price: &Value) -> Value {
     object([
         ("currentPrice", price.clone()),
         ("convertedCurrentPrice", price.clone()),
-        ("bidCount", whole(random.below(0, 40))),
+        ("bidCount", Value::from(random.below(0, 40))),
         ("sellingState", text("Active")),
         (
             "timeLeft",

@@ -74,11 +74,6 @@ pub fn number(number: f64) -> Value {
     if number.is_finite() { Value::Number(Number::Float(number)) } else { Value::Null }
 }
 
-/// A whole number.
-pub fn whole(number: u64) -> Value {
-    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
 /// Text.
 pub fn text(text: impl AsRef<str>) -> Value {
     Value::string(text.as_ref())

@@ -5,7 +5,7 @@
 
 use qlio_data::{Object, Value, codec::json};
 
-use super::{number, object, text, whole};
+use super::{number, object, text};
 use crate::codec::positional;
 
 /// One of the four scripts.
@@ -144,7 +144,7 @@ pub fn search() -> Value {
         [("id", "id"), ("from_user_name", "user_name"), ("text", "text")];
     let basic = (0..SEARCH_ROWS).map(|at| {
         [
-            ("id", whole(164_000_000_017 + at * 7_919)),
+            ("id", Value::from(164_000_000_017 + at * 7_919)),
             ("from_user_name", text(filler(at, 10))),
             ("text", text("")),
             ("created_at", text(format!("Tue, 31 Jan 2012 {:02}:12:00 +0000", 10 + at))),
@@ -170,7 +170,7 @@ pub fn search() -> Value {
 pub fn search_answer() -> Value {
     object([
         ("completed_in", number(0.093)),
-        ("page", whole(1)),
+        ("page", Value::from(1)),
         ("query", text("ql")),
         ("results", search()),
     ])
@@ -214,7 +214,7 @@ pub fn items_answer() -> Value {
             ("Location", item.member("Location")),
             ("Title", text(filler(at as u64, 50))),
             ("Status", text("Active")),
-            ("BidCount", whole(at as u64 * 3)),
+            ("BidCount", Value::from(at as u64 * 3)),
         ])
     });
     object([("Ack", text("Success")), ("Item", Value::array(wide.collect()))])
@@ -236,7 +236,7 @@ fn joined() -> Value {
         [
             ("id", text(product_id(at))),
             ("title", text("")),
-            ("reviewCount", whole(12 + at * 31)),
+            ("reviewCount", Value::from(12 + at * 31)),
             ("rating", number(4.5 - f64::from(at as u32) / 4.0)),
         ]
         .into_iter()
@@ -252,7 +252,7 @@ pub fn detail(id: &str) -> Option<Value> {
         ("id", row.member("id")),
         ("Title", row.member("title")),
         ("Count", row.member("reviewCount")),
-        ("Stock", whole(7)),
+        ("Stock", Value::from(7)),
     ]))
 }
 

@@ -16,7 +16,7 @@ use qlio_data::{Value, codec::json};
 pub use self::table::{Cell, Table};
 use crate::{
     chart::Chart,
-    data::{number as json_number, object, text, whole},
+    data::{number as json_number, object, text},
     environment::Environment,
 };
 
@@ -105,7 +105,7 @@ impl Report {
             ])
         });
         object([
-            ("qlioBench", whole(JSON_VERSION)),
+            ("qlioBench", Value::from(JSON_VERSION)),
             ("command", text(self.command)),
             ("environment", environment.to_json()),
             ("options", self.options.clone()),

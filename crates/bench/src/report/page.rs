@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::{Cell, Report, Table};
-use crate::{chart::escaped, environment::Environment};
+use qlio_data::codec::xml::escape;
+
+use crate::environment::Environment;
 
 const STYLE: &str = "\
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color:#1b1f24}
@@ -18,7 +20,7 @@ pre{background:#f4f6f8;padding:1rem;overflow-x:auto;border-radius:6px}
 
 /// The page.
 pub(super) fn page(report: &Report, environment: &Environment) -> String {
-    let title = escaped(&report.title);
+    let title = escape(&report.title);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
@@ -26,13 +28,13 @@ pub(super) fn page(report: &Report, environment: &Environment) -> String {
     );
     // Writing to a string cannot fail.
     if let Some(failure) = &report.failure {
-        let _ = writeln!(out, "<p class=\"failure\">{}</p>", escaped(failure));
+        let _ = writeln!(out, "<p class=\"failure\">{}</p>", escape(failure));
     }
-    let _ = writeln!(out, "<pre>{}</pre>", escaped(&report.text));
+    let _ = writeln!(out, "<pre>{}</pre>", escape(&report.text));
     if !report.notes.is_empty() {
         out.push_str("<ul>\n");
         for note in &report.notes {
-            let _ = writeln!(out, "<li>{}</li>", escaped(note));
+            let _ = writeln!(out, "<li>{}</li>", escape(note));
         }
         out.push_str("</ul>\n");
     }
@@ -44,7 +46,7 @@ pub(super) fn page(report: &Report, environment: &Environment) -> String {
     }
     out.push_str("<h2>Environment</h2>\n<table>\n");
     for (name, value) in environment.lines() {
-        let (name, value) = (escaped(&name), escaped(&value));
+        let (name, value) = (escape(&name), escape(&value));
         let _ =
             writeln!(out, "<tr><td class=\"text\">{name}</td><td class=\"text\">{value}</td></tr>");
     }
@@ -53,16 +55,16 @@ pub(super) fn page(report: &Report, environment: &Environment) -> String {
 }
 
 fn push_table(table: &Table, out: &mut String) {
-    let _ = write!(out, "<h2>{}</h2>\n<table>\n<tr>", escaped(&table.title));
+    let _ = write!(out, "<h2>{}</h2>\n<table>\n<tr>", escape(&table.title));
     for column in &table.columns {
-        let _ = write!(out, "<th>{}</th>", escaped(column));
+        let _ = write!(out, "<th>{}</th>", escape(column));
     }
     out.push_str("</tr>\n");
     for row in &table.rows {
         out.push_str("<tr>");
         for cell in row {
             let class = if matches!(cell, Cell::Text(_)) { " class=\"text\"" } else { "" };
-            let _ = write!(out, "<td{class}>{}</td>", escaped(&cell.shown()));
+            let _ = write!(out, "<td{class}>{}</td>", escape(&cell.shown()));
         }
         out.push_str("</tr>\n");
     }

@@ -6,9 +6,12 @@
 //! and `[name]` is a member. It promises to refuse malformed percent codes instead of guessing, and
 //! to stay within [`FormLimits`]. It does not coerce: every leaf is text.
 
-use std::{borrow::Cow, collections::HashMap, fmt};
+use std::{collections::HashMap, fmt};
 
-use crate::{Object, Text, Value};
+use crate::{Object, Text, Value, percent};
+
+/// The reason of a pair that cannot be decoded.
+const MALFORMED: &str = "malformed percent-encoding";
 
 /// Bounds of one form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,8 +72,8 @@ fn nested(text: &str, limits: &FormLimits) -> Result<Object, FormError> {
                 return Err(fail(format!("more than {} form fields", limits.pairs_max)));
             }
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decoded(name).map_err(fail)?;
-            let value = decoded(value).map_err(fail)?.into_owned();
+            let decode = |text| percent::decode_form(text).map_err(|_| fail(MALFORMED.to_owned()));
+            let (name, value) = (decode(name)?, decode(value)?.into_owned());
             if !name.is_empty() {
                 let (base, keys) = bracket_path(&name);
                 let depth_max = limits.depth_max;
@@ -119,52 +122,19 @@ pub fn encode(object: &Object) -> Result<String, FormError> {
     let mut out = String::new();
     for (name, value) in object.iter() {
         let mut prefix = String::new();
-        percent_encode(name, &mut prefix);
+        encode_text(name, &mut prefix);
         write(&prefix, value, FormLimits::default().depth_max, &mut out)?;
     }
     Ok(out)
 }
 
-/// Decodes percent codes, and `+` to a blank.
-pub fn percent_decode(text: &str) -> Result<String, String> {
-    decoded(text).map(Cow::into_owned)
-}
-
-fn decoded(text: &str) -> Result<Cow<'_, str>, String> {
-    if memchr::memchr2(b'%', b'+', text.as_bytes()).is_none() {
-        return Ok(Cow::Borrowed(text));
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        out.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let mut digit = || bytes.next().and_then(|byte| (byte as char).to_digit(16));
-                match (digit(), digit()) {
-                    (Some(high), Some(low)) => (high * 16 + low) as u8,
-                    _ => return Err("malformed percent code".to_owned()),
-                }
-            }
-            other => other,
-        });
-    }
-    let out = String::from_utf8(out).map_err(|_| "percent codes that are not UTF-8".to_owned())?;
-    Ok(Cow::Owned(out))
-}
-
 /// Encodes everything but letters, digits and `-._~`.
-pub fn percent_encode(text: &str, out: &mut String) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(byte as char);
-        } else {
-            out.push('%');
-            out.push(HEX[usize::from(byte >> 4)] as char);
-            out.push(HEX[usize::from(byte & 15)] as char);
-        }
-    }
+fn encode_text(text: &str, out: &mut String) {
+    percent::encode_except(
+        text,
+        |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte),
+        out,
+    );
 }
 
 fn write(prefix: &str, value: &Value, depth: usize, out: &mut String) -> Result<(), FormError> {
@@ -187,7 +157,7 @@ fn write(prefix: &str, value: &Value, depth: usize, out: &mut String) -> Result<
         Value::Object(object) => {
             for (name, value) in object.iter() {
                 let mut key = format!("{prefix}[");
-                percent_encode(name, &mut key);
+                encode_text(name, &mut key);
                 key.push(']');
                 write(&key, value, depth - 1, out)?;
             }
@@ -200,7 +170,7 @@ fn write(prefix: &str, value: &Value, depth: usize, out: &mut String) -> Result<
             }
             out.push_str(prefix);
             out.push('=');
-            percent_encode(&scalar.scalar_text().unwrap_or_default(), out);
+            encode_text(&scalar.scalar_text().unwrap_or_default(), out);
             Ok(())
         }
     }

@@ -10,12 +10,12 @@ pub(crate) fn member(value: &Value, name: &str) -> Value {
         Value::Object(_) | Value::Raw(_) if value.is_object() => value.member(name),
         Value::Array(_) | Value::Raw(_) => match index_of(name) {
             Some(index) => value.element(index),
-            None if name == "length" => length(value.len()),
+            None if name == "length" => Value::from(value.len()),
             None => Value::Absent,
         },
         Value::String(text) => match index_of(name) {
             Some(index) => character(text, index),
-            None if name == "length" => length(text.encode_utf16().count()),
+            None if name == "length" => Value::from(text.encode_utf16().count()),
             None => Value::Absent,
         },
         _ => Value::Absent,
@@ -32,10 +32,6 @@ pub(crate) fn index_of(name: &str) -> Option<usize> {
     let is_canonical = name == "0" || (!name.starts_with('0') && !name.is_empty());
     let is_digits = name.bytes().all(|byte| byte.is_ascii_digit());
     (is_canonical && is_digits).then(|| name.parse().ok()).flatten()
-}
-
-fn length(count: usize) -> Value {
-    Value::int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 fn character(text: &str, index: usize) -> Value {

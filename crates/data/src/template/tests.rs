@@ -157,7 +157,7 @@ fn bound_names_are_asked_for_by_slot() {
     struct Slots;
     impl Scope for Slots {
         fn slot(&self, slot: u32) -> Value {
-            Value::int(i64::from(slot))
+            Value::from(slot)
         }
         fn name(&self, name: &str) -> Value {
             Value::string(format!("<{name}>"))

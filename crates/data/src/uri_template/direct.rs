@@ -116,7 +116,7 @@ impl Compiler {
     }
 
     fn end_name(&mut self) -> Option<()> {
-        let name = percent::decode_query(&self.name.take()?);
+        let name = percent::decode_form_lossy(&self.name.take()?);
         // Such names may change places, which is left to normalising as a whole.
         if step::index_of(&name).is_some() || self.names.contains(&name) {
             return None;
@@ -143,7 +143,7 @@ impl Compiler {
         if self.has_token && self.value.contains('%') {
             return None;
         }
-        percent::encode_component(&percent::decode_query(&self.value), &mut self.literal);
+        percent::encode_component(&percent::decode_form_lossy(&self.value), &mut self.literal);
         self.value.clear();
         Some(())
     }

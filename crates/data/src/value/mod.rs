@@ -158,6 +158,30 @@ impl From<String> for Value {
     }
 }
 
+macro_rules! from_whole_numbers {
+    ($($type:ty)*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::int(value.into())
+            }
+        }
+    )*};
+}
+
+from_whole_numbers!(i64 i32 i8 u32 u16 u8);
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<usize> for Value {
+    fn from(value: usize) -> Self {
+        Self::from(value as u64)
+    }
+}
+
 impl From<Number> for Value {
     fn from(value: Number) -> Self {
         Self::Number(value)

@@ -13,6 +13,12 @@ pub enum Number {
     Source(Text),
 }
 
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        i64::try_from(value).map_or_else(|_| Self::Source(value.to_string().into()), Self::Int)
+    }
+}
+
 impl Number {
     /// The number as a 64-bit float; digits beyond its precision are rounded, too large a number is
     /// the largest float.

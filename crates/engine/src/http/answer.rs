@@ -354,10 +354,6 @@ fn media_type_of(headers: &Headers) -> MediaType {
     MediaType::parse(content_type.unwrap_or_default())
 }
 
-fn count(value: usize) -> Value {
-    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
 /// Walks to the rows: own members step by step; on the way an array counts as its first element; not
 /// found is `[]` (`language.md` 5.12).
 fn resultset(value: Value, steps: &[Text]) -> Option<Value> {
@@ -365,7 +361,7 @@ fn resultset(value: Value, steps: &[Text]) -> Option<Value> {
     for (position, step) in steps.iter().enumerate() {
         let next = match step.parse::<usize>() {
             Ok(index) if value.is_array() => value.element(index),
-            _ if value.is_array() && **step == *"length" => count(value.len()),
+            _ if value.is_array() && **step == *"length" => Value::from(value.len()),
             _ => value.member(step),
         };
         if next.is_absent() {

@@ -21,6 +21,7 @@ use qlio_data::{
         DecodeLimits, json,
         protobuf::{self, Message, ProtobufOptions, Schema},
     },
+    percent,
     projection::Projection,
 };
 use qlio_plan::catalog::ProtobufFormat;
@@ -153,11 +154,8 @@ async fn settle(mut reply: Reply, limit: usize, schema: Option<&Message>) -> Res
     let (code, message) = outcome(&reply);
     if code != code::OK {
         let details = details(reply.headers.map(), schema);
-        let body = [
-            ("code", Value::int(i64::from(code))),
-            ("message", Value::from(message)),
-            ("details", details),
-        ];
+        let body =
+            [("code", Value::from(code)), ("message", Value::from(message)), ("details", details)];
         let body = Value::object(body.into_iter().collect());
         reply.body = json::to_string(&body).into();
         reply.status = http_status(code);
@@ -187,7 +185,7 @@ pub(super) fn call_uri(uri: &str) -> String {
 fn outcome(reply: &Reply) -> (u32, String) {
     if let Some(status) = reply.headers.get(GRPC_STATUS) {
         let code = as_text(status).and_then(|text| text.trim().parse().ok());
-        let message = reply.headers.get(MESSAGE).map(percent_decoded);
+        let message = reply.headers.get(MESSAGE).map(percent::decode_lossy);
         return (code.unwrap_or(code::UNKNOWN), message.unwrap_or_default());
     }
     let status = reply.status.as_u16();
@@ -235,24 +233,6 @@ fn details(headers: &HeaderMap, schema: Option<&Message>) -> Value {
         details.is_array().then_some(details)
     };
     read().unwrap_or_else(|| Value::array(Vec::new()))
-}
-
-/// Percent codes become bytes; what is no code, or no UTF-8 afterwards, is kept as far as it goes.
-fn percent_decoded(text: &[u8]) -> String {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| (*byte as char).to_digit(16));
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        at += 1;
-        match (byte, digit(text.get(at)), digit(text.get(at + 1))) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 2;
-            }
-            _ => out.push(*byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Values of metadata whose names say that they are binary travel as base64.
@@ -387,7 +367,7 @@ mod tests {
             ("5%", "5%"),
             ("%zz", "%zz"),
         ] {
-            assert_eq!(percent_decoded(text.as_bytes()), expected);
+            assert_eq!(percent::decode_lossy(text.as_bytes()), expected);
         }
     }
 

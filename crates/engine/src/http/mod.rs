@@ -328,7 +328,7 @@ impl Call<'_> {
 fn with_paging(mut own: Own, verb: &Verb, limit: Option<u64>, offset: Option<u64>) -> Own {
     for (name, count) in [(&verb.limit_name, limit), (&verb.offset_name, offset)] {
         if let Some(count) = count {
-            own.push((name.clone(), Value::int(i64::try_from(count).unwrap_or(i64::MAX))));
+            own.push((name.clone(), Value::from(count)));
         }
     }
     own

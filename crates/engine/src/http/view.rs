@@ -62,7 +62,7 @@ pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object
     let mut record = Object::with_capacity(20);
     record.insert("type", Value::from(call.kind.as_str()));
     record.insert("table", Value::from(call.table.name.clone()));
-    record.insert("line", Value::int(i64::from(call.line)));
+    record.insert("line", Value::from(call.line));
     record.insert("method", Value::from(verb.method.as_str()));
     record.insert("uri", Value::from(verb.uri.text()));
     record.insert(
@@ -105,7 +105,7 @@ pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object
             record.insert(name, Value::String(file.clone()));
         }
     }
-    let cache = verb.expires_seconds.map(|seconds| ("expires", count(seconds)));
+    let cache = verb.expires_seconds.map(|seconds| ("expires", Value::from(seconds)));
     record.insert("cache", Value::object(cache.into_iter().collect()));
     record.insert("body", verb.body.as_ref().map_or_else(|| Value::from(""), body_record));
     let execution = execution_record(call, own);
@@ -132,15 +132,11 @@ fn body_record(body: &Body) -> Value {
     Value::object(record)
 }
 
-fn count(value: u64) -> Value {
-    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
 /// The executing statement itself.
 fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
     let mut record = Object::new();
     record.insert("type", Value::from(call.kind.as_str()));
-    record.insert("line", Value::int(i64::from(call.line)));
+    record.insert("line", Value::from(call.line));
     if let Some(name) = call.assign {
         record.insert("assign", Value::String(name.clone()));
     }
@@ -159,7 +155,7 @@ fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
         ("maxDelay", delay_ms_max),
     ] {
         if let Some(value) = value {
-            record.insert(name, count(value));
+            record.insert(name, Value::from(value));
         }
     }
     if !matches!(call.kind, VerbKind::Select | VerbKind::Delete) {

@@ -285,7 +285,7 @@ fn scalar<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> Result<Option<Value>, Fa
         return Ok(Some(Value::String(string_text(ctx, text)?.into())));
     }
     if let Some(whole) = value.as_int() {
-        return Ok(Some(Value::int(i64::from(whole))));
+        return Ok(Some(Value::from(whole)));
     }
     if let Some(number) = value.as_number() {
         return Ok(Some(number_value(number)));

@@ -4,6 +4,7 @@
 //! resolved against the current URI as RFC 3986 says (`connectors.md` 4.6).
 
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use qlio_data::percent;
 
 use super::{
     error::{ErrorKind, Fault},
@@ -69,7 +70,6 @@ pub(super) fn strip_credentials(headers: &mut HeaderMap) {
 
 /// Trims the value and percent-encodes what may not stand in a URI but does in practice.
 fn clean(value: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut text = String::with_capacity(value.len());
     for &byte in value.trim_ascii() {
         if byte.is_ascii_graphic()
@@ -77,9 +77,7 @@ fn clean(value: &[u8]) -> String {
         {
             text.push(char::from(byte));
         } else {
-            text.push('%');
-            text.push(char::from(HEX[usize::from(byte >> 4)]));
-            text.push(char::from(HEX[usize::from(byte & 15)]));
+            percent::push_escape(byte, &mut text);
         }
     }
     text

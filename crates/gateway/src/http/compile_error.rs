@@ -23,9 +23,9 @@ fn object(error: WireError, problem: &Diagnostic) -> Object {
     let mut object = Object::with_capacity(8);
     object.insert("name", Value::from(error.name));
     object.insert("message", Value::from(error.message));
-    object.insert("line", Value::int(i64::from(error.line)));
-    object.insert("column", Value::int(i64::from(error.column)));
-    object.insert("offset", Value::int(i64::from(error.offset)));
+    object.insert("line", Value::from(error.line));
+    object.insert("column", Value::from(error.column));
+    object.insert("offset", Value::from(error.offset));
     object.insert("found", error.found.map_or(Value::Null, Value::from));
     object.insert("expected", error.expected.into_iter().map(Value::from).collect());
     object.insert("code", Value::from(format!("Q{:04}", problem.code.number)));

@@ -182,7 +182,7 @@ impl Failure {
                     "the request body is larger than `maxRequestLength` ({bytes_max} bytes)"
                 );
                 let body = text_object([("message", &message)]);
-                let limit = Value::int(i64::try_from(*bytes_max).unwrap_or(i64::MAX));
+                let limit = Value::from(*bytes_max);
                 with(coded(body, codes::REQUEST_TOO_LARGE), "limit", limit)
             }
             Self::BodyTimeout => {

@@ -20,7 +20,6 @@ pub mod logs;
 pub mod multipart;
 pub mod negotiate;
 mod packet;
-pub mod percent;
 pub mod query;
 pub mod respond;
 pub mod run_error;

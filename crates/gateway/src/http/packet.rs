@@ -101,7 +101,7 @@ impl PacketRules<'_> {
         data.insert("elapsed", milliseconds(elapsed));
         data.insert("data", Value::from("Done"));
         if let Some(line) = line {
-            data.insert("line", Value::int(i64::from(line)));
+            data.insert("line", Value::from(line));
         }
         let warnings = warnings.0.borrow();
         if !warnings.is_empty() {
@@ -117,7 +117,7 @@ impl PacketRules<'_> {
         data.insert("method", Value::from(request.method.to_ascii_lowercase()));
         data.insert("uri", self.text(request.uri));
         data.insert("headers", self.headers(request.headers));
-        data.insert("start", whole(request.started_ms));
+        data.insert("start", Value::from(request.started_ms));
         data.insert("type", Value::from(kind.name()));
         data.insert("id", Value::from(request.id));
         if let Some(body) = request.body {
@@ -131,14 +131,14 @@ impl PacketRules<'_> {
         let mut data = with_line(answer.line);
         data.insert("uuid", Value::from(answer.run_id));
         data.insert("id", Value::from(answer.id));
-        data.insert("status", Value::int(i64::from(answer.status)));
+        data.insert("status", Value::from(answer.status));
         data.insert("statusText", Value::from(answer.reason));
         data.insert("headers", self.headers(answer.headers));
         data.insert("time", milliseconds(answer.elapsed));
         if let Some(body) = answer.body {
             self.add_body(&mut data, body);
         }
-        data.insert("bodySize", whole(answer.wire_bytes as u64));
+        data.insert("bodySize", Value::from(answer.wire_bytes as u64));
         data.insert("type", Value::from(kind.name()));
         data.insert("timings", timings(answer.timings));
         Packet { name: kind.name().into(), data: Value::object(data) }
@@ -175,7 +175,7 @@ impl PacketRules<'_> {
 fn with_line(line: Option<u32>) -> Object {
     let mut data = Object::with_capacity(12);
     if let Some(line) = line {
-        data.insert("line", Value::int(i64::from(line)));
+        data.insert("line", Value::from(line));
     }
     data
 }
@@ -212,11 +212,7 @@ fn timings(timings: Timings) -> Value {
 }
 
 fn milliseconds(duration: Duration) -> Value {
-    whole(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn whole(number: u64) -> Value {
-    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
+    Value::from(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -12,14 +12,13 @@ use hyper::{
     StatusCode,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
-use qlio_data::{Object, Value, codec::json};
+use qlio_data::{Object, Value, codec::json, percent};
 
 use super::{
     compress::{self, COMPRESS_BYTES_MIN},
     failure::Failure,
     jsonp::Callback,
     negotiate::Coding,
-    percent,
 };
 
 /// A complete response.
@@ -204,21 +203,10 @@ pub fn header_value(text: &str) -> HeaderValue {
     {
         return value;
     }
-    let encoded = encode_header_value(text);
+    let mut encoded = String::with_capacity(text.len());
+    percent::encode_except(text, |byte| matches!(byte, b' '..=b'~' | b'\t'), &mut encoded);
     // Printable ASCII is always valid; the fallback is for the type only.
     HeaderValue::from_str(&encoded).unwrap_or_else(|_| HeaderValue::from_static(""))
-}
-
-fn encode_header_value(text: &str) -> String {
-    let mut value = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if matches!(byte, b' '..=b'~' | b'\t') {
-            value.push(char::from(byte));
-        } else {
-            percent::push_triplet(&mut value, byte);
-        }
-    }
-    value
 }
 
 fn json_answer(

@@ -30,9 +30,9 @@ pub fn body(error: &RunError) -> Value {
     let message = Value::from(error.message.as_str());
     body.insert("message", message.clone());
     body.insert("code", Value::from(format!("Q{:04}", error.code.number)));
-    body.insert("status", Value::int(i64::from(status(error))));
+    body.insert("status", Value::from(status(error)));
     if let Some(line) = error.line {
-        body.insert("line", Value::int(i64::from(line)));
+        body.insert("line", Value::from(line));
     }
     if matches!(error.code, codes::MISSING_TOKEN | codes::MULTIPLE_FORKS) {
         body.insert("error", message);
@@ -57,20 +57,20 @@ fn add_fact(body: &mut Object, fact: &Fact, error: &RunError) {
         Fact::Uri(uri) => body.insert("uri", Value::from(uri.as_str())),
         Fact::TokenUri(uri) => body.insert("tokenUri", Value::from(uri.as_str())),
         Fact::ConnectCause(cause) => body.insert("cause", Value::from(*cause)),
-        Fact::TimeoutMs(ms) => body.insert("timeout", number(*ms)),
+        Fact::TimeoutMs(ms) => body.insert("timeout", Value::from(*ms)),
         Fact::BackOff { count, delay_ms } => {
-            body.insert("count", Value::int(i64::from(*count)));
-            body.insert("delay", number(*delay_ms))
+            body.insert("count", Value::from(*count));
+            body.insert("delay", Value::from(*delay_ms))
         }
         Fact::RetryAfterSeconds(_) | Fact::PassedStatus(_) => None,
-        Fact::Limit(limit) => body.insert("limit", number(*limit)),
-        Fact::Asked(asked) => body.insert("asked", number(*asked)),
+        Fact::Limit(limit) => body.insert("limit", Value::from(*limit)),
+        Fact::Asked(asked) => body.insert("asked", Value::from(*asked)),
         Fact::Hook(name) => body.insert("hook", Value::from(*name)),
         Fact::File(file) => body.insert("file", Value::from(file.as_str())),
-        Fact::FileLine(line) => body.insert("fileLine", Value::int(i64::from(*line))),
-        Fact::FileColumn(column) => body.insert("fileColumn", Value::int(i64::from(*column))),
+        Fact::FileLine(line) => body.insert("fileLine", Value::from(*line)),
+        Fact::FileColumn(column) => body.insert("fileColumn", Value::from(*column)),
         Fact::UpstreamStatus(status) => {
-            let status = Value::int(i64::from(*status));
+            let status = Value::from(*status);
             body.insert("upstreamStatus", status.clone());
             let upstream = Value::object(upstream(status, error));
             body.insert("upstream", upstream);
@@ -101,10 +101,6 @@ fn upstream(status: Value, error: &RunError) -> Object {
         }
     }
     upstream
-}
-
-fn number(value: u64) -> Value {
-    Value::int(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! answers are JSON and never rendered, so this is a second fence, not the first. Every pass is
 //! linear in the text.
 
-use super::percent;
+use qlio_data::percent;
 
 /// Texts that are removed wherever they stand.
 const REMOVED: [&str; 9] = [
@@ -91,7 +91,7 @@ fn decode_once(text: &str) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let mut end = at;
-        while percent::is_triplet(bytes, end) {
+        while percent::is_escape(bytes, end) {
             end += 3;
         }
         if end > at {

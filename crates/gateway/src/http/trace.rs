@@ -10,13 +10,10 @@
 
 use std::{cell::RefCell, collections::VecDeque, time::Instant};
 
-use qlio_data::{Object, Value, codec::json};
+use qlio_data::{Object, Value, codec::json, percent};
 use qlio_engine::event::{Event, EventKind, Subscription};
 
-use super::{
-    packet::{Packet, PacketRules, Warnings},
-    percent,
-};
+use super::packet::{Packet, PacketRules, Warnings};
 
 /// How much clients may learn of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

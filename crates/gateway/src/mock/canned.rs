@@ -13,6 +13,7 @@ use hyper::{
     header::{CONTENT_TYPE, HeaderValue},
 };
 
+use qlio_data::percent;
 use tokio::net::TcpListener;
 
 use super::{
@@ -44,7 +45,8 @@ impl Place {
             .ok_or_else(|| format!("`@{text}` must begin with a method, such as `@GET_books`"))?;
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let pairs = find::pairs(query).map_err(|refused| refused.message().to_owned())?;
-        let path = find::decode(path, false).map_err(|refused| refused.message().to_owned())?;
+        let path =
+            percent::decode(path).map_err(|error| Refused::from(error).message().to_owned())?;
         Ok(Self { method, path: flat(&path), pairs })
     }
 
@@ -136,7 +138,7 @@ fn find<'a>(
     query: &str,
 ) -> Result<Option<&'a CannedAnswer>, Refused> {
     let pairs = find::pairs(query)?;
-    let path = flat(&find::decode(path, false)?);
+    let path = flat(&percent::decode(path)?);
     let fitting = answers.iter().filter(|answer| {
         answer.place.as_ref().is_none_or(|place| place.fits(method, &path, &pairs))
     });

@@ -3,7 +3,7 @@
 //! In go the request's path and query and the names in a folder, out comes the best name. The rules
 //! are in the module's header above ([`crate::mock`]).
 
-use std::borrow::Cow;
+use qlio_data::percent::{self, MalformedEncoding};
 
 /// The endings that are served with a content type of their own, most wanted first.
 pub const KINDS: &[(&str, &str)] = &[
@@ -45,6 +45,12 @@ pub enum Refused {
     TooMany,
 }
 
+impl From<MalformedEncoding> for Refused {
+    fn from(_: MalformedEncoding) -> Self {
+        Self::Malformed
+    }
+}
+
 impl Refused {
     /// The reason for the client.
     pub fn message(self) -> &'static str {
@@ -67,7 +73,7 @@ impl Wanted {
             if folders.len() == SEGMENTS_MAX {
                 return Err(Refused::TooMany);
             }
-            folders.push(decode(segment, false)?.into_owned());
+            folders.push(percent::decode(segment)?.into_owned());
         }
         let name = match folders.pop() {
             Some(name) if !name.is_empty() => name,
@@ -142,31 +148,12 @@ pub(super) fn pairs(query: &str) -> Result<Vec<(String, String)>, Refused> {
             return Err(Refused::TooMany);
         }
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        pairs.push((decode(name, true)?.into_owned(), decode(value, true)?.into_owned()));
+        pairs.push((
+            percent::decode_form(name)?.into_owned(),
+            percent::decode_form(value)?.into_owned(),
+        ));
     }
     Ok(pairs)
-}
-
-pub(super) fn decode(text: &str, plus_is_blank: bool) -> Result<Cow<'_, str>, Refused> {
-    if !text.contains(['%', '+']) {
-        return Ok(Cow::Borrowed(text));
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'%' => {
-                let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
-                let (Some(high), Some(low)) = (digit(bytes.next()), digit(bytes.next())) else {
-                    return Err(Refused::Malformed);
-                };
-                out.push((high * 16 + low) as u8);
-            }
-            b'+' if plus_is_blank => out.push(b' '),
-            other => out.push(other),
-        }
-    }
-    String::from_utf8(out).map(Cow::Owned).map_err(|_| Refused::Malformed)
 }
 
 #[cfg(test)]

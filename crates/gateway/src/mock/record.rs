@@ -187,7 +187,7 @@ impl Store {
         exchange.insert("path", text(&asked.path));
         exchange.insert("requestHash", text(&asked.hash));
         exchange.insert("requestHeaders", asked.headers.clone());
-        exchange.insert("status", Value::int(i64::from(answer.status.as_u16())));
+        exchange.insert("status", Value::from(answer.status.as_u16()));
         exchange.insert("headers", kept_headers(&answer.headers));
         let milliseconds = i64::try_from(latency.as_millis()).unwrap_or(i64::MAX);
         exchange.insert("latency", Value::int(milliseconds));

@@ -4,7 +4,7 @@
 //! second look keeps a page whole even if that text came from elsewhere: only plain formatting tags
 //! pass, without attributes but safe link targets, and every tag is closed in order.
 
-use super::layout::escape;
+use qlio_data::codec::xml::escape;
 
 const TAGS: [&str; 19] = [
     "a",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use qlio_data::codec::xml;
+use qlio_data::codec::xml::escape;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--line:#8884;--accent:#0b62a8}\
@@ -105,17 +105,4 @@ impl Page {
         // Writing to a text cannot fail.
         let _ = self.html.write_fmt(pieces);
     }
-}
-
-/// Text as content or as a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match (xml::reference_of(character), character) {
-            (Some(reference), _) => escaped.push_str(reference),
-            (None, '\'') => escaped.push_str("&#39;"),
-            (None, other) => escaped.push(other),
-        }
-    }
-    escaped
 }

@@ -10,7 +10,8 @@ mod layout;
 
 use qlio_data::Value;
 
-use layout::{Page, escape};
+use layout::Page;
+use qlio_data::codec::xml::escape;
 
 /// The list of routes, as `show routes` gives it.
 pub fn routes(routes: &Value) -> String {

@@ -21,7 +21,7 @@ use super::{
     template::RouteTemplate,
     variant::{self, Chosen, Variant},
 };
-use crate::http::percent::{self, MalformedEncoding};
+use qlio_data::percent::{self, MalformedEncoding};
 
 /// A route as the loader hands it in.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@
 //! It is linear in the length of the segment: because nothing restricts what a token takes, the
 //! first place where the next literal fits is always right, and nothing is ever tried twice.
 
-use crate::http::percent;
+use qlio_data::percent;
 
 /// One piece of a [`SegmentPattern`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -159,7 +159,7 @@ fn find(text: &str, least: usize, literal: &str) -> Option<usize> {
 
 /// The length of the character or `%XX` at `at`.
 fn unit_len(text: &str, at: usize) -> Option<usize> {
-    if percent::is_triplet(text.as_bytes(), at) {
+    if percent::is_escape(text.as_bytes(), at) {
         return Some(3);
     }
     text[at..].chars().next().map(char::len_utf8)
@@ -167,7 +167,7 @@ fn unit_len(text: &str, at: usize) -> Option<usize> {
 
 /// Whether `at` does not lie inside a `%XX`.
 fn is_unit_start(text: &str, at: usize) -> bool {
-    let inside = |back: usize| at >= back && percent::is_triplet(text.as_bytes(), at - back);
+    let inside = |back: usize| at >= back && percent::is_escape(text.as_bytes(), at - back);
     !inside(1) && !inside(2)
 }
 

@@ -5,10 +5,9 @@
 //! that the route cannot be loaded; others (a query value without braces) drop one parameter only.
 //! Nothing here looks at requests. Rules: `server.md` 1.3.
 
-use crate::{
-    http::percent,
-    routes::segment::{Piece, SegmentClass, SegmentPattern},
-};
+use qlio_data::percent;
+
+use crate::routes::segment::{Piece, SegmentClass, SegmentPattern};
 
 /// The longest template text, in bytes.
 pub const TEMPLATE_BYTES_MAX: usize = 4096;
@@ -227,16 +226,8 @@ fn check_literal(literal: &str, offset: usize, faults: &mut Faults) {
 /// server encodes for clients that do not.
 fn raw_literal(literal: &str) -> String {
     let mut raw = String::with_capacity(literal.len());
-    let mut buffer = [0; 4];
-    for character in literal.chars() {
-        if character.is_ascii_graphic() && !matches!(character, '<' | '>' | '`') {
-            raw.push(character);
-        } else {
-            for byte in character.encode_utf8(&mut buffer).bytes() {
-                percent::push_triplet(&mut raw, byte);
-            }
-        }
-    }
+    let stays = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'`');
+    percent::encode_except(literal, stays, &mut raw);
     raw
 }
 

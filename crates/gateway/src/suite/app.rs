@@ -259,7 +259,7 @@ impl Snapshot {
 fn result(headers: &Object, status: u16, body: &Value) -> Value {
     let members = [
         ("headers", Value::object(headers.clone())),
-        ("statusCode", Value::int(i64::from(status))),
+        ("statusCode", Value::from(status)),
         ("body", body.clone()),
     ];
     Value::object(members.into_iter().collect())

@@ -225,7 +225,7 @@ impl Assertion {
     /// What was found instead, or why nothing could be.
     pub(super) fn check(&self, subject: &Subject) -> Result<(), String> {
         let matches = match &self.target {
-            Target::Status => vec![Value::int(i64::from(subject.status))],
+            Target::Status => vec![Value::from(subject.status)],
             Target::Failed => vec![Value::Bool(subject.is_failed)],
             Target::Header(name) => subject.headers.get(name).cloned().into_iter().collect(),
             Target::Path(path) => path

@@ -99,7 +99,7 @@ impl Report {
     }
 
     fn junit(&self, failed: usize, took: Duration) -> String {
-        let (count, suite) = (self.outcomes.len(), escaped(&self.suite));
+        let (count, suite) = (self.outcomes.len(), escape(&self.suite));
         let totals =
             format!("tests=\"{count}\" failures=\"{failed}\" time=\"{:.3}\"", took.as_secs_f64());
         let mut text = format!(
@@ -107,7 +107,7 @@ impl Report {
              <testsuite name=\"{suite}\" {totals}>\n"
         );
         for outcome in &self.outcomes {
-            let (name, time) = (escaped(&outcome.name), outcome.duration.as_secs_f64());
+            let (name, time) = (escape(&outcome.name), outcome.duration.as_secs_f64());
             let _written = write!(
                 text,
                 "    <testcase name=\"{name}\" classname=\"{suite}\" time=\"{time:.3}\""
@@ -120,8 +120,8 @@ impl Report {
             let _written = writeln!(
                 text,
                 ">\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
-                escaped(&first.message),
-                escaped(&all.join("\n"))
+                escape(&first.message),
+                escape(&all.join("\n"))
             );
         }
         text.push_str("  </testsuite>\n</testsuites>\n");
@@ -157,19 +157,9 @@ fn said(problem: &Problem) -> String {
     }
 }
 
-/// Text for XML; characters that XML can not hold are replaced.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match (xml::reference_of(c), c) {
-            (Some(reference), _) => escaped.push_str(reference),
-            (None, '\n') => escaped.push_str("&#10;"),
-            (None, '\t') => escaped.push(c),
-            (None, '\u{0}'..' ' | '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
-            (None, _) => escaped.push(c),
-        }
-    }
-    escaped
+/// Text for XML in which line breaks last, also in attributes.
+fn escape(text: &str) -> String {
+    xml::escape(text).replace('\n', "&#10;")
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use qlio_data::{
     projection::Projection,
 };
 
-use crate::http::percent;
+use qlio_data::percent;
 
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -93,7 +93,7 @@ fn describe_token(token: &UriToken, verb: &Verb) -> Value {
         result.insert("multivalued", Value::Bool(true));
     }
     if token.max > 0 {
-        result.insert("max", Value::int(i64::try_from(token.max).unwrap_or(i64::MAX)));
+        result.insert("max", Value::from(token.max));
     }
     if token.is_raw {
         result.insert("dontencode", Value::Bool(true));

@@ -12,7 +12,7 @@ pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
     let nodes = explanation.nodes.iter().enumerate().map(|(position, node)| {
         let mut object = Object::new();
         object.insert("id", Value::from(node.id.as_str()));
-        object.insert("line", Value::int(i64::from(node.line)));
+        object.insert("line", Value::from(node.line));
         object.insert("kind", Value::from(node.kind));
         if let Some(assign) = &node.assign {
             object.insert("assign", Value::from(assign.as_str()));
@@ -40,7 +40,7 @@ pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
             );
         }
         if let Some(timeout) = node.timeout_ms {
-            object.insert("timeout", Value::int(i64::try_from(timeout).unwrap_or(i64::MAX)));
+            object.insert("timeout", Value::from(timeout));
         }
         if let Some(status) = &node.status {
             object.insert("status", Value::from(status.as_str()));
@@ -81,9 +81,9 @@ fn add_times(latency: &Latency, position: usize, object: &mut Object) {
     object.insert("elapsed", milliseconds(node.measured.elapsed));
     object.insert("start", milliseconds(node.start));
     object.insert("slack", milliseconds(node.slack));
-    object.insert("share", Value::int(i64::try_from(latency.share(position)).unwrap_or(i64::MAX)));
+    object.insert("share", Value::from(latency.share(position)));
     if node.measured.requests > 0 {
-        object.insert("requests", Value::int(i64::from(node.measured.requests)));
+        object.insert("requests", Value::from(node.measured.requests));
     }
     if let Some((uri, elapsed)) = &node.measured.slowest {
         let slowest: Object =

@@ -61,7 +61,7 @@ pub fn to_svg(explanation: &Explanation, latency: Option<&Latency>) -> String {
             "<g id=\"{}\"><rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BOX_HEIGHT}\" \
              rx=\"3\" fill=\"#fff\" {border}/><text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text></g>",
             node.id,
-            escape(label)
+            xml::escape(label)
         );
     }
     out.push_str("</svg>\n");
@@ -185,17 +185,4 @@ fn shorten_label(label: String) -> String {
         Some((end, _)) => format!("{}…", &label[..end]),
         None => label,
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match xml::reference_of(c) {
-            Some(reference) => out.push_str(reference),
-            // XML has no way to write these.
-            None if c.is_control() => out.push('\u{fffd}'),
-            None => out.push(c),
-        }
-    }
-    out
 }

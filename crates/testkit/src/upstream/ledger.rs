@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use qlio_data::percent::decode_form_lossy;
 use serde_json::Value;
 
 use super::{Calls, Expectation, Respond, http2};
@@ -47,7 +48,7 @@ impl Received {
         pairs
             .map(|pair| {
                 let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-                (decode(name), decode(value))
+                (decode_form_lossy(name), decode_form_lossy(value))
             })
             .collect()
     }
@@ -92,31 +93,6 @@ impl Received {
 
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// Form decoding: `+` is a blank, `%XX` a byte; what is no UTF-8 becomes U+FFFD.
-fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = bytes.get(at + 1..at + 3).and_then(|pair| std::str::from_utf8(pair).ok());
-        match (bytes[at], hex.and_then(|pair| u8::from_str_radix(pair, 16).ok())) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                at += 3;
-            }
-            (b'+', _) => {
-                out.push(b' ');
-                at += 1;
-            }
-            (byte, _) => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Everything the upstream has seen so far.
@@ -267,7 +243,7 @@ mod tests {
         #[test]
         fn encoded_bytes_are_decoded(text in "\\PC{0,20}") {
             let coded: Vec<String> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
-            prop_assert_eq!(decode(&coded.concat()), text);
+            prop_assert_eq!(decode_form_lossy(&coded.concat()), text);
         }
     }
 
@@ -349,7 +325,7 @@ mod tests {
 
     #[test]
     fn broken_percent_sequences_stay_as_they_are() {
-        assert_eq!(decode("%zz%4"), "%zz%4");
-        assert_eq!(decode("%ff%41"), "\u{fffd}A");
+        assert_eq!(decode_form_lossy("%zz%4"), "%zz%4");
+        assert_eq!(decode_form_lossy("%ff%41"), "\u{fffd}A");
     }
 }

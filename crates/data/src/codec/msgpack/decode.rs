@@ -185,7 +185,7 @@ impl Reader<'_> {
             return Ok(Value::string(text));
         }
         let data = self.base64(length)?;
-        let members = [("$ext", Value::int(i64::from(kind))), ("$data", Value::String(data))];
+        let members = [("$ext", Value::from(kind)), ("$data", Value::String(data))];
         Ok(Value::object(
             members.into_iter().map(|(name, value)| (Text::from_static(name), value)).collect(),
         ))

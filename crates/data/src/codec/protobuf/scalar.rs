@@ -97,7 +97,7 @@ impl Form<'_> {
                 let members = bytes
                     .iter()
                     .enumerate()
-                    .map(|(at, byte)| (Text::from(at.to_string()), Value::int(i64::from(*byte))));
+                    .map(|(at, byte)| (Text::from(at.to_string()), Value::from(*byte)));
                 let written = bytes.len().saturating_mul(size_of::<(Text, Value)>());
                 (written, Value::object(members.collect()))
             }

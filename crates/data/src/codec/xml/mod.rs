@@ -33,7 +33,12 @@ mod whole;
 
 use bytes::Bytes;
 
-pub use self::{coerce::Coerce, keep::ArrayPaths, reference::reference_of, rows::decode_rows};
+pub use self::{
+    coerce::Coerce,
+    keep::ArrayPaths,
+    reference::{escape, reference_of},
+    rows::decode_rows,
+};
 use self::{keep::Keep, scan::Fault};
 use super::{DecodeError, DecodeLimits};
 use crate::{Text, Value, projection::Projection};

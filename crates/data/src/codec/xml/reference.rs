@@ -5,15 +5,38 @@ use std::borrow::Cow;
 /// References longer than this are none: `&#x0010FFFF;` has twelve bytes.
 const REFERENCE_BYTES_MAX: usize = 24;
 
-/// The reference that is written for a character which markup reserves, in text and in attributes between double
-/// quotes, also in HTML and SVG.
+/// The reference that is written for a character which markup reserves, in text and in quoted attributes, also in
+/// HTML and SVG.
 pub fn reference_of(character: char) -> Option<&'static str> {
     match character {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
         '>' => Some("&gt;"),
         '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
         _ => None,
+    }
+}
+
+/// Text as markup holds it, XML as well as HTML and SVG: reserved characters are references, and those that no
+/// document may have are U+FFFD.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match reference_of(character) {
+            Some(reference) => out.push_str(reference),
+            None if is_allowed(character) => out.push(character),
+            None => out.push(char::REPLACEMENT_CHARACTER),
+        }
+    }
+    out
+}
+
+/// The production `Char` of XML 1.0 (2.2).
+fn is_allowed(character: char) -> bool {
+    match character {
+        '\t' | '\n' | '\r' => true,
+        other => other >= ' ' && !matches!(other, '\u{fffe}' | '\u{ffff}'),
     }
 }
 
@@ -52,11 +75,7 @@ fn numbered(digits: &str) -> Option<char> {
         return None;
     }
     let character = char::from_u32(u32::from_str_radix(digits, radix).ok()?)?;
-    let is_allowed = match character {
-        '\t' | '\n' | '\r' => true,
-        c => c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'),
-    };
-    is_allowed.then_some(character)
+    is_allowed(character).then_some(character)
 }
 
 /// Character data with its references resolved and its line ends made LF.
@@ -128,6 +147,14 @@ mod tests {
         assert_eq!(resolve_text("a &amp; b&lt;&gt;&quot;&apos;"), "a & b<>\"'");
         assert_eq!(resolve_text("1&#50;3 &#x1F600;&#xd;"), "123 \u{1f600}\r");
         assert!(matches!(resolve_text("plain"), Cow::Borrowed("plain")));
+    }
+
+    #[test]
+    fn escaped_text_can_stand_in_any_markup() {
+        assert_eq!(
+            escape("a & <b> \"'\n\u{1}\u{ffff}é"),
+            "a &amp; &lt;b&gt; &quot;&#39;\n\u{fffd}\u{fffd}é"
+        );
     }
 
     #[test]

@@ -104,9 +104,7 @@ impl Name {
             }
             let next = match step.parse::<usize>() {
                 Ok(index) if value.is_array() => value.element(index),
-                _ if value.is_array() && step == "length" => {
-                    Value::int(i64::try_from(value.len()).unwrap_or(i64::MAX))
-                }
+                _ if value.is_array() && step == "length" => Value::from(value.len()),
                 _ => value.member(step),
             };
             value = next;

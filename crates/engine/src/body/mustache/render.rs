@@ -92,7 +92,6 @@ fn escape(text: &str, out: &mut String) {
         match (xml::reference_of(character), character) {
             (_, '&') if is_entity(&text[at + 1..]) => out.push('&'),
             (Some(reference), _) => out.push_str(reference),
-            (None, '\'') => out.push_str("&#39;"),
             (None, other) => out.push(other),
         }
     }

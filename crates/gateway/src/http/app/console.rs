@@ -230,7 +230,7 @@ impl<'r> Report<'r> {
             (event, &self.job.session, &data)
         {
             let mut object = Object::clone(object);
-            object.insert("emitterID", whole(session.number));
+            object.insert("emitterID", Value::from(session.number));
             data = Value::object(object);
         }
         self.send(Packet { name, data });
@@ -269,16 +269,12 @@ impl<'r> Report<'r> {
         if text.len() > EVENT_BYTES_MAX {
             let mut mark = Object::new();
             mark.insert("type", Value::from("truncated"));
-            mark.insert("bytes", whole(text.len() as u64));
+            mark.insert("bytes", Value::from(text.len() as u64));
             if let Some(session) = &self.job.session {
-                mark.insert("emitterID", whole(session.number));
+                mark.insert("emitterID", Value::from(session.number));
             }
             text = message::write(&name, &Value::object(mark), id);
         }
         self.outbox.push(text);
     }
-}
-
-fn whole(number: u64) -> Value {
-    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
 }

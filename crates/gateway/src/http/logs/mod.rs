@@ -147,8 +147,8 @@ impl Logs {
             duration_ms: None,
             message: object([
                 ("pid", Value::int(std::process::id().into())),
-                ("uptime", whole(self.began.elapsed().as_secs())),
-                ("freemem", whole(free)),
+                ("uptime", Value::from(self.began.elapsed().as_secs())),
+                ("freemem", Value::from(free)),
             ]),
         });
     }
@@ -192,11 +192,11 @@ impl Logs {
         envelope.insert("parentEventId", Value::int(line.parent_id.into()));
         if let Some((uuid, number)) = line.request {
             envelope.insert("uuid", Value::from(uuid));
-            envelope.insert("tid", whole(number));
+            envelope.insert("tid", Value::from(number));
         }
-        envelope.insert("startTime", whole(line.started_ms));
+        envelope.insert("startTime", Value::from(line.started_ms));
         if let Some(duration) = line.duration_ms {
-            envelope.insert("duration", whole(duration));
+            envelope.insert("duration", Value::from(duration));
         }
         envelope.insert("pid", Value::int(std::process::id().into()));
         envelope.insert("message", line.message);
@@ -222,10 +222,6 @@ const ROOT: u16 = 0;
 fn now_ms() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn whole(number: u64) -> Value {
-    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn object<const N: usize>(members: [(&'static str, Value); N]) -> Value {

@@ -57,10 +57,8 @@ impl RequestLog {
     /// The request has been answered.
     pub(in crate::http) fn end(mut self, status: u16) {
         let outcome = if status < 400 { "Success" } else { "Failure" };
-        let message = object([
-            ("status", Value::from(outcome)),
-            ("statusCode", Value::int(i64::from(status))),
-        ]);
+        let message =
+            object([("status", Value::from(outcome)), ("statusCode", Value::from(status))]);
         if let Some(root) = self.root.take() {
             self.close(root, message);
         }

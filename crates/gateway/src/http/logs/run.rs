@@ -22,7 +22,7 @@ use super::{
     super::run_error,
     LogFile, TYPE, object,
     request::{Open, RequestLog},
-    status, whole,
+    status,
 };
 
 /// A run under way; it has failed if it is dropped before its end.
@@ -168,16 +168,14 @@ impl<'r> RunLog<'r> {
         let headers = answer.headers.iter();
         let headers: Object =
             headers.map(|(name, value)| (name.as_str(), Value::from(value.as_str()))).collect();
-        let message = object([
-            ("status", Value::int(i64::from(answer.status))),
-            ("headers", Value::object(headers)),
-        ]);
+        let message =
+            object([("status", Value::from(answer.status)), ("headers", Value::object(headers))]);
         self.request.close(asked.event, message);
         let processing =
             self.open(LogFile::Main, asked.parent_id, TYPE, "processingEvent", object([]));
         let sizes = object([
-            ("reqSize", whole(asked.body_bytes as u64)),
-            ("resSize", whole(answer.wire_bytes as u64)),
+            ("reqSize", Value::from(asked.body_bytes as u64)),
+            ("resSize", Value::from(answer.wire_bytes as u64)),
         ]);
         self.request.tell(LogFile::Main, "info", processing.id, sizes);
         let mut statements = self.statements.borrow_mut();
@@ -225,6 +223,6 @@ impl Drop for RunLog<'_> {
 }
 
 fn at_line<const N: usize>(line: Option<u32>, members: [(&'static str, Value); N]) -> Value {
-    let line = line.map(|line| ("line", Value::int(i64::from(line))));
+    let line = line.map(|line| ("line", Value::from(line)));
     Value::object(line.into_iter().chain(members).collect())
 }

@@ -19,9 +19,8 @@
 use std::mem;
 
 use bytes::{Buf, BufMut, BytesMut};
+use qlio_data::percent;
 use tokio::io::ReadBuf;
-
-use crate::http::percent;
 
 /// How the body of a request ends, in the eyes of the one who reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +144,7 @@ impl TargetEncoder {
         let mut at = 0;
         while at < held.len() && matches!(self.place, Place::Path | Place::Query) {
             if is_raw(self.place, held[at]) {
-                encoded.put_slice(&percent::triplet(held[at]));
+                encoded.put_slice(&percent::escape(held[at]));
             } else {
                 self.step(held[at]);
                 encoded.put_u8(held[at]);

@@ -34,10 +34,8 @@ fn leaf_value(name: &'static str) -> BoxedStrategy<Value> {
         }
         "f64" | "number" => any::<u64>().prop_map(move |value| number(value.to_string())).boxed(),
         "kind" => prop_oneof![Just(Value::from("QUAY")), (-3..12_i64).prop_map(Value::int)].boxed(),
-        "pilots" | "sf32" | "s32" | "staff" => {
-            any::<i32>().prop_map(|value| Value::int(i64::from(value))).boxed()
-        }
-        "u32" | "f32" => any::<u32>().prop_map(|value| Value::int(i64::from(value))).boxed(),
+        "pilots" | "sf32" | "s32" | "staff" => any::<i32>().prop_map(Value::from).boxed(),
+        "u32" | "f32" => any::<u32>().prop_map(Value::from).boxed(),
         "open" => any::<bool>().prop_map(Value::Bool).boxed(),
         "seal" => proptest::collection::vec(any::<u8>(), 0..5)
             .prop_map(|bytes| Value::string(scalar::to_base64(&bytes)))
