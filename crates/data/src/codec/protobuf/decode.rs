@@ -203,6 +203,32 @@ impl Walker<'_> {
         let table = &tables.messages[message];
         let base = self.slots.len();
         self.slots.resize_with(base + self.plans.slot_count(plan, table), Slot::default);
+        self.fields(part, table, plan, |walker, reader, lookup, wire_type| {
+            if lookup.is_in_oneof {
+                walker.clear_oneof(table, plan, base, lookup.at);
+            }
+            let Some(slot) = walker.plans.slot(plan, lookup.at) else {
+                return reader.skip(lookup.number, wire_type);
+            };
+            if walker.is_raw_list(lookup, plan) {
+                return walker.raw_list(reader, lookup, wire_type, base + slot, depth);
+            }
+            let field = &table.fields[lookup.at];
+            walker.field(reader, field, wire_type, (plan, lookup.at), base + slot, depth)
+        })?;
+        self.finish(part, table, plan, base, depth)
+    }
+
+    /// Reads the fields of a message one by one: `take` gets those that the mapping knows, others are passed. All
+    /// required ones must be there.
+    #[inline]
+    pub(super) fn fields<'r>(
+        &mut self,
+        part: Part<'r>,
+        table: &MessageTable,
+        plan: PlanId,
+        mut take: impl FnMut(&mut Self, &mut Reader<'r>, &Lookup, WireType) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         let mut reader = part.reader();
         let mut required = Required::default();
         while !reader.is_done() {
@@ -212,33 +238,20 @@ impl Walker<'_> {
                     break;
                 }
             }
-            let Some((lookup, wire_type)) = reader.field(table, &mut required)? else {
-                continue;
-            };
-            if lookup.is_in_oneof {
-                self.clear_oneof(table, plan, base, lookup.at);
-            }
-            let Some(slot) = self.plans.slot(plan, lookup.at) else {
-                reader.skip(lookup.number, wire_type)?;
-                continue;
-            };
-            if lookup.is_mapped(self.options) {
-                let field = &table.fields[lookup.at];
-                if self.is_raw_list(lookup, plan) {
-                    self.raw_list(&mut reader, lookup, wire_type, base + slot, depth)?;
-                    continue;
-                }
-                let plan = (plan, lookup.at);
-                self.field(&mut reader, field, wire_type, plan, base + slot, depth)?;
+            let Some((field, wire_type)) = reader.field(table, &mut required)? else { continue };
+            if field.is_mapped(self.options) {
+                take(self, &mut reader, field, wire_type)?;
             } else {
-                reader.skip(lookup.number, wire_type)?;
+                reader.skip(field.number, wire_type)?;
             }
         }
-        if let Some(field) = required.missing(table) {
-            let name = &field.proto_name;
-            return Err(reader.fault(&format!("required field `{name}` is missing")));
+        match required.missing(table) {
+            None => Ok(()),
+            Some(field) => {
+                let name = &field.proto_name;
+                Err(reader.fault(&format!("required field `{name}` is missing")))
+            }
         }
-        self.finish(part, table, plan, base, depth)
     }
 
     /// Forgets the other members of the oneof that a field is in.
@@ -359,6 +372,37 @@ impl Walker<'_> {
             self.scalar(&mut inner, field, Shape::Repeated, slot)?;
         }
         Ok(())
+    }
+
+    /// Reads the entries of a map that stand side by side, all the way down.
+    pub(super) fn map(
+        &mut self,
+        reader: &mut Reader<'_>,
+        field: &Lookup,
+        wire_type: WireType,
+        depth: usize,
+    ) -> Result<Value, Fault> {
+        let whole = std::mem::replace(&mut self.whole, Whole::Tree);
+        let slot = self.slots.len();
+        self.slots.push(Slot::Empty);
+        let mut next = Some(wire_type);
+        while let Some(wire_type) = next {
+            let Kind::Message(entry) = field.kind else {
+                return Err(reader.fault("map entry is no message"));
+            };
+            if wire_type != WireType::Length {
+                return Err(reader.fault("map entry is framed as another type"));
+            }
+            let (start, end) = reader.delimited()?;
+            let part = Part { source: reader.source, start, end };
+            self.entry(part, entry, (ALL, field.at), slot, depth)?;
+            next = reader.next_of(field.number)?;
+        }
+        self.whole = whole;
+        match self.slots.pop() {
+            Some(Slot::Map(members)) => Ok(Value::object(members)),
+            _ => Ok(Value::object(Object::new())),
+        }
     }
 
     /// Reads an entry of a map: a message with key 1 and value 2.

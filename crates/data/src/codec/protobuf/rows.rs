@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::{
     DEPTH_MAX, Message, ProtobufOptions,
-    decode::{Part, Required, Walker, Whole},
+    decode::{Part, Walker, Whole},
     plan::{ALL, PlanId, Plans},
     tables::{Field, Kind, MessageTable, Shape, Tables},
     wire::{Fault, Source},
@@ -66,12 +66,11 @@ pub fn decode_rows(
     // How much of the body is asked for is not known.
     walker.writer.start(0);
     let cells = CellWriter::new(columns.len());
-    let mut reader = RowReader { walker, plan, column_of_slot, cells };
+    let mut rows = RowSink { plan, column_of_slot, cells };
     let source = Source { bytes: body, base: 0 };
     let depth = DEPTH_MAX.min(limits.depth_max);
-    reader.find(Part::all(&source), message.index, &way, depth).ok()?;
-    let RowReader { walker, cells, .. } = reader;
-    if walker.writer.is_exact() { cells.finish(walker.writer.into_text()?) } else { None }
+    rows.find(&mut walker, Part::all(&source), message.index, &way, depth).ok()?;
+    if walker.writer.is_exact() { rows.cells.finish(walker.writer.into_text()?) } else { None }
 }
 
 /// The fields that `steps` lead through, and the type of the rows.
@@ -108,43 +107,40 @@ fn is_alone(table: &MessageTable, field: &Field) -> bool {
     field.oneof.is_none_or(|oneof| table.oneofs[oneof].len() == 1)
 }
 
-/// Reads the rows; what fails is not simply rows.
-struct RowReader<'a> {
-    walker: Walker<'a>,
+/// Takes the rows; what fails is not simply rows.
+struct RowSink {
     plan: PlanId,
     /// The column of each field that is kept.
     column_of_slot: Vec<usize>,
     cells: CellWriter,
 }
 
-impl RowReader<'_> {
+impl RowSink {
     /// Follows the way to the rows.
     fn find(
         &mut self,
+        walker: &mut Walker<'_>,
         part: Part<'_>,
         message: usize,
         way: &[usize],
         depth: usize,
     ) -> Result<(), Fault> {
-        self.walker.check_depth(part, depth)?;
-        if self.walker.own_form(message).is_some() {
+        walker.check_depth(part, depth)?;
+        if walker.own_form(message).is_some() {
             return Err(part.reader().fault("a form of its own"));
         }
-        let Some((wanted, rest)) = way.split_first() else { return self.row(part, message, depth) };
-        let table = &self.walker.tables.messages[message];
-        let mut reader = part.reader();
-        let mut required = Required::default();
+        let table = &walker.tables.messages[message];
+        let Some((wanted, rest)) = way.split_first() else {
+            return self.row(walker, part, table, depth);
+        };
         let mut is_found = false;
-        while !reader.is_done() {
-            let Some((field, wire_type)) = reader.field(table, &mut required)? else { continue };
+        walker.fields(part, table, ALL, |walker, reader, field, wire_type| {
             if field.at != *wanted {
-                reader.skip(field.number, wire_type)?;
-                continue;
+                return reader.skip(field.number, wire_type);
             }
             let is_again = std::mem::replace(&mut is_found, true);
-            let is_list = field.shape(self.walker.options) == Shape::Repeated;
-            let is_framed = wire_type == field.kind.wire_type();
-            if !is_framed || is_again && !is_list || !field.is_mapped(self.walker.options) {
+            let is_list = field.shape(walker.options) == Shape::Repeated;
+            if wire_type != field.kind.wire_type() || is_again && !is_list {
                 return Err(reader.fault("unusual way to the rows"));
             }
             let (message, (start, end)) = match field.kind {
@@ -152,49 +148,36 @@ impl RowReader<'_> {
                 Kind::Group(message) => (message, reader.group(field.number)?),
                 _ => return Err(reader.fault("no message")),
             };
-            self.walker.count(&reader)?;
-            self.find(Part { start, end, ..part }, message, rest, depth - 1)?;
-        }
-        if required.missing(table).is_some() || !is_found {
-            return Err(reader.fault("something is missing"));
-        }
-        Ok(())
+            walker.count(reader)?;
+            self.find(walker, Part { start, end, ..part }, message, rest, depth - 1)
+        })?;
+        if is_found { Ok(()) } else { Err(part.reader().fault("no rows")) }
     }
 
-    fn row(&mut self, part: Part<'_>, message: usize, depth: usize) -> Result<(), Fault> {
-        let table = &self.walker.tables.messages[message];
-        let mut reader = part.reader();
-        let mut required = Required::default();
+    fn row(
+        &mut self,
+        walker: &mut Walker<'_>,
+        part: Part<'_>,
+        table: &MessageTable,
+        depth: usize,
+    ) -> Result<(), Fault> {
         let mut seen = 0_u64;
         self.cells.begin_row();
-        while !reader.is_done() {
-            let plans = &self.walker.plans;
-            if let Some(short) = plans.short_fields(self.plan) {
-                required.first |= reader.pass_short(short);
-                if reader.is_done() {
-                    break;
-                }
-            }
-            let Some((field, wire_type)) = reader.field(table, &mut required)? else { continue };
-            let slot = plans.slot(self.plan, field.at);
-            let Some(slot) = slot.filter(|_| field.is_mapped(self.walker.options)) else {
-                reader.skip(field.number, wire_type)?;
-                continue;
+        walker.fields(part, table, self.plan, |walker, reader, field, wire_type| {
+            let Some(slot) = walker.plans.slot(self.plan, field.at) else {
+                return reader.skip(field.number, wire_type);
             };
             if seen & 1 << slot != 0 {
                 return Err(reader.fault("a field comes twice"));
             }
             seen |= 1 << slot;
-            let start = self.walker.writer.len();
-            if self.walker.write_field(&mut reader, field, wire_type, depth)? {
-                self.cells.set(self.column_of_slot[slot], start, self.walker.writer.text());
+            let start = walker.writer.len();
+            if walker.write_field(reader, field, wire_type, depth)? {
+                self.cells.set(self.column_of_slot[slot], start, walker.writer.text());
             } else {
-                self.walker.writer.truncate(start);
+                walker.writer.truncate(start);
             }
-        }
-        if required.missing(table).is_some() {
-            return Err(reader.fault("a required field is missing"));
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }

@@ -6,21 +6,19 @@
 //! field.
 //!
 //! It writes what writers of messages produce. Whatever is unusual (a scalar or a sub-message that
-//! comes twice, two members of a oneof, equal keys of a map) or malformed is an error here that
+//! comes twice, two members of a oneof) or malformed is an error here that
 //! nobody is shown: the walk of [`super::decode`] reads the body again and decides.
 
-use std::{collections::HashSet, ops::Range};
+use std::ops::Range;
 
 use super::{
-    decode::{Part, Required, Walker},
+    decode::{Part, Walker},
+    plan::ALL,
     scalar::{self, Form},
-    tables::{Field, Kind, Lookup, MessageTable, Shape},
+    tables::{Kind, Lookup, MessageTable, Shape},
     wire::{Fault, Reader, WireType},
 };
 use crate::{Text, Value, codec::json};
-
-/// Entries of a map up to which comparing keys is faster than hashing them.
-const COMPARED_MAX: usize = 16;
 
 /// Where text is written.
 #[derive(Default)]
@@ -140,45 +138,36 @@ impl Walker<'_> {
         base: usize,
         depth: usize,
     ) -> Result<(), Fault> {
-        let mut reader = part.reader();
-        let mut required = Required::default();
         let openings = table.openings(self.options);
         let start = self.writer.out.len();
         // The first field that may still come in order.
         let (mut next, mut is_sorted) = (0, true);
-        while !reader.is_done() {
-            let Some((field, wire_type)) = reader.field(table, &mut required)? else { continue };
-            if !field.is_mapped(self.options) {
-                reader.skip(field.number, wire_type)?;
-                continue;
-            }
+        self.fields(part, table, ALL, |walker, reader, field, wire_type| {
             let at = field.at;
             is_sorted &= at >= next;
-            if self.options.defaults && at > next {
-                self.write_defaults(table, next..at);
+            if walker.options.defaults && at > next {
+                walker.write_defaults(table, next..at);
             }
             next = at + 1;
-            let before = self.writer.out.len();
-            self.writer.runs.push(Run { at, start: before });
-            openings[at].write(&mut self.writer.out);
-            if !self.write_field(&mut reader, field, wire_type, depth)? {
-                self.writer.out.truncate(before);
-                if self.options.defaults {
-                    self.write_defaults(table, at..next);
+            let before = walker.writer.out.len();
+            walker.writer.runs.push(Run { at, start: before });
+            openings[at].write(&mut walker.writer.out);
+            if !walker.write_field(reader, field, wire_type, depth)? {
+                walker.writer.out.truncate(before);
+                if walker.options.defaults {
+                    walker.write_defaults(table, at..next);
                 }
             }
-        }
-        if required.missing(table).is_some() {
-            return Err(reader.fault("a required field is missing"));
-        }
+            Ok(())
+        })?;
         if self.options.defaults {
             self.write_defaults(table, next..table.fields.len());
         }
         if !is_sorted {
-            self.sort_members(&reader, table, base, start)?;
+            self.sort_members(&part.reader(), table, base, start)?;
         }
         if table.has_oneofs && has_rivals(table, &self.writer.runs[base..]) {
-            return Err(reader.fault("two members of a oneof"));
+            return Err(part.reader().fault("two members of a oneof"));
         }
         let out = &mut self.writer.out;
         // The bracket takes the place of the comma before the first member.
@@ -203,7 +192,11 @@ impl Walker<'_> {
         match field.shape(self.options) {
             Shape::Single => self.write_value(reader, field, wire_type, depth),
             Shape::Repeated => self.write_list(reader, field, wire_type, depth),
-            Shape::Map => self.write_map(reader, field, wire_type, depth),
+            Shape::Map => {
+                let entries = self.map(reader, field, wire_type, depth)?;
+                json::encode(&entries, &mut self.writer.out);
+                Ok(true)
+            }
         }
     }
 
@@ -357,116 +350,6 @@ impl Walker<'_> {
             self.writer.out.push(b',');
         }
         before
-    }
-
-    /// Writes the entries of a map that stand side by side.
-    fn write_map(
-        &mut self,
-        reader: &mut Reader<'_>,
-        field: &Lookup,
-        wire_type: WireType,
-        depth: usize,
-    ) -> Result<bool, Fault> {
-        let tables = self.tables;
-        let Kind::Message(entry) = field.kind else {
-            return Err(reader.fault("map entry is no message"));
-        };
-        let [key_field, value_field] = tables.messages[entry].fields.as_slice() else {
-            return Err(reader.fault("map entry without key and value"));
-        };
-        self.writer.out.push(b'{');
-        let start = self.writer.out.len();
-        let mut keys = Vec::new();
-        let mut next = Some(wire_type);
-        while let Some(wire_type) = next {
-            if wire_type != WireType::Length {
-                return Err(reader.fault("field is framed as another type"));
-            }
-            let (from, to) = reader.delimited()?;
-            let entry = Part { source: reader.source, start: from, end: to };
-            self.begin_element(start);
-            keys.push(self.write_entry(entry, key_field, value_field, depth)?);
-            next = reader.next_of(field.number)?;
-        }
-        self.writer.out.push(b'}');
-        let key = |range: &Range<usize>| &self.writer.out[range.clone()];
-        let is_unique = if keys.len() <= COMPARED_MAX {
-            (1..keys.len()).all(|at| keys[..at].iter().all(|other| key(other) != key(&keys[at])))
-        } else {
-            let mut seen = HashSet::with_capacity(keys.len());
-            keys.iter().all(|range| seen.insert(key(range)))
-        };
-        if is_unique { Ok(true) } else { Err(reader.fault("a key comes twice")) }
-    }
-
-    /// Writes an entry of a map as a member; gives the place of its key.
-    fn write_entry(
-        &mut self,
-        part: Part<'_>,
-        key_field: &Field,
-        value_field: &Field,
-        depth: usize,
-    ) -> Result<Range<usize>, Fault> {
-        let tables = self.tables;
-        let (mut key, mut value) = (None, None);
-        let mut reader = part.reader();
-        while !reader.is_done() {
-            let (number, wire_type) = reader.tag()?;
-            let (place, field) = match number {
-                1 => (&mut key, key_field),
-                2 => (&mut value, value_field),
-                _ => {
-                    reader.skip(number, wire_type)?;
-                    continue;
-                }
-            };
-            if wire_type != field.kind.wire_type() || place.is_some() {
-                return Err(reader.fault("unusual map entry"));
-            }
-            *place = Some(Reader::new(part.source, reader.at, part.end));
-            reader.skip(number, wire_type)?;
-        }
-        self.count(&reader)?;
-        let key_start = self.writer.out.len();
-        self.write_map_key(key, key_field)?;
-        let key_end = self.writer.out.len();
-        self.writer.out.push(b':');
-        match (value, value_field.kind) {
-            (value, Kind::Message(message)) => {
-                let (start, end) = match value {
-                    Some(mut value) => value.delimited()?,
-                    None => (part.start, part.start),
-                };
-                self.write_message(Part { start, end, ..part }, message, depth - 1)?;
-            }
-            (Some(mut value), kind) => {
-                let form = scalar::read(&mut value, kind, tables, self.options)?.form;
-                self.write_form(&value, form)?;
-            }
-            (None, kind) => {
-                let zero = self.tables.zero(kind, self.options).unwrap_or_default();
-                json::encode(&zero, &mut self.writer.out);
-            }
-        }
-        Ok(key_start..key_end)
-    }
-
-    /// Writes the key of an entry: a text whatever its type, and zero if there is none.
-    fn write_map_key(&mut self, key: Option<Reader<'_>>, field: &Field) -> Result<(), Fault> {
-        let tables = self.tables;
-        let Some(mut reader) = key else {
-            let zero = tables.zero(field.kind, self.options).unwrap_or_default();
-            let text = zero.scalar_text().unwrap_or_default();
-            json::encode(&Value::String(text), &mut self.writer.out);
-            return Ok(());
-        };
-        let form = scalar::read(&mut reader, field.kind, tables, self.options)?.form;
-        let is_quoted = matches!(form, Form::Text(_) | Form::Digits(..));
-        let quote: &[u8] = if is_quoted { b"" } else { b"\"" };
-        self.writer.out.extend_from_slice(quote);
-        self.write_form(&reader, form)?;
-        self.writer.out.extend_from_slice(quote);
-        Ok(())
     }
 }
 
