@@ -57,11 +57,21 @@ impl Object {
         if let Some(at) = self.position(&name) {
             return Some(std::mem::replace(&mut self.members[at].1, value));
         }
+        self.push_distinct(name, value);
+        None
+    }
+
+    /// Adds a member whose name is known to be new.
+    pub(crate) fn push_distinct(&mut self, name: Text, value: Value) {
         if let Some(index) = self.index.get_mut() {
             index.insert(name.clone(), self.members.len());
         }
         self.members.push((name, value));
-        None
+    }
+
+    /// The value of a member, to be changed.
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        self.position(name).map(|at| &mut self.members[at].1)
     }
 
     /// The value of a member, which is absent from now on.
@@ -88,6 +98,11 @@ impl Object {
         &self,
     ) -> impl DoubleEndedIterator<Item = (&Text, &Value)> + ExactSizeIterator + Clone {
         self.members.iter().map(|(name, value)| (name, value))
+    }
+
+    /// The members in order, their values to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&Text, &mut Value)> {
+        self.members.iter_mut().map(|(name, value)| (&*name, value))
     }
 
     /// The member at a position.

@@ -39,12 +39,12 @@ pub(super) use cells::CellWriter;
 #[cfg(feature = "protobuf")]
 pub(super) use encode::write_digits;
 pub use encode::{TooLarge, encode, encode_within, to_string};
-pub(super) use encode::{is_read_back, raw_value, write_number, write_raw};
+pub(super) use encode::{is_read_back, raw_value, write_number};
 pub(super) use opening::Opening;
 pub(crate) use raw::{count, element, elements, member, open};
 pub use row_reader::RowReader;
 pub use rows::{RowForm, RowWriter};
-pub(super) use text::{write_escape, write_part, write_plain_name, write_string};
+pub(super) use text::{write_escape, write_part};
 
 const FORMAT: &str = "JSON";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -90,20 +90,6 @@ pub(in crate::codec) fn write_part(source: &[u8], part: Range<usize>, out: &mut 
     out.push(b'"');
 }
 
-/// Begins a member with a comma, unless it is the first one, and its name: a part of `source` that is
-/// known to have nothing to escape.
-#[inline]
-pub(in crate::codec) fn write_plain_name(
-    source: &[u8],
-    part: Range<usize>,
-    is_first: bool,
-    out: &mut Vec<u8>,
-) {
-    out.extend_from_slice(if is_first { b"\"" } else { b",\"" });
-    append(source, part, out);
-    out.extend_from_slice(b"\":");
-}
-
 /// Which bytes a string cannot simply contain: quotes, backslashes and control characters.
 #[inline]
 pub(super) fn special_lanes(lanes: Lanes) -> Lanes {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::{DEPTH_MAX, FORMAT, TIMESTAMP};
 use crate::{
     Number, Object, Text, Value,
-    codec::{DecodeError, DecodeLimits, key, timestamp},
+    codec::{DecodeError, DecodeLimits, key, single::widen, timestamp},
     projection::Projection,
 };
 
@@ -37,7 +37,6 @@ enum Head {
     Nil,
     Bool(bool),
     Int(i64),
-    /// Beyond `i64`.
     Unsigned(u64),
     Single(f32),
     Double(f64),
@@ -67,8 +66,8 @@ impl Reader<'_> {
             Head::Nil => Ok(Value::Null),
             Head::Bool(value) => Ok(Value::Bool(value)),
             Head::Int(value) => Ok(Value::int(value)),
-            Head::Unsigned(value) => Ok(Value::Number(Number::Source(value.to_string().into()))),
-            Head::Single(value) => Ok(number(shortest_single(value))),
+            Head::Unsigned(value) => Ok(value.into()),
+            Head::Single(value) => Ok(number(widen(value))),
             Head::Double(value) => Ok(number(value)),
             Head::String(length) => Ok(Value::String(self.text(length)?)),
             Head::Binary(length) => Ok(Value::String(self.base64(length)?)),
@@ -157,10 +156,7 @@ impl Reader<'_> {
             }
             0xca => Head::Single(f32::from_be_bytes(self.array()?)),
             0xcb => Head::Double(f64::from_be_bytes(self.array()?)),
-            0xcc..=0xcf => {
-                let value = self.unsigned(1 << (byte - 0xcc))?;
-                i64::try_from(value).map_or(Head::Unsigned(value), Head::Int)
-            }
+            0xcc..=0xcf => Head::Unsigned(self.unsigned(1 << (byte - 0xcc))?),
             0xd0 => Head::Int(i64::from(i8::from_be_bytes(self.array()?))),
             0xd1 => Head::Int(i64::from(i16::from_be_bytes(self.array()?))),
             0xd2 => Head::Int(i64::from(i32::from_be_bytes(self.array()?))),
@@ -280,9 +276,4 @@ fn moment(bytes: &[u8]) -> Option<(i64, u32)> {
 
 fn number(value: f64) -> Value {
     if value.is_finite() { Value::Number(Number::Float(value)) } else { Value::Null }
-}
-
-/// The float whose shortest text reads back as this 32-bit one: 247.99, not 247.99000549316406.
-fn shortest_single(value: f32) -> f64 {
-    crate::codec::single::widen(value)
 }

@@ -120,7 +120,6 @@ pub struct ArrayPaths {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct ArrayNode {
-    name: Text,
     members: Vec<(Text, usize)>,
     is_array: bool,
 }
@@ -158,7 +157,7 @@ impl ArrayPaths {
             } else {
                 let next = self.nodes.len();
                 self.nodes[at].members.push((name.into(), next));
-                self.nodes.push(ArrayNode { name: name.into(), ..ArrayNode::default() });
+                self.nodes.push(ArrayNode::default());
                 next
             };
         }
@@ -184,16 +183,11 @@ impl ArrayPaths {
         place.is_none_or(|place| self.nodes[place].members.is_empty())
     }
 
-    /// The members of `place` that are arrays: their names and places.
-    pub(super) fn array_members(&self, place: ArrayPlace) -> impl Iterator<Item = (&Text, usize)> {
+    /// The names of the members of `place` that are arrays.
+    pub(super) fn array_members(&self, place: ArrayPlace) -> impl Iterator<Item = &Text> {
         let members = place.map(|at| self.nodes[at].members.as_slice()).unwrap_or_default();
         let arrays = members.iter().filter(|(_, next)| self.nodes[*next].is_array);
-        arrays.map(|(name, next)| (name, *next))
-    }
-
-    /// The last name of the path to a place.
-    pub(super) fn name(&self, place: usize) -> &Text {
-        &self.nodes[place].name
+        arrays.map(|(name, _)| name)
     }
 }
 
@@ -235,9 +229,6 @@ mod tests {
         assert!(!arrays.is_array(a));
         assert!(arrays.is_array(arrays.member(a, "b")));
         assert!(arrays.is_array(arrays.member(arrays.member(a, "c"), "d")));
-        assert_eq!(
-            arrays.array_members(a).map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
-            ["b", "c"]
-        );
+        assert_eq!(arrays.array_members(a).map(Text::as_str).collect::<Vec<_>>(), ["b", "c"]);
     }
 }

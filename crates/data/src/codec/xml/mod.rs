@@ -13,7 +13,7 @@
 //! callers know what it means to them.
 //!
 //! Read on in `scan` (the grammar), `skip` (what is not kept), `keep` (projection), `build` (the mapping),
-//! `tape` (what comes of it), `coerce`, `whole` (simple elements become text in one pass; `names`, `scalar`),
+//! `coerce`, `whole` (simple elements become text in one pass; `names`, `scalar`),
 //! `rows` (plain columns become cells; `row_tags`, `runs`).
 
 mod build;
@@ -28,7 +28,6 @@ mod runs;
 mod scalar;
 mod scan;
 mod skip;
-mod tape;
 mod whole;
 
 use bytes::Bytes;

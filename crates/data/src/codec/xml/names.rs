@@ -10,7 +10,6 @@ use std::ops::Range;
 use super::{
     scan::IS_NAME_BYTE,
     skip::{is_repeated, name_length_at},
-    tape::Place,
 };
 use crate::codec::{
     json::Opening,
@@ -40,7 +39,7 @@ pub(super) struct Names {
 /// A name inside another one.
 pub(super) struct Name {
     /// Where it stood first.
-    place: Place,
+    start: usize,
     length: usize,
     opening: Opening,
     /// The first of the names inside it, and how many those are.
@@ -57,7 +56,7 @@ pub(super) struct Name {
 
 impl Names {
     pub(super) fn new() -> Self {
-        let none = Name::new(Place::new(0, 0), "");
+        let none = Name::new(0, "");
         let mut names = Vec::with_capacity(ROOM);
         names.push(none);
         Self { names, is_full: false }
@@ -152,7 +151,7 @@ impl Names {
         }
         // Names of ASCII characters are text.
         let name = std::str::from_utf8(&bytes[at..end]).ok()?;
-        let mut name = Name::new(Place::new(at, end), name);
+        let mut name = Name::new(at, name);
         let parent = self.name_mut(parent);
         name.sibling = parent.first;
         parent.first = new;
@@ -163,9 +162,9 @@ impl Names {
 }
 
 impl Name {
-    fn new(place: Place, name: &str) -> Self {
+    fn new(start: usize, name: &str) -> Self {
         Self {
-            place,
+            start,
             length: name.len(),
             // Names have no characters that JSON escapes.
             opening: Opening::plain(name),
@@ -180,7 +179,7 @@ impl Name {
 
     /// A place where it stands in the document.
     pub(super) fn range(&self) -> Range<usize> {
-        self.place.range()
+        self.start..self.start + self.length
     }
 
     /// Whether this name, or one that it is the beginning of, stands at `at`.
@@ -200,7 +199,7 @@ impl Name {
             (length, Some(start)) if self.opening.is_short() => {
                 start == LANES && same(length - LANES) == Some(LANES)
             }
-            _ => is_repeated(bytes, &self.place.range(), at),
+            _ => is_repeated(bytes, &self.range(), at),
         }
     }
 

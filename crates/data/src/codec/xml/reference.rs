@@ -1,6 +1,6 @@
 //! Entity and character references, line ends, and attribute blanks (XML 1.0, 2.11, 3.3.3, 4.6).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 /// References longer than this are none: `&#x0010FFFF;` has twelve bytes.
 const REFERENCE_BYTES_MAX: usize = 24;
@@ -40,12 +40,28 @@ fn is_allowed(character: char) -> bool {
     }
 }
 
-/// The character that the reference at the start of `text` stands for, and its length in bytes.
-pub(super) fn read(text: &str) -> Result<(char, usize), String> {
+/// Why an ampersand starts no reference; with the name that stands there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BadReference<'t> {
+    Missing,
+    NoCharacter(&'t str),
+    Undefined(&'t str),
+}
+
+impl fmt::Display for BadReference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("`&` without a reference"),
+            Self::NoCharacter(name) => write!(f, "invalid character reference `&{name};`"),
+            Self::Undefined(name) => write!(f, "undefined entity `{name}`"),
+        }
+    }
+}
+
+/// Reads the reference at the start of `text`: the character it stands for, and its length in bytes.
+pub(super) fn read(text: &str) -> Result<(char, usize), BadReference<'_>> {
     let window = &text.as_bytes()[..text.len().min(REFERENCE_BYTES_MAX)];
-    let Some(end) = memchr::memchr(b';', window) else {
-        return Err("`&` without a reference".to_owned());
-    };
+    let Some(end) = memchr::memchr(b';', window) else { return Err(BadReference::Missing) };
     let name = &text[1..end];
     let character = match name {
         "amp" => Some('&'),
@@ -57,11 +73,11 @@ pub(super) fn read(text: &str) -> Result<(char, usize), String> {
     };
     match character {
         Some(character) => Ok((character, end + 1)),
-        None if name.starts_with('#') => Err(format!("invalid character reference `&{name};`")),
+        None if name.starts_with('#') => Err(BadReference::NoCharacter(name)),
         None if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '&') => {
-            Err("`&` without a reference".to_owned())
+            Err(BadReference::Missing)
         }
-        None => Err(format!("undefined entity `{name}`")),
+        None => Err(BadReference::Undefined(name)),
     }
 }
 
@@ -97,23 +113,12 @@ pub(super) fn resolve_line_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Resolves what has been checked before; a reference that is none stays as it is.
 fn resolve(text: &str, is_attribute: bool) -> Cow<'_, str> {
     if special_at(text, is_attribute).is_none() {
         return Cow::Borrowed(text);
     }
-    let mut out = String::new();
-    resolve_onto(text, is_attribute, &mut out);
-    Cow::Owned(out)
-}
-
-/// As [`resolve_text`], appended to `out`.
-pub(super) fn resolve_text_onto(text: &str, out: &mut String) {
-    resolve_onto(text, false, out);
-}
-
-/// References have been checked before; one that is none stays as it is.
-fn resolve_onto(text: &str, is_attribute: bool, out: &mut String) {
-    out.reserve(text.len());
+    let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = special_at(rest, is_attribute) {
         out.push_str(&rest[..at]);
@@ -128,6 +133,7 @@ fn resolve_onto(text: &str, is_attribute: bool, out: &mut String) {
         rest = &rest[length..];
     }
     out.push_str(rest);
+    Cow::Owned(out)
 }
 
 fn special_at(text: &str, is_attribute: bool) -> Option<usize> {
@@ -177,7 +183,7 @@ mod tests {
             ("&#x110000;", "invalid character reference `&#x110000;`"),
             ("&#;", "invalid character reference `&#;`"),
         ] {
-            assert_eq!(read(text).unwrap_err(), reason, "{text}");
+            assert_eq!(read(text).unwrap_err().to_string(), reason, "{text}");
         }
     }
 }

@@ -419,7 +419,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn reference(&self, at: usize) -> Result<usize, Fault> {
         reference::read(&self.text[at..])
             .map(|(_, length)| at + length)
-            .map_err(|reason| Fault { offset: at, reason })
+            .map_err(|bad| Fault { offset: at, reason: bad.to_string() })
     }
 
     fn name(&mut self) -> Result<Range<usize>, Fault> {

@@ -10,9 +10,8 @@ use super::{
     Coerce,
     names::{NONE, NameId, Names},
     scan::Scanner,
-    tape::Place,
 };
-use crate::Text;
+use crate::{Value, codec::json};
 
 /// Bytes of a value that are moved to make a list of it.
 const MOVED_MAX: usize = 4096;
@@ -23,8 +22,6 @@ const WASTED_MAX: usize = 4096;
 const WASTED_SHARE: usize = 8;
 /// Room that is made at first for the text of a document, at most.
 const ROOM_MAX: usize = 1 << 20;
-/// How many times as much room as text is kept.
-const ROOM_SHARE: usize = 4;
 /// The text of an element with attributes as it begins a member.
 const TEXT_KEY: &[u8] = b",\"$t\":";
 
@@ -49,8 +46,8 @@ pub(super) struct Room {
 
 /// An element that was written.
 pub(super) struct Written {
-    /// Its JSON text in [`Whole::out`].
-    pub(super) json: Place,
+    /// A raw value.
+    pub(super) value: Value,
     /// Where the document goes on.
     pub(super) end: usize,
     /// How many elements and attributes those are.
@@ -61,8 +58,7 @@ pub(super) struct Written {
 
 /// Writes elements, and remembers their names.
 pub(super) struct Whole {
-    /// Everything that was written: before each element a comma, or the brackets that end and begin a
-    /// list.
+    /// The text of the element that is written, or of all cells of a document.
     pub(super) out: Vec<u8>,
     pub(super) mode: Coerce,
     pub(super) names: Names,
@@ -99,35 +95,32 @@ impl Whole {
     }
 
     /// Writes the element whose start tag is at `at`, inside `depth` others. Nothing if it is not
-    /// simple, or may be more than there is `room` for. `is_next` if it belongs into one list with the
-    /// element that was written last: whole lists then stand in the text as they are.
+    /// simple, or may be more than there is `room` for.
     pub(super) fn element(
         &mut self,
         scanner: &Scanner<'_>,
         at: usize,
         depth: usize,
         room: Room,
-        is_next: bool,
     ) -> Option<Written> {
-        if self.out.is_empty() {
+        if self.out.capacity() == 0 {
             // Text is shorter than the document, as a rule.
             self.out.reserve((scanner.text.len() - at).min(ROOM_MAX));
         }
-        let before = self.out.len();
-        self.out.extend_from_slice(if is_next { b"," } else { b"][" });
-        let start = self.out.len();
+        self.out.clear();
         let mut attempt = self.attempt(scanner, at, depth, room);
         attempt.open.reserve(OPEN_MAX);
         let is_read = attempt.run().is_some() && attempt.built <= room.elements;
         let Attempt { at: end, built, copied_bytes, .. } = attempt;
         // Only structures are raw values.
-        if !is_read || self.out.get(start) != Some(&b'{') {
-            self.out.truncate(before);
+        let is_structure = self.out.first() == Some(&b'{');
+        let value = if is_read && is_structure { json::raw_value(&mut self.out) } else { None };
+        let Some(value) = value else {
             self.give_up(scanner.text.len(), at, end);
             return None;
-        }
+        };
         self.written += end - at;
-        Some(Written { json: Place::new(start, self.out.len()), end, built, copied_bytes })
+        Some(Written { value, end, built, copied_bytes })
     }
 
     /// What is at `at`, inside `depth` elements, to be read.
@@ -158,16 +151,6 @@ impl Whole {
         let is_worthless = self.wasted > self.written + WASTED_MAX + document / WASTED_SHARE;
         let is_over = self.names.is_full || is_worthless;
         self.from = if is_over { usize::MAX } else { self.from.max(end + 1) };
-    }
-
-    /// All text that was written.
-    pub(super) fn finish(mut self) -> Text {
-        self.out.push(b']');
-        if self.out.capacity() / ROOM_SHARE > self.out.len() {
-            self.out.shrink_to_fit();
-        }
-        // What is written of text is text.
-        Text::from_utf8(self.out.into()).unwrap_or_default()
     }
 }
 
