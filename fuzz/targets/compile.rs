@@ -5,13 +5,13 @@
 //! `return` stands in one level; the JSON form is JSON; the same text gives the same bytes.
 #![no_main]
 
-use std::{path::PathBuf, sync::LazyLock};
+use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use qlio_data::codec::json;
 use qlio_plan::{
     Catalog, CompileOptions, Compiled, Origin,
-    catalog::{CatalogBuilder, Resources},
+    catalog::{CatalogBuilder, Resources, ScriptFile},
     compile, complete, diagnose,
     explain::{Explanation, explain, to_dot, to_json, to_svg, to_text, to_yuml},
 };
@@ -40,8 +40,9 @@ impl Resources for Files {
         if name == "order.mu" { Ok("<o>{{params.id}}</o>".into()) } else { Err("none".into()) }
     }
 
-    fn module(&self, _: &str, name: &str) -> Result<(PathBuf, String), String> {
-        if name == "patch.js" { Ok((name.into(), String::new())) } else { Err("none".into()) }
+    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, String> {
+        let file = || ScriptFile { folder: Arc::default(), path: "/patch.js".into() };
+        if name == "patch.js" { Ok(file()) } else { Err("none".into()) }
     }
 
     fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, String> {

@@ -3,7 +3,7 @@
 //! The interpreter is warm: modules and templates are loaded before the first sample. Run with
 //! `cargo bench -p qlio-engine --bench sandbox`; compare numbers of one run only.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use divan::{Bencher, counter::ItemsCount};
 use qlio_data::{Object, Value, codec::json};
@@ -11,7 +11,7 @@ use qlio_engine::sandbox::{
     EjsTemplate, FunctionModule, HookArgs, HookSession, Patch, Realm, RowArgument, RowCall, Rows,
     Sandbox, SandboxLimits,
 };
-use tempfile::TempDir;
+use qlio_plan::catalog::{ModuleFolders, SourceFolder};
 
 const FUNCTIONS: &str = "
     exports.add = function (a, b) { return a + b; };
@@ -57,24 +57,23 @@ fn object(text: &str) -> Object {
     }
 }
 
-/// A sandbox and the folder its scripts are in.
+/// A sandbox and its scripts.
 struct Scripts {
     sandbox: Sandbox,
-    folder: TempDir,
+    folder: Arc<SourceFolder>,
 }
 
 impl Scripts {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder for scripts");
-        for (name, text) in [("f.js", FUNCTIONS), ("p.js", PATCH), ("s.js", STATUS_PATCH)] {
-            std::fs::write(folder.path().join(name), text).expect("a script");
-        }
-        Self { sandbox: Sandbox::new(SandboxLimits::default()), folder }
+        let texts = [("/f.js", FUNCTIONS), ("/p.js", PATCH), ("/s.js", STATUS_PATCH)];
+        let files = texts.map(|(path, text)| (path.to_owned(), Ok(text.as_bytes().into())));
+        let folder = SourceFolder::new("/app".into(), "app".to_owned(), files.into());
+        Self { sandbox: Sandbox::new(SandboxLimits::default()), folder: Arc::new(folder) }
     }
 
     fn functions(&self) -> FunctionModule {
-        let roots: [PathBuf; 1] = [self.folder.path().to_owned()];
-        FunctionModule::load(&self.sandbox, "f.js", &roots).expect("the functions")
+        let folders = ModuleFolders::new(vec![Arc::clone(&self.folder)]);
+        FunctionModule::load(&self.sandbox, "f.js", &folders).expect("the functions")
     }
 
     fn call(&self, bencher: Bencher<'_, '_>, function: &str, arguments: &[Value]) {
@@ -142,7 +141,7 @@ fn column_of_1000_rows(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn patch_uri(bencher: Bencher<'_, '_>) {
     let scripts = Scripts::new();
-    let realm = Realm::new(scripts.folder.path()).expect("the folder");
+    let realm = Realm::new(&scripts.folder);
     let patch =
         Patch::load(&scripts.sandbox, &realm, std::path::Path::new("p.js")).expect("the patch");
     let session = HookSession::new(&scripts.sandbox, &realm, object(PARAMS), object(STATEMENT));
@@ -157,7 +156,7 @@ fn patch_uri(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn patch_uri_of_a_new_statement(bencher: Bencher<'_, '_>) {
     let scripts = Scripts::new();
-    let realm = Realm::new(scripts.folder.path()).expect("the folder");
+    let realm = Realm::new(&scripts.folder);
     let patch =
         Patch::load(&scripts.sandbox, &realm, std::path::Path::new("p.js")).expect("the patch");
     let (params, statement) = (object(PARAMS), object(STATEMENT));
@@ -173,7 +172,7 @@ fn patch_uri_of_a_new_statement(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn patch_status(bencher: Bencher<'_, '_>) {
     let scripts = Scripts::new();
-    let realm = Realm::new(scripts.folder.path()).expect("the folder");
+    let realm = Realm::new(&scripts.folder);
     let patch =
         Patch::load(&scripts.sandbox, &realm, std::path::Path::new("s.js")).expect("the patch");
     let session = HookSession::new(&scripts.sandbox, &realm, object(PARAMS), object(STATEMENT));

@@ -3,13 +3,15 @@
 use std::{
     cell::{OnceCell, RefCell},
     collections::HashMap,
-    path::PathBuf,
     rc::Rc,
     sync::Arc,
 };
 
 use qlio_data::Value;
-use qlio_plan::{Catalog, Plan, RouteStatus, catalog::Table};
+use qlio_plan::{
+    Catalog, Plan, RouteStatus,
+    catalog::{ModuleFolders, Table},
+};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes, status::ROUTE};
 
 use crate::{
@@ -39,11 +41,6 @@ pub struct EngineOptions {
     pub settings: Settings,
     /// How upstreams are called.
     pub transport: TransportSettings,
-    /// Folders below which stored scripts find their modules, in order; `tables_root` is the last.
-    pub module_roots: Vec<PathBuf>,
-    /// Folder of the tables; their patches may require files below it. Without one, a patch sees
-    /// only the folder it lies in.
-    pub tables_root: Option<PathBuf>,
     /// Where answers of verbs with `expires` are kept; shared by all threads.
     pub cache: Option<Arc<Cache>>,
     /// The object that `catch (error)` binds.
@@ -55,8 +52,6 @@ impl Default for EngineOptions {
         Self {
             settings: Settings::default(),
             transport: TransportSettings::default(),
-            module_roots: Vec::new(),
-            tables_root: None,
             cache: None,
             describe_error: |error| {
                 let message = Value::from(error.message.as_str());
@@ -84,11 +79,9 @@ pub struct Engine {
     transport: Transport,
     default_headers: DefaultHeaders,
     local_address: String,
-    module_roots: Vec<PathBuf>,
     sandbox: OnceCell<Sandbox>,
-    modules: RefCell<HashMap<String, FunctionModule>>,
-    /// Folder that patches may read below.
-    tables_root: Option<PathBuf>,
+    /// By name, with the folders that they were found in.
+    modules: RefCell<HashMap<String, (ModuleFolders, FunctionModule)>>,
     cache: Option<CacheClient>,
     tokens: Tokens,
     describe_error: DescribeError,
@@ -108,15 +101,7 @@ impl Engine {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub fn new(options: EngineOptions) -> Result<Self, StartError> {
-        let EngineOptions {
-            settings,
-            mut transport,
-            mut module_roots,
-            tables_root,
-            cache,
-            describe_error,
-        } = options;
-        module_roots.extend(tables_root.clone());
+        let EngineOptions { settings, mut transport, cache, describe_error } = options;
         transport.body_bytes_max = settings.response_bytes_max;
         transport.decoded_bytes_max = settings.decoded_bytes_max;
         transport.user_agent.clone_from(&settings.user_agent);
@@ -127,10 +112,8 @@ impl Engine {
             transport,
             default_headers,
             local_address: local_address().to_string(),
-            module_roots,
             sandbox: OnceCell::new(),
             modules: RefCell::default(),
-            tables_root: tables_root.and_then(|root| root.canonicalize().ok()),
             cache: cache.as_ref().map(Cache::client),
             tokens: Tokens::default(),
             describe_error,
@@ -241,7 +224,7 @@ impl Engine {
         let verb = table
             .verb(kind)
             .ok_or_else(|| RunError::internal("scripts of a verb that is not there"))?;
-        let loaded = VerbScripts::load(self.sandbox(), self.tables_root.as_deref(), table, verb);
+        let loaded = VerbScripts::load(self.sandbox(), table, verb);
         let (scripts, is_lasting) = match loaded {
             Ok(scripts) => (Ok(Rc::new(scripts)), true),
             Err(faults) => {
@@ -265,24 +248,23 @@ impl Engine {
         scripts
     }
 
-    /// The module that `require` names; scripts of clients find only those of the allow-list.
+    /// The module that `require` names, loaded when it is first needed.
     pub(crate) fn function_module(
         &self,
         name: &str,
-        caller: Caller,
+        folders: &ModuleFolders,
     ) -> Result<FunctionModule, ScriptError> {
-        if let Caller::AdHoc { .. } = caller {
-            return FunctionModule::load(self.sandbox(), name, &[]);
-        }
-        if let Some(module) = self.modules.borrow().get(name) {
+        if let Some((known, module)) = self.modules.borrow().get(name)
+            && known.is_same(folders)
+        {
             return Ok(module.clone());
         }
-        let module = FunctionModule::load(self.sandbox(), name, &self.module_roots)?;
+        let module = FunctionModule::load(self.sandbox(), name, folders)?;
         let mut modules = self.modules.borrow_mut();
         if modules.len() >= MODULES_MAX {
             modules.clear();
         }
-        modules.insert(name.to_owned(), module.clone());
+        modules.insert(name.to_owned(), (folders.clone(), module.clone()));
         Ok(module)
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn call(
 
 fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result<Value, RunError> {
     let name = arguments.first().and_then(Value::scalar_text).unwrap_or_default();
-    let module = run.engine.function_module(&name, run.caller).map_err(|error| {
+    let module = run.engine.function_module(&name, &run.plan.modules).map_err(|error| {
         let code = match (error.kind, run.caller) {
             (ScriptErrorKind::NotFound, Caller::AdHoc { .. }) => {
                 let reason = "scripts of clients may use only modules that come with qlio";

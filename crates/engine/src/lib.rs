@@ -14,6 +14,7 @@
 
 mod body;
 pub mod cache;
+mod clock;
 mod engine;
 mod error;
 pub mod event;

@@ -1,5 +1,7 @@
 //! Reading catalog files into a catalog. The only module that reads tables, routes and what lies
-//! beside them (`connectors.md` 1.1–1.6, `server.md` 1.1).
+//! beside them; scripts and data files are read by [`sources`].
+
+mod sources;
 
 use std::{
     ffi::OsStr,
@@ -11,13 +13,15 @@ use std::{
 use qlio_engine::ScriptProblem;
 use qlio_plan::{
     Catalog,
-    catalog::{CatalogBuilder, FileDiagnostics, Resources, Route},
+    catalog::{CatalogBuilder, FileDiagnostics, Route},
 };
 use qlio_syntax::{
     diagnostic::{Diagnostic, Severity, codes},
     source::Span,
 };
 use walkdir::WalkDir;
+
+pub use sources::{FilesBeside, read_tree};
 
 use crate::{
     config::Config,
@@ -33,10 +37,14 @@ const FOLDER_DEPTH_MAX: usize = 64;
 /// Where the files of a catalog lie.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogFolders {
+    /// The app's own folder; empty for the current one. Modules of scripts are searched in it first.
+    pub root: PathBuf,
     /// Table files.
     pub tables: Option<PathBuf>,
     /// Route files.
     pub routes: Option<PathBuf>,
+    /// Tests, whose modules scripts may use as well.
+    pub tests: Option<PathBuf>,
 }
 
 /// A loaded catalog: what serves requests, and what was wrong with its files.
@@ -51,22 +59,25 @@ pub struct Loaded {
 
 /// Loads all tables, then all routes. A bad file never keeps the rest from loading.
 pub fn load(folders: &CatalogFolders, config: &Config) -> Loaded {
-    let tables_root = folders.tables.clone().unwrap_or_default();
-    let resources = FilesBeside::new(&tables_root);
+    let routes: Vec<_> = folders.routes.iter().flat_map(|routes| scripts_below(routes)).collect();
+    let texts: Vec<_> = routes.iter().filter_map(|(_, text)| text.as_deref().ok()).collect();
+    let resources = FilesBeside::of_app(folders, &texts);
     let mut builder =
         CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
     if let Some(tables) = &folders.tables {
-        each_script(tables, &mut builder, CatalogBuilder::add_table_file);
+        if let Some(gap) = resources.gap() {
+            let gap = Diagnostic::warning(codes::UNREADABLE_FILE, Span::default(), gap);
+            builder.add_problem(&tables.display().to_string(), gap);
+        }
+        each_script(&scripts_below(tables), &mut builder, CatalogBuilder::add_table_file);
     }
-    if let Some(routes) = &folders.routes {
-        each_script(routes, &mut builder, CatalogBuilder::add_route_file);
-    }
-    finish(builder, &tables_root, config)
+    each_script(&routes, &mut builder, CatalogBuilder::add_route_file);
+    finish(builder, config)
 }
 
-fn finish(builder: CatalogBuilder<'_>, tables_root: &Path, config: &Config) -> Loaded {
+fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
     let (catalog, mut problems) = builder.finish();
-    let scripts = qlio_engine::check_scripts(&catalog, Some(tables_root), config.settings.hooks);
+    let scripts = qlio_engine::check_scripts(&catalog, config.settings.hooks);
     problems.extend(scripts.into_iter().map(script_problem));
     let specs = catalog.routes().iter().enumerate().filter_map(|(id, route)| {
         let spec = route.plan.route.as_ref()?;
@@ -154,15 +165,18 @@ pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
         .first()
         .map(|path| if path.is_dir() { path.clone() } else { parent(path) })
         .unwrap_or_default();
-    let resources = FilesBeside::new(&root);
+    let found: Vec<_> = paths.iter().flat_map(|path| scripts_below(path)).collect();
+    let texts = || found.iter().filter_map(|(file, text)| Some((&**file, text.as_deref().ok()?)));
+    let resources = match paths.first() {
+        Some(folder) if folder.is_dir() => FilesBeside::of_folder(&root),
+        _ => FilesBeside::of_files(&root, texts()),
+    };
     let mut builder =
         CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
     let mut scripts = Vec::new();
-    for path in paths {
-        each_script(path, &mut builder, |_, file, text| {
-            scripts.push((file.to_owned(), text.to_owned()));
-        });
-    }
+    each_script(&found, &mut builder, |_, file, text| {
+        scripts.push((file.to_owned(), text.to_owned()));
+    });
     let is_route = |text: &str| qlio_syntax::parse(text).script.result.is_some();
     let (routes, tables): (Vec<_>, Vec<_>) =
         scripts.into_iter().partition(|(_, text)| is_route(text));
@@ -172,39 +186,43 @@ pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
     for (file, text) in routes {
         builder.add_route_file(&file, &text);
     }
-    finish(builder, &root, config)
+    finish(builder, config)
 }
 
-/// Visits every `.ql` file below a folder, or the file itself, names in byte order. Links are
-/// followed; what cannot be read is reported and skipped.
-fn each_script<'a>(
-    path: &Path,
-    builder: &mut CatalogBuilder<'a>,
-    mut visit: impl FnMut(&mut CatalogBuilder<'a>, &str, &str),
-) {
+/// A script's file, and its text or why it cannot be read.
+type ScriptText = (String, Result<String, String>);
+
+/// Every `.ql` file below a folder, or the file itself, names in byte order. Links are followed.
+fn scripts_below(path: &Path) -> Vec<ScriptText> {
     let walk = WalkDir::new(path)
         .follow_links(true)
         .max_depth(FOLDER_DEPTH_MAX)
         .sort_by(|a, b| a.file_name().cmp(b.file_name()));
-    for entry in walk {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                let file = error.path().unwrap_or(path).display().to_string();
-                let reason =
-                    error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                builder.add_problem(&file, unreadable(&reason));
-                continue;
-            }
-        };
-        let is_script = entry.path().extension() == Some(OsStr::new("ql"));
-        if !entry.file_type().is_file() || !is_script {
-            continue;
+    let scripts = walk.into_iter().filter_map(|entry| match entry {
+        Ok(entry) => {
+            let is_script = entry.path().extension() == Some(OsStr::new("ql"));
+            (entry.file_type().is_file() && is_script)
+                .then(|| (entry.path().display().to_string(), read_text(entry.path())))
         }
-        let file = entry.path().display().to_string();
-        match read_text(entry.path()) {
-            Ok(text) => visit(builder, &file, &text),
-            Err(reason) => builder.add_problem(&file, unreadable(&reason)),
+        Err(error) => {
+            let file = error.path().unwrap_or(path).display().to_string();
+            let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+            Some((file, Err(reason)))
+        }
+    });
+    scripts.collect()
+}
+
+/// Hands scripts to the catalog; what cannot be read is reported and skipped.
+fn each_script<'a>(
+    scripts: &[ScriptText],
+    builder: &mut CatalogBuilder<'a>,
+    mut visit: impl FnMut(&mut CatalogBuilder<'a>, &str, &str),
+) {
+    for (file, text) in scripts {
+        match text {
+            Ok(text) => visit(builder, file, text),
+            Err(reason) => builder.add_problem(file, unreadable(reason)),
         }
     }
 }
@@ -227,52 +245,10 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| error.to_string())
 }
 
-/// Files beside tables, never outside of their root.
-pub struct FilesBeside {
-    root: Option<PathBuf>,
-}
-
-impl FilesBeside {
-    /// Files below `root`.
-    pub fn new(root: &Path) -> Self {
-        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        Self { root: root.canonicalize().ok() }
-    }
-
-    fn find(&self, table_file: &str, name: &str) -> Result<PathBuf, String> {
-        let path = parent(Path::new(table_file)).join(name);
-        let path = path.canonicalize().map_err(|error| error.to_string())?;
-        match &self.root {
-            Some(root) if path.starts_with(root) => Ok(path),
-            _ => Err("it lies outside of the tables' folder".to_owned()),
-        }
-    }
-}
-
 fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
-    }
-}
-
-impl Resources for FilesBeside {
-    fn template(&self, table_file: &str, name: &str) -> Result<String, String> {
-        read_text(&self.find(table_file, name)?)
-    }
-
-    fn module(&self, table_file: &str, name: &str) -> Result<(PathBuf, String), String> {
-        let path = match self.find(table_file, name) {
-            Ok(path) => path,
-            // CommonJS lets the ending away.
-            Err(reason) => self.find(table_file, &format!("{name}.js")).map_err(|_| reason)?,
-        };
-        let text = read_text(&path)?;
-        Ok((path, text))
-    }
-
-    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, String> {
-        read_bytes(&self.find(table_file, name)?)
     }
 }
 
@@ -283,20 +259,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_outside_of_the_root_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let tables = folder.path().join("tables");
-        fs::create_dir(&tables).unwrap();
-        fs::write(folder.path().join("secret.txt"), "x").unwrap();
-        fs::write(tables.join("body.mu"), "hi").unwrap();
-        let files = FilesBeside::new(&tables);
-        let table = tables.join("t.ql").display().to_string();
-        assert_eq!(files.template(&table, "body.mu").as_deref(), Ok("hi"));
-        assert!(files.template(&table, "../secret.txt").unwrap_err().contains("outside"));
-        assert!(files.template(&table, "none.mu").is_err());
-    }
-
-    #[test]
     fn only_script_files_are_loaded_in_byte_order() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["b.ql", "a.ql", "c.ql.bak", "d.js"] {
@@ -304,7 +266,8 @@ mod tests {
             let text = format!("create table {table} on select get from 'http://h.test/'");
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let folders = CatalogFolders { tables: Some(folder.path().to_owned()), routes: None };
+        let folders =
+            CatalogFolders { tables: Some(folder.path().to_owned()), ..CatalogFolders::default() };
         let Loaded { catalog, problems, .. } = load(&folders, &Config::default());
         assert!(problems.is_empty(), "{problems:?}");
         let names: Vec<_> = catalog.tables().iter().map(|table| table.name.to_string()).collect();
@@ -318,7 +281,11 @@ mod tests {
         fs::write(folder.path().join("b.ql"), "create table b on select get from 'http://h.test/'")
             .unwrap();
         let routes = Some(folder.path().join("nowhere"));
-        let folders = CatalogFolders { tables: Some(folder.path().to_owned()), routes };
+        let folders = CatalogFolders {
+            tables: Some(folder.path().to_owned()),
+            routes,
+            ..CatalogFolders::default()
+        };
         let Loaded { catalog, problems, .. } = load(&folders, &Config::default());
         assert!(catalog.table("b").is_some());
         let found: Vec<_> = problems.iter().flat_map(|file| &file.diagnostics).collect();
@@ -362,7 +329,8 @@ mod tests {
         for (name, text) in files {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let folders = CatalogFolders { tables: Some(folder.path().to_owned()), routes: None };
+        let folders =
+            CatalogFolders { tables: Some(folder.path().to_owned()), ..CatalogFolders::default() };
         let Loaded { catalog, problems, .. } = load(&folders, &Config::default());
         assert_eq!(catalog.tables().len(), 6);
         let shown: Vec<String> = problems

@@ -10,7 +10,7 @@ use qlio_data::{Text, Value, template::Template};
 use qlio_syntax::source::Span;
 
 use crate::{
-    catalog::Table,
+    catalog::{ModuleFolders, Table},
     operator::{Call, Delete, Expression, Logic, Select, SourceKind, Write},
 };
 
@@ -49,6 +49,8 @@ pub struct Plan {
     pub inline_tables: Vec<Arc<Table>>,
     /// Names of all loaded tables that the script names anywhere, without repetition, in text order.
     pub loaded_tables: Vec<String>,
+    /// Where `require` finds modules.
+    pub modules: ModuleFolders,
     /// Nodes that are demanded from the start: the value and the orphans, in starting order.
     pub roots: Vec<NodeId>,
     /// No node stands in a block or is a fallback, so every node runs exactly once.

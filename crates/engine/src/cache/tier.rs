@@ -1,17 +1,15 @@
 //! What all shared tiers have in common: how entries are got from servers and put there, whatever the
 //! product, and how a server is asked. What a product is told and answers is its [`Store`].
 
-use std::{
-    fmt,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use qlio_data::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
+
+use crate::clock::epoch_ms;
 
 use super::{
     circuit::{Change, Circuit},
@@ -295,15 +293,9 @@ fn whole_seconds(ttl: Duration) -> Option<u32> {
     (seconds > 0).then_some(seconds)
 }
 
-/// Milliseconds since 1970.
-pub(super) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// A lifetime that begins now.
 pub(super) fn lifetime(ttl_seconds: u32) -> Lifetime {
-    Lifetime { stored_at_ms: now_ms(), ttl_seconds }
+    Lifetime { stored_at_ms: epoch_ms(), ttl_seconds }
 }
 
 /// The record in `bytes`, which were found under the name of `key`; refused if it is another key's.
@@ -319,7 +311,7 @@ pub(super) fn record_of(bytes: Bytes, key: &CacheKey) -> Result<Record, TierErro
 
 /// What a record and its body are, now.
 pub(super) fn kept(record: Record, body: Bytes) -> Kept {
-    let remaining = record.lifetime.remaining(now_ms());
+    let remaining = record.lifetime.remaining(epoch_ms());
     (record.into_entry(body), remaining)
 }
 

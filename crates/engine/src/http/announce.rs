@@ -2,10 +2,7 @@
 //!
 //! Nothing here costs more than a look at an `Option` when nobody watches.
 
-use std::{
-    str,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{str, time::Duration};
 
 use http::{HeaderMap, header};
 use qlio_data::Text;
@@ -14,6 +11,7 @@ use tokio::time::Instant;
 
 use super::{Call, answer::Answer};
 use crate::{
+    clock::epoch_ms,
     event::{
         Announced, AnswerEvent, Event, EventKind, Observation, RequestEvent, new_id, shown_form,
         shown_headers,
@@ -91,7 +89,6 @@ fn tell_request(observation: &Observation<'_>, table: &str, announced: &Announce
     if !observation.wants(EventKind::Request) {
         return;
     }
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     observation.tell(Event::Request(RequestEvent {
         line: observation.line(),
         statement: observation.statement(),
@@ -102,7 +99,7 @@ fn tell_request(observation: &Observation<'_>, table: &str, announced: &Announce
         uri: &announced.uri,
         headers: &announced.headers,
         body: announced.body.as_deref(),
-        started_ms: u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX),
+        started_ms: epoch_ms(),
     }));
 }
 

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use qlio_data::Text;
-use qlio_plan::Catalog;
+use qlio_plan::{Catalog, catalog::ScriptFile};
 use qlio_syntax::diagnostic::{Code, Severity, codes};
 
 use super::scripts::{ScriptFault, VerbScripts, form_fault};
@@ -32,15 +32,10 @@ pub struct ScriptProblem {
     pub column: Option<u32>,
 }
 
-/// Loads the scripts of all tables under the limits of hooks; patches may read below `tables_root`.
+/// Loads the scripts of all tables under the limits of hooks.
 /// Problems come in the order of the tables, each once per table. Tables stay usable: what does not
 /// need the broken script works.
-pub fn check_scripts(
-    catalog: &Catalog,
-    tables_root: Option<&Path>,
-    hooks: HookSettings,
-) -> Vec<ScriptProblem> {
-    let tables_root = tables_root.and_then(|root| root.canonicalize().ok());
+pub fn check_scripts(catalog: &Catalog, hooks: HookSettings) -> Vec<ScriptProblem> {
     let sandbox = sandbox_of(hooks);
     let mut problems: Vec<ScriptProblem> = Vec::new();
     for table in catalog.tables() {
@@ -57,7 +52,7 @@ pub fn check_scripts(
             if !VerbScripts::is_needed(verb) {
                 continue;
             }
-            match VerbScripts::load(&sandbox, tables_root.as_deref(), table, verb) {
+            match VerbScripts::load(&sandbox, table, verb) {
                 Err(faults) => {
                     let faults = faults.into_iter();
                     faults.for_each(|fault| add(found(&table.name, Severity::Error, fault)));
@@ -66,9 +61,9 @@ pub fn check_scripts(
                     for note in scripts.notes.iter().cloned() {
                         add(found(&table.name, Severity::Warning, note));
                     }
-                    let file = verb.patch.as_deref().unwrap_or(Path::new(""));
+                    let file = verb.patch.as_ref().map(ScriptFile::place).unwrap_or_default();
                     let warnings = scripts.warnings().iter();
-                    warnings.for_each(|text| add(warning(&table.name, file, text)));
+                    warnings.for_each(|text| add(warning(&table.name, &file, text)));
                 }
             }
         }

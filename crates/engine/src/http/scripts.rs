@@ -1,5 +1,5 @@
-//! The JavaScript of a verb: its patch, auth module, transformer and body template, loaded once per
-//! thread.
+//! The JavaScript of a verb: its patch, auth module, transformer and body template, compiled once per
+//! thread from the texts of the catalog.
 
 use std::{
     cell::RefCell,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use qlio_data::{Text, uri_template::TemplateError};
-use qlio_plan::catalog::{Body, Table, Verb};
+use qlio_plan::catalog::{Body, ScriptFile, Table, Verb};
 use qlio_syntax::{
     diagnostic::{Code, codes},
     source::LineIndex,
@@ -61,13 +61,13 @@ pub(crate) struct ScriptFault {
 }
 
 impl ScriptFault {
-    fn of_script(error: &ScriptError, file: &Path, root: &Path) -> Self {
+    fn of_script(error: &ScriptError, file: &ScriptFile) -> Self {
         // The mistake may be in a module that the script requires.
-        let culprit = error.file.as_ref().map(|inner| root.join(inner));
+        let culprit = error.file.as_deref().and_then(|inner| file.folder.resolve("/", inner));
         Self {
             code: codes::BAD_PATCH,
             reason: error.to_string(),
-            file: culprit.filter(|culprit| culprit.is_file()).unwrap_or_else(|| file.to_owned()),
+            file: file.folder.place(culprit.as_ref().unwrap_or(&file.path)),
             line: error.line,
             column: error.column,
             is_limit: matches!(error.kind, ScriptErrorKind::Time | ScriptErrorKind::Memory),
@@ -126,25 +126,19 @@ impl VerbScripts {
     /// Every script and template that cannot be loaded, at least one.
     pub(crate) fn load(
         sandbox: &Sandbox,
-        tables_root: Option<&Path>,
         table: &Table,
         verb: &Verb,
     ) -> Result<Self, Vec<ScriptFault>> {
         let file = [&verb.patch, &verb.auth, &verb.transformer].into_iter().flatten().next();
-        let root = file.map(|file| script_root(tables_root, file));
-        let realm = match (file, root) {
-            (Some(file), Some(root)) => Realm::new(root)
-                .map_err(|error| vec![ScriptFault::of_script(&error, file, root)])?,
-            _ => Realm::without_files(),
-        };
+        // All of them lie in the folder of the tables.
+        let realm = file.map_or_else(Realm::without_files, |file| Realm::new(&file.folder));
         let mut faults = Vec::new();
-        let patch = load_file(verb.patch.as_deref(), root, &mut faults, |file| {
-            Patch::load(sandbox, &realm, file)
-        });
-        let auth = load_file(verb.auth.as_deref(), root, &mut faults, |file| {
+        let patch =
+            load_file(verb.patch.as_ref(), &mut faults, |file| Patch::load(sandbox, &realm, file));
+        let auth = load_file(verb.auth.as_ref(), &mut faults, |file| {
             AuthModule::load(sandbox, &realm, file)
         });
-        let transformer = load_file(verb.transformer.as_deref(), root, &mut faults, |file| {
+        let transformer = load_file(verb.transformer.as_ref(), &mut faults, |file| {
             Transformer::load(sandbox, &realm, file)
         });
         let template = match template(table, verb) {
@@ -197,28 +191,15 @@ impl VerbScripts {
     }
 }
 
-/// The folder that a script may read below.
-fn script_root<'a>(tables_root: Option<&'a Path>, file: &'a Path) -> &'a Path {
-    match tables_root {
-        Some(root) if file.starts_with(root) => root,
-        _ => file.parent().unwrap_or(file),
-    }
-}
-
 fn load_file<T>(
-    file: Option<&Path>,
-    root: Option<&Path>,
+    file: Option<&ScriptFile>,
     faults: &mut Vec<ScriptFault>,
     load: impl FnOnce(&Path) -> Result<T, ScriptError>,
 ) -> Option<T> {
-    let (file, root) = (file?, root?);
-    match load(file) {
-        Ok(loaded) => Some(loaded),
-        Err(error) => {
-            faults.push(ScriptFault::of_script(&error, file, root));
-            None
-        }
-    }
+    let file = file?;
+    load(Path::new(&file.path))
+        .map_err(|error| faults.push(ScriptFault::of_script(&error, file)))
+        .ok()
 }
 
 /// The body is made by a template that is not a form.

@@ -1,12 +1,10 @@
 //! Functions of scripts (UDFs): called for a definition, for every row, or for a column
 //! (`language.md` 5.5, 5.9, 5.20).
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use qlio_data::{Object, Value};
+use qlio_plan::catalog::ModuleFolders;
 use rquickjs::{Array as JsArray, Object as JsObject, Value as JsValue};
 
 use super::{
@@ -87,30 +85,30 @@ pub struct RowCall<'a> {
 }
 
 impl FunctionModule {
-    /// Finds and loads a module: below the roots in order (as named, or with `.js`), then among the
-    /// modules that come with the sandbox. `NotFound` names it.
-    pub fn load(sandbox: &Sandbox, name: &str, roots: &[PathBuf]) -> Result<Self, ScriptError> {
-        let module = Self::find(name, roots)?;
+    /// Finds and loads a module: in the folders in order, then among the modules that come with the
+    /// sandbox. `NotFound` names it, and where it was looked for.
+    pub fn load(
+        sandbox: &Sandbox,
+        name: &str,
+        folders: &ModuleFolders,
+    ) -> Result<Self, ScriptError> {
+        let module = Self::find(name, folders)?;
         sandbox.load(&module.realm, &module.entry, name, |_, _| Ok(()))?;
         Ok(module)
     }
 
-    fn find(name: &str, roots: &[PathBuf]) -> Result<Self, ScriptError> {
-        for root in roots {
-            let Ok(realm) = Realm::new(root) else { continue };
-            if let Some(path) = realm.entry(Path::new(name)) {
-                return Ok(Self { realm, entry: Entry::File(path), name: name.to_owned() });
+    fn find(name: &str, folders: &ModuleFolders) -> Result<Self, ScriptError> {
+        let (realm, entry) = match folders.find(name) {
+            Some(file) => (Realm::new(&file.folder), Entry::File(file.path)),
+            None if bundled::is_bundled(name) => {
+                (Realm::without_files(), Entry::Bundled(name.to_owned()))
             }
-        }
-        if bundled::is_bundled(name) {
-            return Ok(Self {
-                realm: Realm::without_files(),
-                entry: Entry::Bundled(name.to_owned()),
-                name: name.to_owned(),
-            });
-        }
-        let message = format!("can not find module `{name}`");
-        Err(ScriptError::new(ScriptErrorKind::NotFound, name, message))
+            None => {
+                let message = folders.missing(name);
+                return Err(ScriptError::new(ScriptErrorKind::NotFound, name, message));
+            }
+        };
+        Ok(Self { realm, entry, name: name.to_owned() })
     }
 
     /// The name it was loaded by.

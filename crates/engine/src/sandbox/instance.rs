@@ -8,6 +8,7 @@ use std::{
 };
 
 use qlio_data::Value;
+use qlio_plan::catalog::sources;
 use rquickjs::{
     Context, Ctx, Exception, FromJs, Function, IntoJs, Object as JsObject, Persistent, Runtime,
     String as JsString, TypedArray, Value as JsValue, context::EvalOptions, function::IntoArgs,
@@ -190,15 +191,17 @@ fn host_services<'js>(
     let files = realm.clone();
     add(
         "resolve",
-        Function::new(ctx.clone(), move |directory: String, name: String| {
-            files.resolve(&directory, &name)
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, directory: String, name: String| {
+            let files = files.files();
+            let path = files.resolve(&directory, &name);
+            path.ok_or_else(|| throw(&ctx, &files.missing_module(&directory, &name)))
         }),
     )?;
     let files = realm.clone();
     add(
         "readText",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
-            let bytes = files.read(&path).map_err(|reason| throw(&ctx, &reason))?;
+            let bytes = files.files().read(&path).map_err(|reason| throw(&ctx, &reason))?;
             let text = String::from_utf8_lossy(&bytes);
             Ok::<_, rquickjs::Error>(text.trim_start_matches('\u{feff}').to_owned())
         }),
@@ -207,8 +210,8 @@ fn host_services<'js>(
     add(
         "readBytes",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
-            let path = super::realm::normalise("/", &path);
-            let bytes = path.as_deref().and_then(|path| files.read(path).ok());
+            let path = sources::normalise("/", &path);
+            let bytes = path.as_deref().and_then(|path| files.files().read(path).ok());
             bytes.map(|bytes| bytes_value(&ctx, &bytes)).transpose()
         }),
     )?;

@@ -116,9 +116,7 @@ function requireFrom(directory) {
     return function require(name) {
         name = String(name);
         if (/^\.{0,2}\//.test(name) || name === '.' || name === '..') {
-            const path = host.resolve(directory, name);
-            if (path === undefined) { throw new Error('can not find module `' + name + '`'); }
-            return loadFile(path).exports;
+            return loadFile(host.resolve(directory, name)).exports;
         }
         return requireBundled(name);
     };
@@ -376,9 +374,12 @@ function callAuth(id, exports, config) {
     const auth = typeof exports === 'function' ? exports : exports.auth;
     if (typeof auth !== 'function') { throw new TypeError('the auth module exports no function `auth`'); }
     begin();
-    const result = auth.call(exports, session.params, config, (error) => {
+    const done = (error) => {
         if (error === undefined || error === null || error === false) { succeed(true); } else { fail(error); }
-    });
+    };
+    // Modules of the original's time take no settings: a function of two is given the callback second.
+    const given = auth.length === 2 ? [session.params, done] : [session.params, config, done];
+    const result = apply(auth, exports, given);
     // An auth function may also be asynchronous; its rejection is a denial.
     if (isThenable(result)) { result.then(undefined, fail); }
     return poll();

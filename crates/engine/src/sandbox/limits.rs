@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::clock;
+
 /// What one call of a script may use. Every value is per call unless it says otherwise
 /// (`connectors.md` 3.9).
 #[derive(Debug, Clone)]
@@ -85,7 +87,7 @@ fn used() -> u64 {
 impl Meter {
     pub(super) fn new() -> Self {
         Self(Arc::new(MeterState {
-            start: Instant::now(),
+            start: clock::instant(),
             deadline: AtomicU64::new(NEVER),
             budget: AtomicU64::new(NEVER),
             used_before: AtomicU64::new(NEVER),

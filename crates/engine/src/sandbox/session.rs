@@ -139,8 +139,8 @@ impl AuthModule {
 /// The entry of a file below the realm's root, with the name that errors show.
 pub(super) fn file_entry(realm: &Realm, file: &Path) -> Result<(Entry, String), ScriptError> {
     let Some(path) = realm.entry(file) else {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let message = format!("can not find module `{name}` below the script root");
+        let name = file.to_string_lossy();
+        let message = realm.files().missing_module("/", &name);
         return Err(ScriptError::new(super::ScriptErrorKind::NotFound, &name, message));
     };
     let name = path.trim_start_matches('/').to_owned();

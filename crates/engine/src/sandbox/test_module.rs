@@ -4,9 +4,10 @@
 //! where. What `setup` returns stays inside the interpreter, so it may hold anything. The rest of a
 //! test (mocks, running, reporting) is the caller's.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use qlio_data::Value;
+use qlio_plan::catalog::SourceFolder;
 use rquickjs::{Array as JsArray, Value as JsValue};
 
 use super::{
@@ -33,11 +34,14 @@ pub struct TestModule {
 pub type FailedAssertion = (Option<u32>, String);
 
 impl TestModule {
-    /// Loads a module; it may require files below `root`.
-    pub fn load(sandbox: &Sandbox, root: &Path, file: &Path) -> Result<Self, ScriptError> {
-        let realm = Realm::new(root)?;
-        let below = file.strip_prefix(root).unwrap_or(file);
-        let (entry, name) = file_entry(&realm, below)?;
+    /// Loads a module; `file` lies below the folder, whose files it may require.
+    pub fn load(
+        sandbox: &Sandbox,
+        folder: &Arc<SourceFolder>,
+        file: &Path,
+    ) -> Result<Self, ScriptError> {
+        let realm = Realm::new(folder);
+        let (entry, name) = file_entry(&realm, file)?;
         let has_test = sandbox.load(&realm, &entry, &name, |entered, exports| {
             let runner = runner(entered)?;
             let list = JsArray::new(entered.ctx.clone())?;

@@ -1,5 +1,7 @@
 //! The transport against real sockets: a scripted upstream misbehaves in every way we know of.
 
+#![expect(clippy::disallowed_methods, reason = "tests measure, and make files and threads")]
+
 mod codings;
 mod failures;
 mod guard;

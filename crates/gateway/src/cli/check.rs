@@ -54,6 +54,11 @@ pub(super) fn check(args: &CheckArgs) -> Exit {
 /// A folder laid out as an app: `tables` and `routes` side by side.
 fn app_folders(path: &std::path::Path) -> Option<CatalogFolders> {
     let existing = |name: &str| Some(path.join(name)).filter(|folder| folder.is_dir());
-    let folders = CatalogFolders { tables: existing("tables"), routes: existing("routes") };
+    let folders = CatalogFolders {
+        root: path.to_owned(),
+        tables: existing("tables"),
+        routes: existing("routes"),
+        tests: None,
+    };
     (folders.tables.is_some() || folders.routes.is_some()).then_some(folders)
 }

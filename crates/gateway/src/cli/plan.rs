@@ -75,11 +75,14 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
     };
     let (config, problems) = config::read(args.catalog.config.as_deref());
     report::config(&problems);
-    let folders =
-        CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
+    let folders = CatalogFolders {
+        tables: args.catalog.tables.clone(),
+        routes: args.catalog.routes.clone(),
+        ..CatalogFolders::default()
+    };
     let Loaded { catalog, problems, .. } = load::load(&folders, &config);
     report::catalog(&problems);
-    let resources = FilesBeside::new(Path::new("."));
+    let resources = FilesBeside::of_script(Path::new("."), &script.name, &script.text, &folders);
     let options =
         CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
     match compile(&script.text, &catalog, &options) {
@@ -139,7 +142,7 @@ fn measure(
     config.settings.client_params = ClientParams::Any;
     let secrets = config.secrets.clone();
     let collected = Collected::default();
-    let outcome = on_runtime(config, args.catalog.tables.clone(), async |engine| {
+    let outcome = on_runtime(config, async |engine| {
         let tell = |event: Event<'_>| collected.take(&event);
         let subscription = Subscription::all();
         let watch = Watch { subscription: &subscription, tell: &tell, stepper: None };

@@ -1,6 +1,6 @@
 //! `qlio run`: one script, run by the operator's own hand.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use qlio_data::{Object, Value, codec::json};
@@ -47,11 +47,14 @@ pub(super) fn run(args: &RunArgs) -> Exit {
     report::config(&problems);
     // The operator writes the script anyway, so what the request holds may override defaults.
     config.settings.client_params = qlio_engine::ClientParams::Any;
-    let folders =
-        CatalogFolders { tables: args.catalog.tables.clone(), routes: args.catalog.routes.clone() };
+    let folders = CatalogFolders {
+        tables: args.catalog.tables.clone(),
+        routes: args.catalog.routes.clone(),
+        ..CatalogFolders::default()
+    };
     let Loaded { catalog, problems, .. } = load::load(&folders, &config);
     report::catalog(&problems);
-    let resources = FilesBeside::new(Path::new("."));
+    let resources = FilesBeside::of_script(Path::new("."), &script.name, &script.text, &folders);
     let options =
         CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
     let compiled = match compile(&script.text, &catalog, &options) {
@@ -62,7 +65,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
         report::diagnostics(&compiled.warnings, &script.name, &script.text);
     }
     let request_id_header = config.settings.request_id_header.clone();
-    let outcome = on_runtime(config, folders.tables.clone(), |engine| async move {
+    let outcome = on_runtime(config, |engine| async move {
         engine.run(&compiled.plan, &catalog, &request, Caller::Operator).await
     });
     match outcome {
@@ -78,7 +81,6 @@ pub(super) fn run(args: &RunArgs) -> Exit {
 /// Runs `work` on a runtime of its own, with an engine made from the settings.
 pub(super) fn on_runtime<F, R>(
     config: Config,
-    tables_root: Option<PathBuf>,
     work: impl FnOnce(std::rc::Rc<Engine>) -> F,
 ) -> Result<R, String>
 where
@@ -94,12 +96,9 @@ where
             report::error(&reason);
             None
         });
-        let module_roots = vec![PathBuf::from(".")];
         let engine = Engine::new(EngineOptions {
             settings,
             transport,
-            module_roots,
-            tables_root,
             cache,
             describe_error: run_error::body,
         })

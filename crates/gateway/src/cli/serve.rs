@@ -127,7 +127,11 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     let catalog = args.catalog.clone().or_here();
     let (config, problems) = config::read(catalog.config.as_deref());
     let (config_errors, _) = report::config(&problems);
-    let folders = CatalogFolders { tables: catalog.tables, routes: catalog.routes };
+    let folders = CatalogFolders {
+        tables: catalog.tables,
+        routes: catalog.routes,
+        ..CatalogFolders::default()
+    };
     let loaded = load::load(&folders, &config);
     let (errors, _) = report::catalog(&loaded.problems);
     let errors = errors + config_errors;
@@ -159,8 +163,6 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         health: health(args, &config.front)?,
         sockets: sockets(args, &config.front),
     });
-    let module_roots = [Some(PathBuf::from(".")), folders.routes].into_iter().flatten().collect();
-    let tables_root = folders.tables;
     let cache = match report::start_cache(config.cache) {
         Ok(cache) => cache,
         Err(reason) if args.strict => return Err(reason.into()),
@@ -173,8 +175,6 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     let engine = EngineOptions {
         settings: config.settings,
         transport: config.transport,
-        module_roots,
-        tables_root,
         cache: cache.clone(),
         describe_error: run_error::body,
     };

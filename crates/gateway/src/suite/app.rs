@@ -18,7 +18,7 @@ use qlio_engine::{
     Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, StartError,
     event::{Event, Watch},
 };
-use qlio_plan::{CompileOptions, Origin, compile};
+use qlio_plan::{CompileOptions, Origin, catalog::SourceFolder, compile};
 use qlio_syntax::diagnostic::Diagnostic;
 
 use super::{Problem, RouteRequest, Text, assertion::Subject, ports, transaction::Transactions};
@@ -55,6 +55,8 @@ pub struct App {
     template: Option<String>,
     config: Config,
     loaded: Arc<Loaded>,
+    /// What hooks of tests may require.
+    sources: Arc<SourceFolder>,
     /// What is wrong with the settings.
     pub config_problems: Vec<ConfigProblem>,
 }
@@ -64,6 +66,7 @@ pub(super) struct Snapshot {
     files: AppFiles,
     config: Config,
     loaded: Arc<Loaded>,
+    sources: Arc<SourceFolder>,
 }
 
 /// What came of a run.
@@ -91,7 +94,8 @@ impl App {
             (_, file) => config::read(file.as_deref()),
         };
         let loaded = Arc::new(load::load(&folders(&files), &config));
-        Self { files, template, config, loaded, config_problems }
+        let sources = load::read_tree(&files.tests);
+        Self { files, template, config, loaded, sources, config_problems }
     }
 
     /// The catalog, with what is wrong with its files.
@@ -111,10 +115,10 @@ impl App {
 
     /// The app with the ports of a test's mocks.
     pub(super) fn snapshot(&self, ports: &BTreeMap<u16, u16>) -> Result<Snapshot, Problem> {
-        let files = self.files.clone();
+        let (files, sources) = (self.files.clone(), Arc::clone(&self.sources));
         let (Some(template), Some(file)) = (&self.template, &self.files.config) else {
             let (config, loaded) = (self.config.clone(), Arc::clone(&self.loaded));
-            return Ok(Snapshot { files, config, loaded });
+            return Ok(Snapshot { files, config, loaded, sources });
         };
         // A test without such a mock calls a port that refuses: 0 can not be connected to.
         let ports = ports::mentioned(template)
@@ -128,24 +132,25 @@ impl App {
             return Err(Problem::at(&shown, None, problem.message.clone()));
         }
         let loaded = Arc::new(load::load(&folders(&files), &config));
-        Ok(Snapshot { files, config, loaded })
+        Ok(Snapshot { files, config, loaded, sources })
     }
 }
 
 fn folders(files: &AppFiles) -> CatalogFolders {
-    CatalogFolders { tables: files.tables.clone(), routes: files.routes.clone() }
+    CatalogFolders {
+        root: PathBuf::new(),
+        tables: files.tables.clone(),
+        routes: files.routes.clone(),
+        tests: Some(files.tests.clone()),
+    }
 }
 
 impl Snapshot {
     /// An engine that nobody else uses. Nothing is cached: tests shall not see each other's answers.
     fn engine(&self) -> Result<Engine, StartError> {
-        let roots =
-            [Some(PathBuf::from(".")), self.files.routes.clone(), Some(self.files.tests.clone())];
         Engine::new(EngineOptions {
             settings: self.config.settings.clone(),
             transport: self.config.transport.clone(),
-            module_roots: roots.into_iter().flatten().collect(),
-            tables_root: self.files.tables.clone(),
             cache: None,
             describe_error: run_error::body,
         })
@@ -153,7 +158,9 @@ impl Snapshot {
 
     /// Runs a script.
     pub(super) async fn script(&self, script: &Text) -> Result<Ran, Problem> {
-        let resources = FilesBeside::new(&self.files.tests);
+        let folders = folders(&self.files);
+        let resources =
+            FilesBeside::of_script(&self.files.tests, &script.file, &script.text, &folders);
         let options =
             CompileOptions { origin: Origin::Stored, file: &script.file, resources: &resources };
         let plan = match compile(&script.text, &self.loaded.catalog, &options) {
@@ -249,9 +256,9 @@ impl Snapshot {
         })
     }
 
-    /// The folder whose modules hooks may require.
-    pub(super) fn tests(&self) -> &Path {
-        &self.files.tests
+    /// The folder of the tests, as it was when the app was loaded.
+    pub(super) fn tests(&self) -> (&Path, &Arc<SourceFolder>) {
+        (&self.files.tests, &self.sources)
     }
 }
 

@@ -232,8 +232,10 @@ impl Hooks {
     fn load(file: &Path, snapshot: &Snapshot) -> Result<Self, Problem> {
         let sandbox = Sandbox::new(SandboxLimits::default());
         let name = file.display().to_string();
-        let module = TestModule::load(&sandbox, snapshot.tests(), file)
-            .map_err(|error| problem(&name, &error))?;
+        let (tests, sources) = snapshot.tests();
+        let below = file.strip_prefix(tests).unwrap_or(file);
+        let module =
+            TestModule::load(&sandbox, sources, below).map_err(|error| problem(&name, &error))?;
         Ok(Self { file: name, sandbox, module })
     }
 

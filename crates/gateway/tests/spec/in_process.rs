@@ -4,7 +4,7 @@
 //! the server add beyond the library shows as a difference.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -36,12 +36,13 @@ impl CaseEngine for InProcessEngine {
             let (mut config, _) = config::read(Some(&root.join(CaseFolder::CONFIG)));
             config.settings.client_params = ClientParams::Any;
             let loaded = load(&folders(root), &config);
-            let resources = FilesBeside::new(root);
+
             // Files of inline tables lie beside the script, which stands in the case's folder.
             let file = root.join("script").display().to_string();
+            let text = case.script.as_deref().unwrap_or_default();
+            let resources = FilesBeside::of_script(root, &file, text, &folders(root));
             let options =
                 CompileOptions { origin: Origin::Stored, file: &file, resources: &resources };
-            let text = case.script.as_deref().unwrap_or_default();
             let plan = match compile(text, &loaded.catalog, &options) {
                 Ok(compiled) => compiled.plan,
                 Err(problems) => {
@@ -51,7 +52,7 @@ impl CaseEngine for InProcessEngine {
                     };
                 }
             };
-            let engine = engine(config, root, vec![root.to_owned()]);
+            let engine = engine(config);
             let outcome =
                 engine.run(&plan, &loaded.catalog, &script_request(case), Caller::Operator).await;
             match outcome {
@@ -88,8 +89,7 @@ impl CaseEngine for InProcessEngine {
                 logs: None,
                 sockets: SocketSettings::default(),
             };
-            let module_roots = vec![root.to_owned(), root.join(CaseFolder::ROUTES)];
-            let app = HttpApp::new(Arc::new(shared), engine(config, root, module_roots));
+            let app = HttpApp::new(Arc::new(shared), engine(config));
             let mut answers = Vec::with_capacity(case.http.len());
             for request in &case.http {
                 let Some((head, body)) = message(request) else {
@@ -130,7 +130,7 @@ fn on_runtime(work: impl Future<Output = Outcome>) -> Outcome {
     })
 }
 
-fn engine(config: Config, root: &Path, module_roots: Vec<PathBuf>) -> Engine {
+fn engine(config: Config) -> Engine {
     let cache = config.cache.map(|settings| {
         let cache = Cache::new(settings, Arc::new(|_| {})).expect("cases name valid caches");
         cache.start();
@@ -139,8 +139,6 @@ fn engine(config: Config, root: &Path, module_roots: Vec<PathBuf>) -> Engine {
     let options = EngineOptions {
         settings: config.settings,
         transport: config.transport,
-        module_roots,
-        tables_root: Some(root.join(CaseFolder::TABLES)),
         cache,
         describe_error: run_error::body,
     };
@@ -149,6 +147,8 @@ fn engine(config: Config, root: &Path, module_roots: Vec<PathBuf>) -> Engine {
 
 fn folders(root: &Path) -> CatalogFolders {
     CatalogFolders {
+        root: root.to_owned(),
+        tests: None,
         tables: Some(root.join(CaseFolder::TABLES)),
         routes: Some(root.join(CaseFolder::ROUTES)),
     }

@@ -16,7 +16,7 @@ use qlio_syntax::{
 };
 
 use super::{
-    Resources, fill_settings, mentions,
+    Resources, ScriptFile, fill_settings, mentions,
     settings::headers_from_settings,
     table::{Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb},
 };
@@ -149,12 +149,12 @@ impl Builder<'_> {
             .as_ref()
             .and_then(|file| self.module(file, codes::MISSING_TRANSFORMER));
         let written = |name: Option<&ast::RawText>| name.map(|name| Text::from(name.text.as_str()));
-        let patch_text = patch.as_ref().map_or("", |(_, text)| text.as_str());
+        let patch_text = patch.as_ref().map(ScriptFile::text).unwrap_or_default();
         let takes = |name: &Text, plain: &str| {
             verb.is_paged_upstream
                 || uri.tokens().iter().any(|token| token.name == name.as_str())
                 || body.as_ref().is_some_and(|body| mentions::in_body(body, name))
-                || mentions::in_script(patch_text, plain)
+                || mentions::in_script(&patch_text, plain)
                 || call.as_ref().is_some_and(|call| call.takes(name))
         };
         let (takes_limit, takes_offset) =
@@ -184,9 +184,9 @@ impl Builder<'_> {
             offset_name,
             patch_name: written(verb.patch.as_ref()),
             auth_name: written(verb.auth.as_ref()),
-            patch: patch.map(|(file, _)| file),
+            patch,
             body,
-            auth: auth.map(|(file, _)| file),
+            auth,
             resultset: self.resultset(verb.resultset.as_ref()),
             expires_seconds: verb.expires.map(|count| count.value),
             format,
@@ -194,7 +194,7 @@ impl Builder<'_> {
             grpc,
             xml_coerce: verb.xml_coerce.as_ref().and_then(|mode| self.coerce(mode)),
             xml_arrays: verb.xml_arrays.iter().map(|path| path.text.clone()).collect(),
-            transformer: transformer.map(|(file, _)| file),
+            transformer,
             is_retry_off: verb.is_retry_off,
             passed_statuses: self.passed_statuses(&verb.passed_statuses),
             oauth2: verb.oauth2.as_ref().and_then(|clause| self.oauth2(clause)),
@@ -264,7 +264,7 @@ impl Builder<'_> {
         }
     }
 
-    fn module(&mut self, name: &ast::RawText, code: Code) -> Option<(std::path::PathBuf, String)> {
+    fn module(&mut self, name: &ast::RawText, code: Code) -> Option<ScriptFile> {
         match self.declaration.resources.module(self.declaration.file, &name.text) {
             Ok(found) => Some(found),
             Err(reason) => {

@@ -10,6 +10,7 @@ mod markdown;
 mod mentions;
 pub mod resources;
 mod settings;
+pub mod sources;
 mod table;
 
 use std::{collections::HashMap, sync::Arc};
@@ -22,6 +23,7 @@ pub(crate) use declare::{Declaration, literal_text, literal_value, number};
 pub use declare::{Declared, declare_table};
 pub use resources::{NoResources, Resources};
 pub use settings::fill_settings;
+pub use sources::{ModuleFolders, ScriptFile, SourceFolder};
 #[cfg(feature = "protobuf")]
 pub use table::ProtobufFormat;
 pub use table::{Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb};

@@ -1,6 +1,6 @@
 //! Files beside a declaration, behind a trait so that this crate does no I/O.
 
-use std::path::PathBuf;
+use super::{ModuleFolders, ScriptFile};
 
 /// Files that tables refer to. Implementations resolve names relative to the table's file and
 /// refuse paths that leave the tables' root (`connectors.md` 1.6).
@@ -11,17 +11,22 @@ pub trait Resources {
     /// Why it cannot be read, in words for the operator.
     fn template(&self, table_file: &str, name: &str) -> Result<String, String>;
 
-    /// The file of a patch, auth or transformer module, and its text.
+    /// The file of a patch, auth or transformer module.
     ///
     /// # Errors
     /// Why it cannot be read.
-    fn module(&self, table_file: &str, name: &str) -> Result<(PathBuf, String), String>;
+    fn module(&self, table_file: &str, name: &str) -> Result<ScriptFile, String>;
 
     /// The bytes of a schema file.
     ///
     /// # Errors
     /// Why it cannot be read.
     fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, String>;
+
+    /// The folders in which `require` of a script finds modules.
+    fn module_folders(&self) -> ModuleFolders {
+        ModuleFolders::default()
+    }
 }
 
 /// No files: for scripts sent by clients, which must not reach the disk.
@@ -35,7 +40,7 @@ impl Resources for NoResources {
         Err(REFUSED.to_owned())
     }
 
-    fn module(&self, _: &str, _: &str) -> Result<(PathBuf, String), String> {
+    fn module(&self, _: &str, _: &str) -> Result<ScriptFile, String> {
         Err(REFUSED.to_owned())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Source: `connectors.md` 1.5 (the verb record) and 1.7 (configuration).
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use qlio_data::{
     Text, Value,
@@ -11,6 +11,8 @@ use qlio_data::{
     uri_template::{TemplateError, UriTemplate},
 };
 use qlio_syntax::ast::VerbKind;
+
+use super::ScriptFile;
 
 /// A table, loaded from a file or created by a script.
 #[derive(Debug)]
@@ -99,12 +101,12 @@ pub struct Verb {
     pub takes_limit: bool,
     /// The upstream is given `offset`.
     pub takes_offset: bool,
-    /// The patch module's file.
-    pub patch: Option<PathBuf>,
+    /// The patch.
+    pub patch: Option<ScriptFile>,
     /// The request body.
     pub body: Option<Body>,
-    /// The auth module's file.
-    pub auth: Option<PathBuf>,
+    /// The auth module.
+    pub auth: Option<ScriptFile>,
     /// The steps from the answer's root to the rows.
     pub resultset: Vec<Text>,
     /// Seconds that answers are cached.
@@ -117,8 +119,8 @@ pub struct Verb {
     pub xml_coerce: Option<Coerce>,
     /// Paths that are arrays even when single or absent.
     pub xml_arrays: Vec<String>,
-    /// The custom transformer's file.
-    pub transformer: Option<PathBuf>,
+    /// The custom transformer.
+    pub transformer: Option<ScriptFile>,
     /// The text of `using patch`, for hooks.
     pub patch_name: Option<Text>,
     /// The text of `auth using`, for hooks.

@@ -35,7 +35,7 @@ use qlio_syntax::{
 };
 
 use crate::{
-    catalog::{Catalog, Resources, Table},
+    catalog::{Catalog, NoResources, Resources, Table},
     node::{BlockBranch, Node, NodeId, NodeKind, Plan, SlotId},
     operator::{Source, SourceKind},
     rewrite::{self, Noted},
@@ -238,6 +238,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The files that the script may use; scripts of clients must not reach any.
+    fn resources(&self) -> &'a dyn Resources {
+        match self.options.origin {
+            Origin::Stored => self.options.resources,
+            Origin::AdHoc => &NoResources,
+        }
+    }
+
     fn script(&mut self, script: &ast::Script) -> Plan {
         self.declare_inline_tables(script);
         let mut top_level = Vec::new();
@@ -262,6 +270,7 @@ impl<'a> Lowering<'a> {
             docs,
             inline_tables: std::mem::take(&mut self.inline_tables),
             loaded_tables: std::mem::take(&mut self.loaded_tables),
+            modules: self.resources().module_folders(),
             roots: Vec::new(),
             is_simple: false,
         };

@@ -6,7 +6,7 @@ use qlio_syntax::ast;
 
 use super::{Lowering, Origin};
 use crate::{
-    catalog::{Declaration, NoResources, Resources, declare_table},
+    catalog::{Declaration, declare_table},
     node::{BlockBranch, NodeId, NodeKind},
 };
 
@@ -26,15 +26,11 @@ impl Lowering<'_> {
                 },
             ));
         }
-        let resources: &dyn Resources = match self.options.origin {
-            Origin::Stored => self.options.resources,
-            Origin::AdHoc => &NoResources,
-        };
         let declaration = Declaration {
             file: &self.file,
             lines: self.lines,
             config: self.catalog.config(),
-            resources,
+            resources: self.resources(),
             is_inline: true,
         };
         let hidden = qlio_data::Value::Absent;

@@ -8,12 +8,12 @@ mod growth;
 mod loading;
 mod pushdown;
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use qlio_data::{Value, codec::json};
 use qlio_plan::{
     Catalog, CompileOptions, Origin, Plan,
-    catalog::{CatalogBuilder, FileDiagnostics, Resources},
+    catalog::{CatalogBuilder, FileDiagnostics, Resources, ScriptFile},
     compile,
 };
 use qlio_syntax::{diagnostic::Diagnostic, source::LineIndex};
@@ -29,9 +29,9 @@ impl Resources for Files {
         }
     }
 
-    fn module(&self, _: &str, name: &str) -> Result<(PathBuf, String), String> {
+    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, String> {
         match name {
-            "patch.js" => Ok((PathBuf::from("/tables/patch.js"), "exports = {};".to_owned())),
+            "patch.js" => Ok(ScriptFile { folder: Arc::default(), path: "/patch.js".to_owned() }),
             _ => Err("no such file".to_owned()),
         }
     }

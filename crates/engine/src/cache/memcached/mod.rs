@@ -14,11 +14,13 @@ use md5::{Digest, Md5};
 use qlio_data::{Object, Text, Value};
 use tokio::net::TcpStream;
 
+use crate::clock::epoch_ms;
+
 use self::protocol::{Command, Connection, Failure, Outcome};
 use super::{
     key::{CacheKey, hex},
     record::{Content, Record, SUFFIX_BYTES, Slices},
-    tier::{Kept, Put, Server, Store, TierError, kept, lifetime, now_ms, record_of},
+    tier::{Kept, Put, Server, Store, TierError, kept, lifetime, record_of},
 };
 
 /// Records beyond this are cut; servers take 1 MiB including their own overhead.
@@ -166,7 +168,7 @@ impl Store for MemcachedStore {
     async fn write(&self, server: &Server, put: &Put<'_>) -> Result<(), TierError> {
         let Put { key, entry, seconds } = *put;
         let (name, expiry, lifetime) =
-            (stored_name(key), expiry(seconds, now_ms()), lifetime(seconds));
+            (stored_name(key), expiry(seconds, epoch_ms()), lifetime(seconds));
         let record = if let Some(size) = slice_bytes(put)? {
             let mut suffix = [0; SUFFIX_BYTES];
             getrandom::fill(&mut suffix)

@@ -21,12 +21,17 @@ fn auth_modules_permit_deny_and_write_params() {
     );
     assert!(answer.is_ok());
     assert_eq!(text_of(&Value::object(overlay)), r#"{"tok":"Ku"}"#);
+    let (answer, overlay) =
+        auth("exports.auth = function (params, done) { params.tok = params.user; done(); };");
+    assert!(answer.is_ok());
+    assert_eq!(text_of(&Value::object(overlay)), r#"{"tok":"u"}"#);
     assert!(auth("exports.auth = function (p, c, done) { setTimeout(function () { done(undefined, 1); }, 500); };").0.is_ok());
     assert!(
         auth("exports.auth = function (p, c, done) { Promise.resolve().then(done); };").0.is_ok()
     );
     for (source, message) in [
         ("exports.auth = function (p, c, done) { done('closed'); };", "closed"),
+        ("exports.auth = function (p, done) { done('shut'); };", "shut"),
         ("exports.auth = function (p, c, done) { done(new Error('no')); };", "no"),
         ("exports.auth = function (p, c, done) { throw new Error('thrown'); };", "thrown"),
         ("exports.auth = async function () { throw new Error('rejected'); };", "rejected"),
@@ -50,7 +55,7 @@ fn transformers_decode_text() {
     let transform = |source: &str| {
         let directory = directory(&[("x.js", source)]);
         let sandbox = Sandbox::new(SandboxLimits::default());
-        let realm = Realm::new(directory.path()).unwrap();
+        let realm = Realm::new(&directory);
         let transformer = Transformer::load(&sandbox, &realm, Path::new("x.js"))?;
         let value = transformer.to_value(&sandbox, "a=1", &object(r#"{"h": "2"}"#), 100)?;
         Ok::<_, ScriptError>((transformer.accept().map(str::to_owned), text_of(&value)))

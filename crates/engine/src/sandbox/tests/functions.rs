@@ -291,9 +291,9 @@ fn a_module_is_looked_for_below_the_roots_in_order() {
         ("b.js", "exports.v = 3; exports.f = function () {};"),
     ]);
     let sandbox = Sandbox::new(SandboxLimits::default());
-    let roots = [one.path().to_owned(), two.path().to_owned()];
+    let folders = ModuleFolders::new(vec![one, two]);
     let exports = |name: &str| {
-        FunctionModule::load(&sandbox, name, &roots).and_then(|module| module.exports(&sandbox))
+        FunctionModule::load(&sandbox, name, &folders).and_then(|module| module.exports(&sandbox))
     };
     assert_eq!(text_of(&exports("a.js").unwrap()), r#"{"v":1}"#);
     assert_eq!(text_of(&exports("b").unwrap()), r#"{"v":3}"#);
@@ -306,6 +306,7 @@ fn a_module_is_looked_for_below_the_roots_in_order() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test is about threads")]
 fn a_module_works_on_every_thread() {
     let bench = Bench::new("var n = 0; exports.f = function () { n += 1; return n; };");
     assert_eq!(bench.json("f", "[]"), "1");

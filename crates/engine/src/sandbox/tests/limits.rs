@@ -155,8 +155,8 @@ fn a_module_that_never_ends_loading_fails_to_load() {
     let directory =
         directory(&[("m.js", "for (;;) {}"), ("big.js", "var a = []; for (;;) { a.push([]); }")]);
     let sandbox = Sandbox::new(SandboxLimits { load_time_ms: 50, ..SandboxLimits::default() });
-    let roots = [directory.path().to_owned()];
-    let error = FunctionModule::load(&sandbox, "m.js", &roots).unwrap_err();
+    let folders = ModuleFolders::new(vec![directory]);
+    let error = FunctionModule::load(&sandbox, "m.js", &folders).unwrap_err();
     assert_eq!(error.message, "Module m.js exceeded its time limit");
 }
 
@@ -211,7 +211,7 @@ fn a_realm_is_made_however_long_ago_the_last_call_was() {
     let limits = SandboxLimits { time_ms: 40, ..SandboxLimits::default() };
     let bench = Bench::with(limits, &[("m.js", "exports.f = function () { return 1; };")]);
     assert_eq!(bench.json("f", "[]"), "1");
-    let called = std::time::Instant::now();
+    let called = crate::clock::instant();
     while called.elapsed() < std::time::Duration::from_millis(50) {
         std::thread::yield_now();
     }
@@ -222,7 +222,7 @@ fn a_realm_is_made_however_long_ago_the_last_call_was() {
         assert_eq!(session.render(&template).unwrap(), "1");
         // The next realm is made as if nothing had run for a while.
         drop(session);
-        let called = std::time::Instant::now();
+        let called = crate::clock::instant();
         while called.elapsed() < std::time::Duration::from_millis(41) {
             std::thread::yield_now();
         }

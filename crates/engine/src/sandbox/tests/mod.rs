@@ -9,22 +9,17 @@ mod templates;
 mod test_modules;
 mod uris;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use qlio_data::{Value, codec::json};
-use tempfile::TempDir;
+use qlio_plan::catalog::{ModuleFolders, SourceFolder};
 
 use super::*;
 
 /// A directory with the given files.
-fn directory(files: &[(&str, &str)]) -> TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = directory.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap_or_else(|| Path::new("/"))).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    directory
+fn directory(files: &[(&str, &str)]) -> Arc<SourceFolder> {
+    let files = files.iter().map(|(name, text)| (format!("/{name}"), Ok(text.as_bytes().into())));
+    Arc::new(SourceFolder::new("/app".into(), "app".to_owned(), files.collect()))
 }
 
 /// The value of a JSON text.
@@ -48,7 +43,6 @@ fn text_of(value: &Value) -> String {
 struct Bench {
     sandbox: Sandbox,
     module: FunctionModule,
-    _directory: TempDir,
 }
 
 impl Bench {
@@ -57,11 +51,10 @@ impl Bench {
     }
 
     fn with(limits: SandboxLimits, files: &[(&str, &str)]) -> Self {
-        let directory = directory(files);
         let sandbox = Sandbox::new(limits);
-        let roots = [directory.path().to_owned()];
-        let module = FunctionModule::load(&sandbox, "m.js", &roots).unwrap();
-        Self { sandbox, module, _directory: directory }
+        let folders = ModuleFolders::new(vec![directory(files)]);
+        let module = FunctionModule::load(&sandbox, "m.js", &folders).unwrap();
+        Self { sandbox, module }
     }
 
     fn call(&self, function: &str, arguments: &str) -> Result<Value, ScriptError> {

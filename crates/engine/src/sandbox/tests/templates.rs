@@ -157,7 +157,7 @@ fn a_template_shares_the_bag_of_the_tables_hooks() {
         "exports['patch uri'] = function (args) { args.params.l = [1]; return args.uri; };",
     )]);
     let sandbox = Sandbox::new(SandboxLimits::default());
-    let realm = Realm::new(directory.path()).unwrap();
+    let realm = Realm::new(&directory);
     let patch = Patch::load(&sandbox, &realm, Path::new("p.js")).unwrap();
     let session = HookSession::new(&sandbox, &realm, object(r#"{"a": [2]}"#), Object::new());
     session.call(&patch, HookArgs::PatchUri { uri: "http://h/" }).unwrap();

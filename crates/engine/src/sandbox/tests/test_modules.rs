@@ -7,14 +7,13 @@ const DEADLINE_MS: u64 = 1000;
 struct Hooks {
     sandbox: Sandbox,
     module: Result<TestModule, ScriptError>,
-    _directory: TempDir,
 }
 
 fn hooks(source: &str) -> Hooks {
     let directory = directory(&[("t.js", source), ("lib.js", "exports.five = 5;")]);
     let sandbox = Sandbox::new(SandboxLimits::default());
-    let module = TestModule::load(&sandbox, directory.path(), &directory.path().join("t.js"));
-    Hooks { sandbox, module, _directory: directory }
+    let module = TestModule::load(&sandbox, &directory, Path::new("t.js"));
+    Hooks { sandbox, module }
 }
 
 impl Hooks {

@@ -70,8 +70,11 @@ impl Fixture {
             }
             Some(path)
         };
-        let folders =
-            CatalogFolders { tables: write("tables", TABLES), routes: write("routes", ROUTES) };
+        let folders = CatalogFolders {
+            tables: write("tables", TABLES),
+            routes: write("routes", ROUTES),
+            ..CatalogFolders::default()
+        };
         let values = json::parse_str(r#"{"k":{"v":"cfg"}}"#).expect("valid JSON");
         let loaded = load::load(&folders, &Config { values, ..Config::default() });
         assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
