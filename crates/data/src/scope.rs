@@ -6,10 +6,27 @@
 
 use crate::{Object, Value};
 
+/// The position of a script variable among those of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SlotId(u32);
+
+impl SlotId {
+    /// The slot at this position. The limit on statements keeps a script far below the bound of the
+    /// type.
+    pub fn at(position: usize) -> Self {
+        Self(position as u32)
+    }
+
+    /// The index into the variables of a run.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The variables that a template or an expression can see.
 pub trait Scope {
     /// The value of a script variable that `bind` turned into a slot.
-    fn slot(&self, slot: u32) -> Value;
+    fn slot(&self, slot: SlotId) -> Value;
 
     /// The value of any other name, in the order of the layers; absent if no layer has it. Names
     /// that are only known while filling (`{{which}}`) arrive here too, so script variables must be
@@ -22,7 +39,7 @@ pub trait Scope {
 pub struct EmptyScope;
 
 impl Scope for EmptyScope {
-    fn slot(&self, _slot: u32) -> Value {
+    fn slot(&self, _slot: SlotId) -> Value {
         Value::Absent
     }
 
@@ -33,8 +50,8 @@ impl Scope for EmptyScope {
 
 /// The members are the variables; a slot is the position of a member.
 impl Scope for Object {
-    fn slot(&self, slot: u32) -> Value {
-        self.at(slot as usize).map_or(Value::Absent, |(_, value)| value.clone())
+    fn slot(&self, slot: SlotId) -> Value {
+        self.at(slot.index()).map_or(Value::Absent, |(_, value)| value.clone())
     }
 
     fn name(&self, name: &str) -> Value {

@@ -21,7 +21,7 @@ use qlio_data::{
         xml::{self, XmlOptions},
     },
     projection::Projection,
-    scope::Scope,
+    scope::{Scope, SlotId},
     template::Template,
     uri_template::UriTemplate,
 };
@@ -332,7 +332,7 @@ fn fill_template() -> Piece {
 struct Names(Object);
 
 impl Scope for Names {
-    fn slot(&self, _: u32) -> Value {
+    fn slot(&self, _: SlotId) -> Value {
         Value::Absent
     }
 

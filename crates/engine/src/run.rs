@@ -103,7 +103,7 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn set_slot(&self, slot: SlotId, value: Value) {
-        self.slots.borrow_mut()[slot as usize] = value;
+        self.slots.borrow_mut()[slot.index()] = value;
     }
 
     pub(crate) fn warn(&self, message: impl Into<String>) {

@@ -26,8 +26,8 @@ const REMOTE_ADDRESS: &str = "remoteAddress";
 
 impl Scope for Run<'_> {
     fn slot(&self, slot: SlotId) -> Value {
-        let value = self.slots.borrow()[slot as usize].clone();
-        let symbol = &self.plan.symbols[slot as usize];
+        let value = self.slots.borrow()[slot.index()].clone();
+        let symbol = &self.plan.symbols[slot.index()];
         // A throw leaves a variable of the caller alone; a query or a header is none.
         if value.is_absent() && symbol.node.is_none() { self.given(&symbol.name) } else { value }
     }
@@ -35,7 +35,7 @@ impl Scope for Run<'_> {
     fn name(&self, name: &str) -> Value {
         // Slots cover every name known at compile time; this finds names that tokens make up.
         if let Some(slot) = self.plan.symbols.iter().position(|symbol| *symbol.name == *name) {
-            return self.slot(slot as SlotId);
+            return self.slot(SlotId::at(slot));
         }
         if name == "config" {
             // Settings are the operator's word; nothing that a client sends stands in for them.

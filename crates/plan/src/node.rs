@@ -14,8 +14,7 @@ use crate::{
     operator::{Call, Delete, Expression, Logic, Select, SourceKind, Write},
 };
 
-/// The position of a variable in the slot array of a run.
-pub type SlotId = u32;
+pub use qlio_data::scope::SlotId;
 
 /// The position of a node in [`Plan::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

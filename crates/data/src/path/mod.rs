@@ -16,7 +16,7 @@ pub(crate) mod step;
 
 use std::fmt;
 
-use crate::{Scope, Text, Value};
+use crate::{Scope, Text, Value, scope::SlotId};
 use expression::Expression;
 
 /// The most segments a path may have.
@@ -175,7 +175,7 @@ impl Path {
 
     /// Gives the variables that expressions in the path read their slots; a name without a slot
     /// stays a name.
-    pub fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<u32>) {
+    pub fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<SlotId>) {
         for segment in &mut self.segments {
             segment.bind(slot_of);
         }
@@ -212,7 +212,7 @@ impl Segment {
         }
     }
 
-    fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<u32>) {
+    fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<SlotId>) {
         match self {
             Self::Filter(expression) | Self::Computed(expression) => expression.bind(slot_of),
             Self::Union(parts) => parts.iter_mut().for_each(|part| part.bind(slot_of)),

@@ -14,6 +14,7 @@ mod parse;
 use crate::{
     Scope, Text, Value,
     path::{Path, PathError},
+    scope::SlotId,
 };
 
 /// The deepest nesting of braces; a string with more is plain text.
@@ -68,7 +69,7 @@ enum TokenPath {
 #[derive(Debug, Clone, PartialEq)]
 struct Root {
     name: Text,
-    slot: Option<u32>,
+    slot: Option<SlotId>,
 }
 
 /// A path without nested tokens, ready to be resolved.
@@ -140,7 +141,7 @@ impl Template {
 
     /// Turns names into slots, so that filling asks for them without hashing; a name without a slot
     /// stays a name.
-    pub fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<u32>) {
+    pub fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<SlotId>) {
         bind_pieces(&mut self.pieces, slot_of);
     }
 
@@ -204,7 +205,7 @@ fn roots_of<'a>(pieces: &'a [Piece], roots: &mut Vec<&'a str>) {
     }
 }
 
-fn bind_pieces(pieces: &mut [Piece], slot_of: &mut dyn FnMut(&str) -> Option<u32>) {
+fn bind_pieces(pieces: &mut [Piece], slot_of: &mut dyn FnMut(&str) -> Option<SlotId>) {
     for piece in pieces {
         let Piece::Token(token) = piece else { continue };
         match &mut token.path {

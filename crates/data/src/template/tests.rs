@@ -1,7 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Object, codec::json, scope::EmptyScope};
+use crate::{
+    Object,
+    codec::json,
+    scope::{EmptyScope, SlotId},
+};
 
 /// Members of a JSON object as variables.
 fn scope(text: &str) -> Object {
@@ -156,8 +160,8 @@ fn roots_name_everything_known_before_filling() {
 fn bound_names_are_asked_for_by_slot() {
     struct Slots;
     impl Scope for Slots {
-        fn slot(&self, slot: u32) -> Value {
-            Value::from(slot)
+        fn slot(&self, slot: SlotId) -> Value {
+            Value::from(slot.index())
         }
         fn name(&self, name: &str) -> Value {
             Value::string(format!("<{name}>"))
@@ -165,8 +169,8 @@ fn bound_names_are_asked_for_by_slot() {
     }
     let mut template = Template::parse("{a} {b} {c} {0{a}}");
     template.bind(&mut |name| match name {
-        "a" => Some(3),
-        "c" => Some(9),
+        "a" => Some(SlotId::at(3)),
+        "c" => Some(SlotId::at(9)),
         _ => None,
     });
     let value = template.fill(&Slots).expect("filled");

@@ -183,7 +183,7 @@ fn conclude(
 
 fn tell_assignment(run: &Run<'_>, slot: SlotId, value: &Value) {
     let Some(observation) = &run.observation else { return };
-    let name = &*run.plan.symbols[slot as usize].name;
+    let name = &*run.plan.symbols[slot.index()].name;
     if !name.is_empty() && observation.wants_variable(name) {
         observation.tell(Event::Assigned { name, value });
     }

@@ -216,7 +216,7 @@ pub(crate) fn resolve_source<'r>(
 ) -> Result<Resolved<'r>, RunError> {
     let table = match &source.kind {
         SourceKind::Slot(slot) => {
-            return Ok(Resolved::Local(run.slots.borrow()[*slot as usize].clone()));
+            return Ok(Resolved::Local(run.slots.borrow()[slot.index()].clone()));
         }
         SourceKind::Inline(table) => table,
         SourceKind::Conditional { otherwise: table, .. } | SourceKind::Loaded(table) => {

@@ -1,7 +1,11 @@
 //! Request headers: ours, the table's, the request id (`connectors.md` 2.4, 2.5).
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use qlio_data::{Text, Value, params, params::Params, scope::Scope};
+use qlio_data::{
+    Text, Value, params,
+    params::Params,
+    scope::{Scope, SlotId},
+};
 
 use super::{Call, failure, hooks::Hooks};
 use crate::{error::RunError, scope::StatementParams, settings::Settings, transport};
@@ -115,7 +119,7 @@ pub(super) struct ParamScope<'a> {
 }
 
 impl Scope for ParamScope<'_> {
-    fn slot(&self, _: u32) -> Value {
+    fn slot(&self, _: SlotId) -> Value {
         // Templates of tables are never bound to the variables of a script.
         Value::Absent
     }

@@ -243,7 +243,7 @@ fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {
         kind,
         assign: match node.kind {
             NodeKind::Try(_) => node.target.map(|_| ERROR.to_owned()),
-            _ => node.target.map(|slot| plan.symbols[slot as usize].name.to_string()),
+            _ => node.target.map(|slot| plan.symbols[slot.index()].name.to_string()),
         },
         tables,
         fallback_of: node.fallback_of.map(id),

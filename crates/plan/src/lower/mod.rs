@@ -131,7 +131,7 @@ fn has_error(problems: &[Diagnostic]) -> bool {
 /// Cycles through blocks; those among plain statements are found by the checks of `syntax`.
 fn circular(plan: &Plan, node: NodeId) -> Diagnostic {
     let node = plan.node(node);
-    let name = node.target.map_or("statement", |slot| &plan.symbols[slot as usize].name);
+    let name = node.target.map_or("statement", |slot| &plan.symbols[slot.index()].name);
     Diagnostic::error(codes::CIRCULAR_REFERENCE, node.span, format!("circular reference `{name}`"))
         .wire(format!("Line {}: Circular reference {name}", node.line))
 }
@@ -147,7 +147,7 @@ struct Reads {
 
 impl Reads {
     fn note(&mut self, slot: SlotId) {
-        let at = slot as usize;
+        let at = slot.index();
         if self.noted_for.len() <= at {
             self.noted_for.resize(at + 1, 0);
         }

@@ -66,7 +66,7 @@ impl Symbols {
 
     /// The slot of a name that a statement assigns.
     pub(super) fn assigned_slot(&self, name: &str) -> Option<SlotId> {
-        self.slot(name).filter(|slot| self.entries[*slot as usize].is_assigned)
+        self.slot(name).filter(|slot| self.entries[slot.index()].is_assigned)
     }
 
     /// The names that statements assign, in order of first appearance.
@@ -77,7 +77,7 @@ impl Symbols {
 
     /// Notes the node that binds a slot.
     pub(super) fn set_node(&mut self, slot: SlotId, node: NodeId) {
-        self.entries[slot as usize].node = Some(node);
+        self.entries[slot.index()].node = Some(node);
     }
 
     pub(super) fn to_symbols(&self) -> Vec<Symbol> {
@@ -119,7 +119,7 @@ impl Symbols {
 
     /// Adds the slot of a caught error; one that is seen only in parts of the script has no name.
     fn add_error(&mut self, node: &Try, is_visible: bool) {
-        let slot = self.entries.len() as SlotId;
+        let slot = SlotId::at(self.entries.len());
         let name = if is_visible { ERROR } else { "" };
         if is_visible {
             self.index.insert(ERROR.to_owned(), slot);
@@ -130,10 +130,10 @@ impl Symbols {
 
     fn add(&mut self, name: &str, is_assigned: bool) {
         if let Some(slot) = self.index.get(name) {
-            self.entries[*slot as usize].is_assigned |= is_assigned;
+            self.entries[slot.index()].is_assigned |= is_assigned;
             return;
         }
-        self.index.insert(name.to_owned(), self.entries.len() as SlotId);
+        self.index.insert(name.to_owned(), SlotId::at(self.entries.len()));
         self.entries.push(Entry { name: name.to_owned(), is_assigned, node: None });
     }
 }

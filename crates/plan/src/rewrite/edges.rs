@@ -21,7 +21,7 @@ pub(super) fn to_bindings(plan: &mut Plan, noted: &Noted) {
         let first = node.fallback_of.unwrap_or(node.id);
         // Slots are noted once per node, and no two of them have the same node.
         for slot in reads {
-            match symbols[*slot as usize].node {
+            match symbols[slot.index()].node {
                 Some(binding) if binding != first => node.dependencies.push(binding),
                 Some(_) => {}
                 None => flag_readers.entry(*slot).or_default().push(node.id),
@@ -30,7 +30,7 @@ pub(super) fn to_bindings(plan: &mut Plan, noted: &Noted) {
     }
     for (id, reads) in &noted.condition_reads {
         if let NodeKind::Try(block) = &mut nodes[id.index()].kind {
-            let bindings = reads.iter().filter_map(|slot| symbols[*slot as usize].node);
+            let bindings = reads.iter().filter_map(|slot| symbols[slot.index()].node);
             block.condition_dependencies.extend(bindings);
         }
     }

@@ -27,7 +27,10 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use qlio_data::{Value, scope::Scope};
+use qlio_data::{
+    Value,
+    scope::{Scope, SlotId},
+};
 
 pub use loose::loosely_equal;
 pub use run::run;
@@ -71,7 +74,7 @@ impl From<String> for Failure {
 struct Variables(BTreeMap<String, Value>);
 
 impl Scope for Variables {
-    fn slot(&self, _slot: u32) -> Value {
+    fn slot(&self, _slot: SlotId) -> Value {
         Value::Absent
     }
 

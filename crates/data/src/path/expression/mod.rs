@@ -9,7 +9,7 @@ mod evaluate;
 mod operand;
 mod parse;
 
-use crate::Text;
+use crate::{Text, scope::SlotId};
 
 pub(crate) use evaluate::Place;
 
@@ -38,7 +38,7 @@ enum Node {
     Root,
     Variable {
         name: Text,
-        slot: Option<u32>,
+        slot: Option<SlotId>,
     },
     /// `of.name`, `of["name"]`, `of[3]`.
     Member {
@@ -120,7 +120,7 @@ impl Expression {
     }
 
     /// Gives variables their slots; a name without a slot stays a name.
-    pub fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<u32>) {
+    pub fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<SlotId>) {
         let mut open = vec![&mut self.root];
         while let Some(node) = open.pop() {
             match node {
