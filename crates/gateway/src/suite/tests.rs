@@ -118,7 +118,10 @@ fn routes_are_asked_with_header_body_and_mocks_of_the_settings() {
             "routes/books.ql",
             "return select * from books where s = '{s}' via route '/books/{s}' using method get",
         ),
-        ("routes/add.ql", "return {\"title\": \"{title}\"} via route '/books' using method post"),
+        (
+            "routes/add.ql",
+            "return {\"title\": \"{title}\"} via route '/books' using method post using status 201",
+        ),
         (
             "all.routes.csv",
             "name,request,type,header1\nsea,/books/sea,GET,\"X-When:Tue, 1 Jan\"\nland,/books/land,get,\nadd,/books,post,\nnone,/none,get,",
@@ -128,6 +131,7 @@ fn routes_are_asked_with_header_body_and_mocks_of_the_settings() {
         ("land.1.404.application.json@GET_books?s=land", "{}"),
         ("add.request.application.json", r#"{"title": "Tides"}"#),
         ("add.expect.json", r#"{"title": "Tides"}"#),
+        ("add.assert", "status == 201\nfailed == false\n$.statusCode == 201"),
         ("none.assert", "status == 404\n$.statusCode == 404\n$.body.error exists false"),
     ]);
     let told = outcomes(directory.path());
