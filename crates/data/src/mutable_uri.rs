@@ -66,7 +66,7 @@ impl MutableUri {
 
     fn read(text: &str) -> Self {
         let (text, fragment) = match text.split_once('#') {
-            Some((text, fragment)) => (text, Some(encoded_path(fragment))),
+            Some((text, fragment)) => (text, Some(write_path(fragment))),
             None => (text, None),
         };
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
@@ -237,7 +237,7 @@ fn one_or_list(values: &[Value]) -> Value {
     }
 }
 
-fn encoded_path(text: &str) -> String {
+fn write_path(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     percent::encode_path(text, &mut encoded);
     encoded
@@ -247,7 +247,7 @@ fn encoded_path(text: &str) -> String {
 fn base(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://").filter(|(scheme, _)| is_scheme(scheme))
     else {
-        return encoded_path(if address.is_empty() { "/" } else { address });
+        return write_path(if address.is_empty() { "/" } else { address });
     };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let (user, host) = match authority.rsplit_once('@') {
@@ -267,7 +267,7 @@ fn base(address: &str) -> String {
 
 /// Lower case, but for the digits of escapes.
 fn host_into(host: &str, base: &mut String) {
-    let encoded = encoded_path(&host.to_lowercase());
+    let encoded = write_path(&host.to_lowercase());
     let mut escape_digits = 0;
     for character in encoded.chars() {
         if character == '%' {

@@ -1,4 +1,4 @@
-//! What a decode must keep of a body.
+//! The parts of a body that a decode must keep.
 //!
 //! In: the paths that a script will evaluate on an answer. Out: a [`Projection`] that codecs follow
 //! while they read, so that parts nobody asks for are checked, but never built. It promises that the
@@ -43,8 +43,8 @@ impl Projection {
         self.named_member(name).map(|(_, projection)| projection)
     }
 
-    /// The same with the name as the projection has it, if it names members: a copy of that costs less
-    /// than a slice of the text.
+    /// As [`Projection::member`], with the name as the projection has it, if it names members: a copy of that
+    /// costs less than a slice of the text.
     pub(crate) fn named_member(&self, name: &[u8]) -> Option<(Option<&Text>, &Self)> {
         match self {
             Self::Members(members) => members
@@ -101,7 +101,7 @@ impl Projection {
         self.merge(needed);
     }
 
-    /// What is needed of a value so that `inner` is kept of its member `name`.
+    /// Makes the projection of a value that keeps `inner` of its member `name`.
     pub fn within(name: &str, inner: Self) -> Self {
         named(name, inner)
     }
@@ -118,8 +118,8 @@ impl Projection {
     }
 }
 
-/// What one step of a path needs so that the next steps find `rest` in what it finds. `None`: the
-/// step may look anywhere, from the root on.
+/// Makes the projection that one step of a path needs for the next steps to find `rest`. `None`: the step
+/// may look anywhere, from the root on.
 fn step(segment: &Segment, rest: Projection) -> Option<Projection> {
     match segment {
         Segment::Member(name) => Some(named(name, rest)),

@@ -3,7 +3,7 @@
 
 use crate::{Object, Text, Value};
 
-/// What stands in the place of a secret.
+/// The text that stands in the place of a secret.
 const REDACTED: &str = "[redacted]";
 /// Structures nested deeper than this are replaced as a whole.
 const DEPTH_MAX: usize = 100;

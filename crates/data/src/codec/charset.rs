@@ -82,7 +82,7 @@ pub fn is_blank(bytes: &Bytes, charset: Option<&str>) -> bool {
         .all(|chunk| chunk.invalid().is_empty() && chunk.valid().chars().all(is_white_space))
 }
 
-/// What JavaScript takes for white space: that of Unicode and the byte order mark, but not U+0085.
+/// Whether JavaScript takes a character for white space: that of Unicode and the byte order mark, but not U+0085.
 pub(super) fn is_white_space(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }

@@ -34,7 +34,7 @@ impl Default for FormLimits {
 pub struct FormError {
     /// Bytes from the start of the text to the pair that is wrong.
     pub offset: usize,
-    /// What is wrong: lower case, no full stop.
+    /// The reason: lower case, no full stop.
     pub reason: String,
 }
 
@@ -53,14 +53,14 @@ pub fn parse(text: &str) -> Result<Object, FormError> {
 
 /// Reads a form. Pairs without a name are left out; a name without `=` has the value `""`.
 pub fn parse_within(text: &str, limits: &FormLimits) -> Result<Object, FormError> {
-    match plain(text, limits) {
+    match parse_plain(text, limits) {
         Some(object) => Ok(object),
-        None => nested(text, limits),
+        None => parse_nested(text, limits),
     }
 }
 
 /// Any form.
-fn nested(text: &str, limits: &FormLimits) -> Result<Object, FormError> {
+fn parse_nested(text: &str, limits: &FormLimits) -> Result<Object, FormError> {
     let mut root = Branch::default();
     let mut offset = 0;
     let mut pairs = 0;
@@ -92,8 +92,8 @@ fn nested(text: &str, limits: &FormLimits) -> Result<Object, FormError> {
     Ok(root.into_object())
 }
 
-/// What most queries are: a few different names, nothing encoded. All texts share one copy of it.
-fn plain(text: &str, limits: &FormLimits) -> Option<Object> {
+/// Reads a form as most queries are: a few different names, nothing encoded. All texts share one copy of it.
+fn parse_plain(text: &str, limits: &FormLimits) -> Option<Object> {
     if memchr::memchr3(b'%', b'+', b'[', text.as_bytes()).is_some() {
         return None;
     }
@@ -204,7 +204,7 @@ fn position(key: &str) -> Option<usize> {
     key.parse().ok().filter(|_| is_printed)
 }
 
-/// What has been collected under one name.
+/// The values that were collected under one name.
 #[derive(Default)]
 enum Node {
     #[default]
@@ -476,8 +476,8 @@ mod tests {
                 let members = object.iter().map(|(name, value)| (name.clone(), value.clone()));
                 members.collect::<Vec<_>>()
             };
-            if let Some(plain) = plain(&text, &limits) {
-                let nested = nested(&text, &limits).map(members);
+            if let Some(plain) = parse_plain(&text, &limits) {
+                let nested = parse_nested(&text, &limits).map(members);
                 prop_assert_eq!(Ok(members(plain)), nested);
             }
         }

@@ -34,7 +34,7 @@ pub struct DecodeError {
     pub format: &'static str,
     /// Where it went wrong: bytes from the start of the body, a byte order mark included.
     pub offset: usize,
-    /// What is wrong there: lower case, no full stop.
+    /// The reason: lower case, no full stop.
     pub reason: String,
 }
 
@@ -49,7 +49,7 @@ impl std::error::Error for DecodeError {}
 /// A value that cannot be written in a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodeError {
-    /// What is wrong: lower case, no full stop.
+    /// The reason: lower case, no full stop.
     pub reason: String,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// What one decode may cost.
+/// Bounds of one decode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
     /// Nested arrays and objects; the outermost one counts as 1.

@@ -2,7 +2,7 @@
 
 use crate::{Value, projection::Projection};
 
-/// What a projection keeps of a value that was built whole.
+/// Keeps of a value that was built whole what a projection asks for.
 pub(super) fn prune(value: &Value, projection: &Projection) -> Value {
     match &*value.open() {
         Value::Object(object) => {

@@ -1,5 +1,9 @@
 //! Moments as RFC 3339 text in UTC, for the binary formats.
 //!
+//! A calendar library would take its place, not shorten it: the JSON form of Protobuf prints 0, 3, 6 or 9
+//! decimals and reads nothing but RFC 3339, and both are most of what is here. Dates as values of the language
+//! would be another matter.
+//!
 //! Days are counted in eras of 400 years that start in March, so that the leap day is the last day
 //! of its year and no table of months is needed.
 

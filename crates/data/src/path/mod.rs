@@ -81,7 +81,7 @@ pub struct Path {
 /// Why a path could not be read or evaluated. Displays as `jsonPath: <reason>: <text>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathError {
-    /// What is the matter.
+    /// The reason.
     pub reason: String,
     /// The expression or path that is to blame.
     pub text: String,

@@ -132,7 +132,7 @@ fn resolve(token: &Token, scope: &dyn Scope) -> Result<Value, PathError> {
     }
 }
 
-/// The same where names may hold dots: the path as one flat name comes first.
+/// Resolves a token whose names may hold dots: the path as one flat name comes first.
 fn resolve_flat(token: &Token, scope: &dyn Scope) -> Result<Value, PathError> {
     if let TokenPath::Static(Reference { text, rest: Rest::Dotted { .. }, .. }) = &token.path {
         let flat = scope.name(text);

@@ -81,7 +81,7 @@ struct Reference {
     rest: Rest,
 }
 
-/// What follows the root.
+/// A step behind the root.
 #[derive(Debug, Clone, PartialEq)]
 enum Rest {
     Nothing,
@@ -105,7 +105,7 @@ impl Template {
         Self::from_text(text.into())
     }
 
-    /// The same for text that is already shared.
+    /// Reads a template from text that is already shared.
     pub fn from_text(text: Text) -> Self {
         parse::template(text)
     }
@@ -152,7 +152,7 @@ impl Template {
         fill::keep(self, scope)
     }
 
-    /// The same for a template that is worth nothing unless it is whole: absent if any token does not
+    /// Fills a template that is worth nothing unless it is whole: absent if any token does not
     /// resolve or is null. A token is looked up as one flat name first (`connectors.md` 1.7).
     pub fn fill_whole(&self, scope: &dyn Scope) -> Result<Value, PathError> {
         fill::whole(self, scope)

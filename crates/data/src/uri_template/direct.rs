@@ -44,9 +44,9 @@ struct Compiler {
     place: Place,
     pieces: Vec<Piece>,
     literal: String,
-    /// What is read of the current pair before its `=`; `None` behind it.
+    /// The current pair as far as it was read before its `=`; `None` behind it.
     name: Option<String>,
-    /// What is read of the current value since the last token.
+    /// The current value as far as it was read since the last token.
     value: String,
     names: HashSet<String>,
     /// The value of the current pair holds a token.

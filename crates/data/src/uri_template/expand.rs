@@ -117,7 +117,7 @@ impl Texts {
     }
 }
 
-/// What a token contributes; texts are encoded.
+/// The contribution of a token; texts are encoded.
 enum Outcome {
     Nothing,
     Text(Text),

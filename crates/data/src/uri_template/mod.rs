@@ -32,12 +32,12 @@ pub const EXPANDED_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub struct UriTemplate {
     text: String,
     pieces: Vec<Piece>,
-    /// The same with normalised literals, if tokens can't change the shape of the URI.
+    /// The pieces with normalised literals, if tokens can't change the shape of the URI.
     direct: Option<Vec<Piece>>,
     tokens: Vec<UriToken>,
 }
 
-/// What a template says about one of its tokens; the source of `describe`.
+/// A token as a template describes it; the source of `describe`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an operator of its own")]
 pub struct UriToken {
@@ -107,7 +107,7 @@ pub struct Form {
 /// Why a template could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
-    /// What is the matter.
+    /// The reason.
     pub reason: String,
     /// Where, in bytes from the start of the template.
     pub offset: usize,

@@ -17,7 +17,7 @@ use super::{Text, Value, strict::Exact};
 /// this, and then equal nothing that a script could have written.
 const ARRAY_TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// What an object becomes where text is needed.
+/// The text of every object where text is needed.
 const OBJECT_TEXT: &str = "[object Object]";
 
 /// Whether `a == b`.

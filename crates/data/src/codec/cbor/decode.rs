@@ -52,7 +52,7 @@ impl Reader<'_> {
             Head::Array(_) | Head::Map(_) | Head::Tag(_) if depth == 0 => Err(self.too_deep()),
             Head::Array(count) => self.array(count, projection, depth - 1),
             Head::Map(count) => self.map(count, projection, depth - 1),
-            Head::Tag(number) => self.tagged(number, projection, depth - 1),
+            Head::Tag(number) => self.read_tagged(number, projection, depth - 1),
             Head::Simple(20) => Ok(Value::Bool(false)),
             Head::Simple(21) => Ok(Value::Bool(true)),
             // Null, undefined, and what nobody has given a meaning (RFC 8949, 6.1).
@@ -164,7 +164,7 @@ impl Reader<'_> {
     }
 
     /// The item behind a tag.
-    fn tagged(
+    fn read_tagged(
         &mut self,
         number: u64,
         projection: &Projection,

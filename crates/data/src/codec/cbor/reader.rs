@@ -8,7 +8,7 @@ use crate::{
     codec::{DecodeError, DecodeLimits},
 };
 
-/// What an initial byte announces, with its argument read (RFC 8949, 3).
+/// The announcement of an initial byte, with its argument read (RFC 8949, 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Head {
     Unsigned(u64),

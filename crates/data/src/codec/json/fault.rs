@@ -1,6 +1,6 @@
-//! What can be wrong with JSON text, and where.
+//! Faults of JSON text, and their places.
 
-/// What is wrong at a place. Boxed, because a result of one word and an address travels in
+/// A fault and its place. Boxed, because a result of one word and an address travels in
 /// registers: measured, this is a seventh of the time of a decode.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault(Box<(usize, Problem)>);

@@ -47,7 +47,7 @@ impl Expected {
 }
 
 impl Names {
-    /// What the elements of an array begin with that opens where `expected` is next.
+    /// The beginning that the elements share of an array which opens where `expected` is next.
     #[inline]
     pub(super) fn of_elements(&self, expected: Expected) -> Expected {
         if expected == Expected::NOWHERE {

@@ -32,7 +32,7 @@ pub fn decode(
     Ok(value)
 }
 
-/// What a head byte announces, with its length or count read.
+/// The announcement of a head byte, with its length or count read.
 enum Head {
     Nil,
     Bool(bool),
@@ -156,7 +156,7 @@ impl Reader<'_> {
             }
             0xca => Head::Single(f32::from_be_bytes(self.array()?)),
             0xcb => Head::Double(f64::from_be_bytes(self.array()?)),
-            0xcc..=0xcf => Head::Unsigned(self.unsigned(1 << (byte - 0xcc))?),
+            0xcc..=0xcf => Head::Unsigned(self.read_unsigned(1 << (byte - 0xcc))?),
             0xd0 => Head::Int(i64::from(i8::from_be_bytes(self.array()?))),
             0xd1 => Head::Int(i64::from(i16::from_be_bytes(self.array()?))),
             0xd2 => Head::Int(i64::from(i32::from_be_bytes(self.array()?))),
@@ -204,10 +204,10 @@ impl Reader<'_> {
 
     fn length(&mut self, width: u8) -> Result<usize, DecodeError> {
         // Lengths have 32 bits at most.
-        Ok(self.unsigned(width)? as usize)
+        Ok(self.read_unsigned(width)? as usize)
     }
 
-    fn unsigned(&mut self, width: u8) -> Result<u64, DecodeError> {
+    fn read_unsigned(&mut self, width: u8) -> Result<u64, DecodeError> {
         let bytes = self.take(usize::from(width))?;
         Ok(bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }

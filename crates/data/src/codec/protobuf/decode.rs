@@ -75,7 +75,7 @@ fn too_large(limits: &DecodeLimits) -> String {
     format!("larger than {} bytes", limits.decoded_bytes_max)
 }
 
-/// What becomes of a message that is kept whole.
+/// The form of a message that is kept whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whole {
     /// A raw value.
@@ -102,7 +102,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What has been read of one field.
+/// The values of one field so far.
 #[derive(Default)]
 enum Slot {
     #[default]
@@ -303,7 +303,7 @@ impl Walker<'_> {
         let is_packed =
             shape == Shape::Repeated && wire_type == WireType::Length && field.kind.is_packable();
         if is_packed {
-            return self.packed(reader, field, slot);
+            return self.read_packed(reader, field, slot);
         }
         if wire_type != field.kind.wire_type() {
             if wire_type == WireType::EndGroup {
@@ -314,7 +314,7 @@ impl Walker<'_> {
         }
         let (message, start, end) = match field.kind {
             Kind::Message(message) => {
-                let (start, end) = reader.delimited()?;
+                let (start, end) = reader.take_delimited()?;
                 (message, start, end)
             }
             Kind::Group(message) => {
@@ -365,8 +365,13 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn packed(&mut self, reader: &mut Reader<'_>, field: &Field, slot: usize) -> Result<(), Fault> {
-        let (start, end) = reader.delimited()?;
+    fn read_packed(
+        &mut self,
+        reader: &mut Reader<'_>,
+        field: &Field,
+        slot: usize,
+    ) -> Result<(), Fault> {
+        let (start, end) = reader.take_delimited()?;
         let mut inner = Reader::new(reader.source, start, end);
         while !inner.is_done() {
             self.scalar(&mut inner, field, Shape::Repeated, slot)?;
@@ -393,7 +398,7 @@ impl Walker<'_> {
             if wire_type != WireType::Length {
                 return Err(reader.fault("map entry is framed as another type"));
             }
-            let (start, end) = reader.delimited()?;
+            let (start, end) = reader.take_delimited()?;
             let part = Part { source: reader.source, start, end };
             self.entry(part, entry, (ALL, field.at), slot, depth)?;
             next = reader.next_of(field.number)?;
@@ -435,7 +440,7 @@ impl Walker<'_> {
                 return Err(reader.fault("map entry is framed as another type"));
             }
             if let Kind::Message(_) = field.kind {
-                let (start, end) = reader.delimited()?;
+                let (start, end) = reader.take_delimited()?;
                 value.add_piece(start, end);
                 continue;
             }
@@ -540,7 +545,7 @@ impl Walker<'_> {
         Ok(Object::from_distinct(members))
     }
 
-    /// What an unset field prints with `defaults on`.
+    /// Makes the value that an unset field prints with `defaults on`.
     pub(super) fn default_of(&self, field: &Field) -> Option<Value> {
         if self.options.mapping == Mapping::LowLevel || field.is_extension {
             return None;

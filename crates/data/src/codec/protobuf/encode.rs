@@ -15,7 +15,7 @@ use crate::{Number, Object, Value};
 pub struct EncodeError {
     /// The members that lead to the place, outermost first.
     pub path: Vec<String>,
-    /// What is wrong there: lower case, no full stop.
+    /// The reason: lower case, no full stop.
     pub reason: String,
 }
 

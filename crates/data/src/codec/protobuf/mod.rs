@@ -72,7 +72,7 @@ pub enum Mapping {
     /// The JSON mapping of Protocol Buffers.
     #[default]
     Proto3,
-    /// What the low-level binding of ql.io 0.8 gave: 64-bit integers as rounded numbers, floats
+    /// As the low-level binding of ql.io 0.8 had it: 64-bit integers as rounded numbers, floats
     /// widened, nothing special about well-known types.
     LowLevel,
 }

@@ -14,7 +14,7 @@ pub(super) type PlanId = usize;
 /// Keeps everything, of any message.
 pub(super) const ALL: PlanId = 0;
 
-/// What to do with a field that is kept.
+/// How a field is kept.
 #[derive(Debug)]
 pub(super) enum Action {
     /// Keep it; the plan is for the messages in it, if there are any.
@@ -42,7 +42,7 @@ struct Plan {
 /// number, in tags of one byte and in those of two bytes whose second one is 1.
 pub(super) const SHORT_NUMBERS: usize = 32;
 
-/// What is needed to pass a field without looking it up.
+/// The facts by which a field is passed without looking it up.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ShortField {
     /// Nobody asked for the field, and that it is there matters to no other.
@@ -88,7 +88,7 @@ impl Plans {
         if plan == ALL { slot } else { self.plans[plan].kept[slot].0 }
     }
 
-    /// What to do with a field that is kept.
+    /// Says how a field is kept.
     pub(super) fn action(&self, plan: PlanId, field: usize) -> &Action {
         let slot = if plan == ALL { None } else { self.plans[plan].slots[field] };
         slot.map_or(&KEEP_ALL, |slot| &self.plans[plan].kept[slot].1)

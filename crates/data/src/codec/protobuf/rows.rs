@@ -144,7 +144,7 @@ impl RowSink {
                 return Err(reader.fault("unusual way to the rows"));
             }
             let (message, (start, end)) = match field.kind {
-                Kind::Message(message) => (message, reader.delimited()?),
+                Kind::Message(message) => (message, reader.take_delimited()?),
                 Kind::Group(message) => (message, reader.group(field.number)?),
                 _ => return Err(reader.fault("no message")),
             };

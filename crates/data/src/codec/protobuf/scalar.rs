@@ -193,11 +193,11 @@ pub(super) fn read<'a, 'r: 'a>(
             Scalar { form, is_zero: value == table.first }
         }
         Kind::String => {
-            let (start, end) = reader.delimited()?;
+            let (start, end) = reader.take_delimited()?;
             Scalar { form: Form::Text(start..end), is_zero: start == end }
         }
         Kind::Bytes => {
-            let (start, end) = reader.delimited()?;
+            let (start, end) = reader.take_delimited()?;
             let source: &'r Source = reader.source;
             let bytes = &source.bytes[start..end];
             let form = if is_low_level { Form::Positions(bytes) } else { Form::Base64(bytes) };

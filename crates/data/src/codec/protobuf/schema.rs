@@ -31,7 +31,7 @@ const FILES_MAX: usize = 2000;
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError {
-    /// What is wrong, with file and place if the compiler told.
+    /// The reason, with file and place if the compiler told.
     pub reason: String,
 }
 
@@ -255,7 +255,7 @@ fn message_table(message: &MessageDescriptor, indexes: &Indexes) -> MessageTable
         if field.cardinality() == Cardinality::Required {
             required.push(field.number());
         }
-        fields.push(declared_field(message, &field, indexes));
+        fields.push(find_field(message, &field, indexes));
     }
     fields.extend(message.extensions().map(|extension| extension_field(&extension, indexes)));
     let full_name = message.full_name();
@@ -268,11 +268,7 @@ fn message_table(message: &MessageDescriptor, indexes: &Indexes) -> MessageTable
     )
 }
 
-fn declared_field(
-    message: &MessageDescriptor,
-    field: &FieldDescriptor,
-    indexes: &Indexes,
-) -> Field {
+fn find_field(message: &MessageDescriptor, field: &FieldDescriptor, indexes: &Indexes) -> Field {
     let shape = match (field.is_map(), field.is_list()) {
         (true, _) => Shape::Map,
         (_, true) => Shape::Repeated,

@@ -1,4 +1,4 @@
-//! What the walk over the wire needs to know of a schema, found by index and number.
+//! A schema as the walk over the wire needs it, found by index and number.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub(super) struct MessageTable {
     pub(super) full_name: Text,
     /// In order of their numbers.
     pub(super) fields: Vec<Field>,
-    /// What the walk asks of each of them.
+    /// The facts of each field that the walk asks for.
     lookups: Vec<Lookup>,
     /// By number, for the numbers below [`DENSE_MAX`]: the index of the field, and one more.
     dense: Vec<u32>,
@@ -51,7 +51,7 @@ pub(super) struct MessageTable {
     pub(super) well_known: Option<WellKnown>,
 }
 
-/// What the walk asks of every field it meets, kept or not, close together in memory.
+/// The facts that the walk asks of every field it meets, kept or not, close together in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lookup {
     /// Index of the field.
@@ -73,7 +73,7 @@ pub(super) struct Field {
     /// The JSON name, `[full.name]` for an extension.
     pub(super) json_name: Text,
     pub(super) proto_name: Text,
-    /// What the JSON name would be if the schema did not give one.
+    /// Derives the JSON name of a field for which the schema gives none.
     pub(super) camel_name: Text,
     pub(super) kind: Kind,
     pub(super) shape: Shape,

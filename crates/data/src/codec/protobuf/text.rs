@@ -268,7 +268,7 @@ impl Walker<'_> {
             // Most fields are texts and booleans.
             Kind::String => {
                 self.count(reader)?;
-                let (start, end) = reader.delimited()?;
+                let (start, end) = reader.take_delimited()?;
                 json::write_part(&reader.source.bytes, start..end, &mut self.writer.out);
                 return Ok(start < end || !field.is_implicit);
             }
@@ -279,7 +279,7 @@ impl Walker<'_> {
                 self.writer.out.extend_from_slice(word);
                 return Ok(value || !field.is_implicit);
             }
-            Kind::Message(message) => (message, reader.delimited()?),
+            Kind::Message(message) => (message, reader.take_delimited()?),
             Kind::Group(message) => (message, reader.group(field.number)?),
             _ => return self.write_scalar(reader, field),
         };
@@ -322,7 +322,7 @@ impl Walker<'_> {
         let mut next = Some(wire_type);
         while let Some(wire_type) = next {
             if wire_type == WireType::Length && field.kind.is_packable() {
-                let (from, to) = reader.delimited()?;
+                let (from, to) = reader.take_delimited()?;
                 let mut packed = Reader::new(reader.source, from, to);
                 while !packed.is_done() {
                     let before = self.begin_element(start);

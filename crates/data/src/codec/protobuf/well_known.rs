@@ -106,11 +106,11 @@ fn any(walker: &mut Walker<'_>, part: Part<'_>, depth: usize) -> Result<Value, F
     while !reader.is_done() {
         match reader.tag()? {
             (1, WireType::Length) => {
-                let (start, end) = reader.delimited()?;
+                let (start, end) = reader.take_delimited()?;
                 url = Text::from_utf8(reader.source.bytes.slice(start..end))
                     .map_err(|_| reader.fault_at(start, "text is not UTF-8"))?;
             }
-            (2, WireType::Length) => content = reader.delimited()?,
+            (2, WireType::Length) => content = reader.take_delimited()?,
             (number, wire_type) => reader.skip(number, wire_type)?,
         }
     }

@@ -26,7 +26,7 @@ pub(super) enum WireType {
     Fixed32,
 }
 
-/// What is wrong on the wire. Boxed, so that results travel in registers.
+/// A fault on the wire and its place. Boxed, so that results travel in registers.
 #[derive(Debug)]
 pub(super) struct Fault(Box<DecodeError>);
 
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
     /// The range of a length-delimited field.
     #[expect(clippy::inline_always, reason = "it is done for each field, and small")]
     #[inline(always)]
-    pub(super) fn delimited(&mut self) -> Result<(usize, usize), Fault> {
+    pub(super) fn take_delimited(&mut self) -> Result<(usize, usize), Fault> {
         let start = self.at;
         let length = self.varint()?;
         match usize::try_from(length) {
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
         match wire_type {
             WireType::Varint => self.varint().map(drop),
             WireType::Fixed64 => self.fixed::<8>().map(drop),
-            WireType::Length => self.delimited().map(drop),
+            WireType::Length => self.take_delimited().map(drop),
             WireType::Fixed32 => self.fixed::<4>().map(drop),
             WireType::StartGroup => self.group(number).map(drop),
             WireType::EndGroup => Err(self.fault("group ends that has not started")),

@@ -36,7 +36,7 @@ struct Frame {
     name: Range<usize>,
     state: State,
     place: ArrayPlace,
-    /// What is kept of its attributes and children; repeated ones are arrays.
+    /// The attributes and children that are kept; repeated ones are arrays.
     members: Object,
     /// Non-blank text so far, each run between children trimmed.
     text: Run,
@@ -136,7 +136,7 @@ impl<'a> Builder<'a> {
         let text = &self.document[name.clone()];
         let state = self.keep.member(state, text);
         let is_declared = place.is_some() && self.options.arrays.member(place, text).is_some();
-        let leaf = if is_declared { None } else { scanner.leaf_called(&name) };
+        let leaf = if is_declared { None } else { scanner.pass_leaf(&name) };
         let Some(leaf) = leaf else {
             scanner.enter(&name);
             return self.open(scanner, name, false);
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
             let value = if attribute.is_plain {
                 self.document.share(value)
             } else {
-                self.owned(reference::resolve_attribute(value).into_owned(), offset)?
+                self.keep_text(reference::resolve_attribute(value).into_owned(), offset)?
             };
             self.count(offset)?;
             let is_array = arrays.is_array(arrays.member(place, name));
@@ -275,7 +275,7 @@ impl<'a> Builder<'a> {
         let text = match frame.text {
             Run::Empty => None,
             Run::Shared(range) => Some(self.document.share(&self.document[range])),
-            Run::Owned(text) => Some(self.owned(text, offset)?),
+            Run::Owned(text) => Some(self.keep_text(text, offset)?),
         };
         let text = text.map(|text| self.scalar(text));
         let value = match text {
@@ -299,7 +299,8 @@ impl<'a> Builder<'a> {
         let state = self.frame.state;
         if state != ALL {
             for (name, value) in members.iter_mut() {
-                if self.keep.member(state, name) == Some(ALL) {
+                let is_structure = matches!(value, Value::Array(_) | Value::Object(_));
+                if is_structure && self.keep.member(state, name) == Some(ALL) {
                     self.write(value);
                 }
             }
@@ -309,7 +310,7 @@ impl<'a> Builder<'a> {
 
     /// Makes a raw value of a structure, unless its text would say less.
     fn write(&self, value: &mut Value) {
-        if self.is_exact && matches!(value, Value::Array(_) | Value::Object(_)) {
+        if self.is_exact {
             let mut out = Vec::new();
             json::encode(value, &mut out);
             *value = json::raw_value(&mut out).unwrap_or_default();
@@ -404,7 +405,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Keeps a text that is not in the document as it stands.
-    fn owned(&mut self, text: String, offset: usize) -> Result<Text, Fault> {
+    fn keep_text(&mut self, text: String, offset: usize) -> Result<Text, Fault> {
         self.check_room(offset, text.len())?;
         self.copied_bytes += text.len();
         Ok(text.into())

@@ -10,7 +10,7 @@ use crate::codec::lanes::{LANES, Lanes};
 /// Bytes that are looked at at once.
 const BLOCK: usize = 4 * LANES;
 
-/// What is found in a text.
+/// The findings in a text that decide how it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Characters {
     /// The place of the first control other than tabulator and line breaks, U+FFFE or U+FFFF.

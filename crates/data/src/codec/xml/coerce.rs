@@ -29,7 +29,7 @@ pub(super) const EXACT_DIGITS: usize = 15;
 /// No number prints longer than this, so longer text need not be tried.
 const PRINTED_BYTES_MAX: usize = 32;
 
-/// What a text means.
+/// The meaning of a text.
 enum Meaning {
     Text,
     Bool(bool),

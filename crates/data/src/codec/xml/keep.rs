@@ -1,4 +1,4 @@
-//! What to keep of a document, and which elements are arrays: both looked up while scanning.
+//! The parts of a document to keep, and the elements that are arrays: both looked up while scanning.
 //!
 //! In: a [`Projection`] and the paths of `using xml arrays`. Out: two small graphs of states that the
 //! builder walks down element by element. XML tells only at the end of the parent whether a child

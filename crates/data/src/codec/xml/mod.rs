@@ -70,7 +70,10 @@ pub fn decode(
     limits: &DecodeLimits,
 ) -> Result<Value, DecodeError> {
     let text = Text::from_utf8(bytes).map_err(|error| {
-        failed(Fault { offset: error.valid_up_to(), reason: "text is not UTF-8".to_owned() })
+        into_decode_error(Fault {
+            offset: error.valid_up_to(),
+            reason: "text is not UTF-8".to_owned(),
+        })
     })?;
     decode_text(&text, projection, options, limits)
 }
@@ -85,14 +88,16 @@ pub fn decode_text(
     let bytes_max = limits.decoded_bytes_max.min(DOCUMENT_BYTES_MAX);
     if text.len() > bytes_max {
         let reason = format!("document larger than {bytes_max} bytes");
-        return Err(failed(Fault { offset: bytes_max, reason }));
+        return Err(into_decode_error(Fault { offset: bytes_max, reason }));
     }
     let depth_max = limits.depth_max.min(DEPTH_MAX);
-    let scanner = scan::Scanner::new(text, depth_max).map_err(failed)?;
-    build::Builder::new(text, Keep::new(projection), options, limits).build(scanner).map_err(failed)
+    let scanner = scan::Scanner::new(text, depth_max).map_err(into_decode_error)?;
+    build::Builder::new(text, Keep::new(projection), options, limits)
+        .build(scanner)
+        .map_err(into_decode_error)
 }
 
-fn failed(Fault { offset, reason }: Fault) -> DecodeError {
+fn into_decode_error(Fault { offset, reason }: Fault) -> DecodeError {
     let reason = format!("There are errors in your xml file: {reason}");
     DecodeError { format: FORMAT, offset, reason }
 }

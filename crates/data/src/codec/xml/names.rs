@@ -47,7 +47,7 @@ pub(super) struct Name {
     children: u32,
     /// The next one of those that are inside the same name.
     sibling: NameId,
-    /// What came last time: as the first inside it, and after it.
+    /// The names that came last time: as the first inside it, and after it.
     leading: NameId,
     follower: NameId,
     /// The number of the element in which it was a member last.

@@ -17,7 +17,7 @@ struct Element {
     run: String,
 }
 
-/// What a document is; `None` if it is malformed. `arrays` are the declared ones.
+/// The value of a document; `None` if it is malformed. `arrays` are the declared ones.
 pub(super) fn tree(text: &str, mode: Coerce, arrays: &[&str]) -> Option<Value> {
     let mut scanner = Scanner::new(text, usize::MAX).ok()?;
     let mut open = vec![Element::default()];

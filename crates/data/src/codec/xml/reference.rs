@@ -69,7 +69,7 @@ pub(super) fn read(text: &str) -> Result<(char, usize), BadReference<'_>> {
         "gt" => Some('>'),
         "quot" => Some('"'),
         "apos" => Some('\''),
-        _ => name.strip_prefix('#').and_then(numbered),
+        _ => name.strip_prefix('#').and_then(read_number),
     };
     match character {
         Some(character) => Ok((character, end + 1)),
@@ -81,7 +81,7 @@ pub(super) fn read(text: &str) -> Result<(char, usize), BadReference<'_>> {
     }
 }
 
-fn numbered(digits: &str) -> Option<char> {
+fn read_number(digits: &str) -> Option<char> {
     let (digits, radix) = match digits.strip_prefix('x') {
         Some(digits) => (digits, 16),
         None => (digits, 10),

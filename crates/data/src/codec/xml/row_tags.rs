@@ -14,16 +14,16 @@ use super::{
 /// Elements inside each other in a row, columns not counted.
 const LEVELS_MAX: u8 = 32;
 
-/// What follows a run of tags.
+/// The kind of content behind a run of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// A text, or whatever there is in a column, in the innermost element.
     Text,
-    /// What belongs to no row, after the last one of them.
+    /// Content that belongs to no row, behind the last one.
     Outside,
 }
 
-/// What was read of a row.
+/// A part of a row that was read.
 #[derive(Debug, Clone, Copy)]
 enum Seen {
     /// The start of an element, whose members come next.

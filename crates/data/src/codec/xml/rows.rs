@@ -90,7 +90,7 @@ pub(super) struct RowReader<'a, 't> {
     /// The text of the cells, and the names of elements in rows.
     pub(super) whole: Whole,
     pub(super) cells: CellWriter,
-    /// What is known of each name, by its number.
+    /// The places of all names, by their numbers.
     pub(super) places: Vec<Place>,
     /// The name of the rows.
     pub(super) row: NameId,

@@ -20,7 +20,7 @@ use crate::codec::{
     lanes::{LANES, Lanes, append, find},
 };
 
-/// What begins a section of text without markup.
+/// The beginning of a section of text without markup.
 const CDATA: &[u8] = b"<![CDATA[";
 
 impl Attempt<'_, '_> {
@@ -45,8 +45,8 @@ impl Attempt<'_, '_> {
         let value = self.scanner.text.get(start..end)?;
         self.check(start..end)?;
         let resolved = reference::resolve_attribute(value);
-        self.copied(value.len(), resolved.len())?;
-        self.resolved_scalar(&resolved)?;
+        self.count_copied(value.len(), resolved.len())?;
+        self.write_resolved(&resolved)?;
         Some(end + 1)
     }
 
@@ -159,7 +159,7 @@ impl Attempt<'_, '_> {
             match bytes[at] {
                 b'<' => break,
                 b'&' => {
-                    let (character, length) = predefined(&bytes[at..])?;
+                    let (character, length) = read_predefined(&bytes[at..])?;
                     if character == b'"' {
                         out.push(b'\\');
                     }
@@ -184,7 +184,7 @@ impl Attempt<'_, '_> {
         }
         out.push(b'"');
         if saved > 0 {
-            self.copied(at - start, at - start - saved)?;
+            self.count_copied(at - start, at - start - saved)?;
         }
         Some(at)
     }
@@ -237,14 +237,14 @@ impl Attempt<'_, '_> {
             if trimmed.is_empty() {
                 return None;
             }
-            self.copied(text.len(), trimmed.len())?;
-            self.resolved_scalar(trimmed)?;
+            self.count_copied(text.len(), trimmed.len())?;
+            self.write_resolved(trimmed)?;
         }
         Some(end)
     }
 
     /// Counts what was written anew for a text of `source` bytes, if there is room for as many.
-    fn copied(&mut self, source: usize, written: usize) -> Option<()> {
+    fn count_copied(&mut self, source: usize, written: usize) -> Option<()> {
         self.copied_bytes += if self.has_room(source) { written } else { return None };
         Some(())
     }
@@ -259,14 +259,14 @@ impl Attempt<'_, '_> {
         coerce::write(self.scanner.text, part, *mode, out).then_some(())
     }
 
-    fn resolved_scalar(&mut self, text: &str) -> Option<()> {
+    fn write_resolved(&mut self, text: &str) -> Option<()> {
         let Whole { mode, out, .. } = &mut *self.whole;
         coerce::write(text, 0..text.len(), *mode, out).then_some(())
     }
 }
 
 /// The character of a reference by one of the five names, and its length.
-fn predefined(bytes: &[u8]) -> Option<(u8, usize)> {
+fn read_predefined(bytes: &[u8]) -> Option<(u8, usize)> {
     match bytes {
         [b'&', b'a', b'm', b'p', b';', ..] => Some((b'&', 5)),
         [b'&', b'l', b't', b';', ..] => Some((b'<', 4)),

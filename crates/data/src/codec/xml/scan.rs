@@ -23,7 +23,7 @@ const HASHED_FROM: usize = 16;
 /// Characters of a name that an error message shows.
 const SHOWN_CHARACTERS_MAX: usize = 60;
 
-/// What comes next in a document. Ranges are bytes of its text.
+/// The next part of a document. Ranges are bytes of its text.
 pub(super) enum Event {
     /// A start tag; its attributes are in [`Scanner::attributes`]. `<a/>` is a start and an end.
     Start { name: Range<usize>, is_empty: bool },

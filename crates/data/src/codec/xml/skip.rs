@@ -41,7 +41,7 @@ impl Scanner<'_> {
 
     /// Passes `<name>text</name>`. Whatever else comes next, also a mistake, is left where it is.
     pub(super) fn skip_leaf(&mut self) -> bool {
-        self.simple_tag().is_some_and(|name| self.leaf_called(&name).is_some())
+        self.simple_tag().is_some_and(|name| self.pass_leaf(&name).is_some())
     }
 
     /// The name in `<name>` if that comes next, inside the root and not too deep.
@@ -67,7 +67,7 @@ impl Scanner<'_> {
 
     /// Passes such an element if there is nothing but text in it.
     #[inline]
-    pub(super) fn leaf_called(&mut self, name: &Range<usize>) -> Option<Leaf> {
+    pub(super) fn pass_leaf(&mut self, name: &Range<usize>) -> Option<Leaf> {
         let bytes = self.text.as_bytes();
         let start = name.end + 1;
         let (mut end, mut is_plain) = (start, true);

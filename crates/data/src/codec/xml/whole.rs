@@ -37,7 +37,7 @@ struct Frame {
     is_list: bool,
 }
 
-/// What may still be made of a document.
+/// How much may still be made of a document.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     pub(super) elements: usize,
@@ -123,7 +123,7 @@ impl Whole {
         Some(Written { value, end, built, copied_bytes })
     }
 
-    /// What is at `at`, inside `depth` elements, to be read.
+    /// Begins to read at `at`, inside `depth` elements.
     #[inline]
     pub(super) fn attempt<'w, 't>(
         &'w mut self,

@@ -8,7 +8,7 @@ use crate::{Number, Text, Value};
 /// How deep an array may be nested to take part in the text of its outermost array.
 const JOIN_DEPTH_MAX: usize = 32;
 
-/// What an operator works on. Unlike a [`Value`] it can be not-a-number or infinite.
+/// A value that an operator works on. Unlike a [`Value`] it can be not-a-number or infinite.
 #[derive(Debug, Clone)]
 pub(super) enum Operand {
     Absent,
@@ -21,7 +21,7 @@ pub(super) enum Operand {
     Structure(Value),
 }
 
-/// What an operand is in a comparison of numbers.
+/// An operand in a comparison of numbers.
 enum Numeric {
     Whole(i128),
     Float(f64),
@@ -262,7 +262,7 @@ fn structure_text(value: &Value, depth: usize) -> String {
     text
 }
 
-/// What a conversion from text to a number leaves out at both ends.
+/// Whether a conversion from text to a number leaves a character out at both ends.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || c == '\u{feff}'
 }

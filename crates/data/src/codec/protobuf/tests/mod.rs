@@ -496,7 +496,7 @@ fn schemas_are_loaded_with_their_imports_or_refused() {
     assert_eq!(again.message_names(), schema.message_names());
 }
 
-/// The same schema in the library that the walk is compared with.
+/// The schema in the library that the walk is compared with.
 fn reference_pool() -> DescriptorPool {
     struct Files;
     impl protox::file::FileResolver for Files {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Text, codec::DecodeLimits, projection::Projection};
 
-/// What a document becomes, or where and why it is wrong.
+/// Decodes a document to its JSON text, or to the place and reason of its fault.
 fn decoded(
     text: &str,
     mode: Coerce,
@@ -23,7 +23,7 @@ fn decoded(
     builder.build(scanner).map(|value| json::to_string(&value)).map_err(shown)
 }
 
-/// What is in elements.
+/// Texts of elements, usual and unusual ones.
 const TEXTS: &[&str] = &[
     "",
     " ",
