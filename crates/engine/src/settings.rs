@@ -1,7 +1,5 @@
-//! Settings that change how scripts run, read once from the configuration object.
-//!
-//! Source: `connectors.md` 1.7, `server.md` 3.2, `decisions.md`. Unknown keys are left to scripts,
-//! which read the whole object as `{config.…}`.
+//! Settings that change how scripts run, with their defaults. Where they come from is the caller's
+//! matter; their names and bounds stand in `docs/reference/settings.md`.
 
 use std::time::Duration;
 
@@ -42,8 +40,10 @@ pub struct Settings {
     pub user_agent: String,
     /// The `connection` header of upstream requests (`connection`).
     pub connection: String,
-    /// Name of the header that carries request ids (`requestId` or `request-id`).
+    /// Name of the header that carries request ids, in lower case (`requestId.header`).
     pub request_id_header: String,
+    /// Answers carry the ids of all upstream requests (`requestId.trail`, default false).
+    pub request_id_trail: bool,
     /// Settings that scripts of clients may read (`adhoc.config`).
     pub adhoc_config: Vec<String>,
     /// Script functions and hooks.
@@ -74,6 +74,7 @@ impl Default for Settings {
             user_agent: concat!("qlio/", env!("CARGO_PKG_VERSION")).to_owned(),
             connection: "keep-alive".to_owned(),
             request_id_header: "request-id".to_owned(),
+            request_id_trail: false,
             adhoc_config: Vec::new(),
             hooks: HookSettings {
                 time: Duration::from_millis(250),
@@ -85,116 +86,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads the settings; a value of the wrong kind keeps the default and is reported.
-    pub fn from_config(config: &Value) -> (Self, Vec<String>) {
-        let mut settings = Self::default();
-        let mut reader = Reader { config, problems: Vec::new() };
-        reader.count(&["maxNestedRequests", "maxRequests"], &mut settings.nested_requests_max);
-        reader.count(&["maxResponseLength", "maxResponseSize"], &mut settings.response_bytes_max);
-        settings.decoded_bytes_max = settings.response_bytes_max.saturating_mul(10);
-        reader.count(&["maxDecodedLength"], &mut settings.decoded_bytes_max);
-        reader.count(&["maxJoinRows"], &mut settings.join_rows_max);
-        let mut timeout_ms = settings.timeout.as_millis() as usize;
-        reader.count(&["timeout"], &mut timeout_ms);
-        settings.timeout = Duration::from_millis(timeout_ms.max(1) as u64);
-        reader.text("userAgent", &mut settings.user_agent);
-        reader.text("connection", &mut settings.connection);
-        for name in ["requestId", "request-id"] {
-            reader.text(name, &mut settings.request_id_header);
-        }
-        reader.choice(
-            "client_params",
-            &mut settings.client_params,
-            &[
-                ("fill", ClientParams::Fill),
-                ("any", ClientParams::Any),
-                ("declared", ClientParams::Declared),
-            ],
-        );
-        let xml = config.member("xml");
-        let mut xml_reader = Reader { config: &xml, problems: Vec::new() };
-        xml_reader.choice(
-            "coerce",
-            &mut settings.xml_coerce,
-            &[("safe", Coerce::Safe), ("original", Coerce::Original), ("none", Coerce::None)],
-        );
-        reader.problems.append(&mut xml_reader.problems);
-        settings.hooks = hook_settings(&config.member("hooks"), &mut reader.problems);
-        if let Some(names) = config.member("adhoc").member("config").elements() {
-            settings.adhoc_config =
-                names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
-        }
-        settings.request_id_header.make_ascii_lowercase();
-        (settings, reader.problems)
-    }
-
     /// The part of the configuration that scripts of clients may read.
     pub fn adhoc_view(&self, config: &Value) -> Value {
         let members =
             self.adhoc_config.iter().map(|name| (Text::from(name.as_str()), config.member(name)));
         let allowed: Object = members.filter(|(_, value)| !value.is_absent()).collect();
         Value::object(allowed)
-    }
-}
-
-fn hook_settings(config: &Value, problems: &mut Vec<String>) -> HookSettings {
-    let mut settings = Settings::default().hooks;
-    let mut reader = Reader { config, problems: Vec::new() };
-    let mut time_ms = settings.time.as_millis() as usize;
-    reader.count(&["timeMs"], &mut time_ms);
-    settings.time = Duration::from_millis(time_ms as u64);
-    let mut memory_mib = settings.memory_bytes >> 20;
-    reader.count(&["memoryMiB"], &mut memory_mib);
-    settings.memory_bytes = memory_mib.saturating_mul(1 << 20);
-    settings.allows_promises = config.member("async").is_truthy();
-    problems.append(&mut reader.problems);
-    settings
-}
-
-struct Reader<'a> {
-    config: &'a Value,
-    problems: Vec<String>,
-}
-
-impl Reader<'_> {
-    /// The first of several spellings that is there.
-    fn count(&mut self, names: &[&str], into: &mut usize) {
-        let found = names
-            .iter()
-            .map(|name| (name, self.config.member(name)))
-            .find(|(_, value)| !value.is_nothing());
-        let Some((name, value)) = found else { return };
-        let number = match &value {
-            Value::Number(number) => number.as_i64(),
-            Value::String(text) => text.trim().parse().ok(),
-            _ => None,
-        };
-        match number.and_then(|number| usize::try_from(number).ok()) {
-            Some(number) => *into = number,
-            None => self.problems.push(format!("setting `{name}` must be a whole number")),
-        }
-    }
-
-    fn text(&mut self, name: &str, into: &mut String) {
-        match self.config.member(name) {
-            Value::String(text) => *into = text.to_string(),
-            Value::Absent | Value::Null => {}
-            _ => self.problems.push(format!("setting `{name}` must be text")),
-        }
-    }
-
-    fn choice<T: Copy>(&mut self, name: &str, into: &mut T, choices: &[(&str, T)]) {
-        let value = self.config.member(name);
-        if value.is_nothing() {
-            return;
-        }
-        let chosen =
-            value.as_str().and_then(|text| choices.iter().find(|(choice, _)| *choice == text));
-        if let Some((_, choice)) = chosen {
-            *into = *choice;
-            return;
-        }
-        let names: Vec<_> = choices.iter().map(|(choice, _)| format!("`{choice}`")).collect();
-        self.problems.push(format!("setting `{name}` must be one of {}", names.join(", ")));
     }
 }

@@ -1,32 +1,42 @@
-//! The settings file: one JSON object, with values from the environment filled in.
+//! Settings: from a file, the environment and flags to typed settings.
 //!
-//! In: a path. Out: the object that scripts read as `{config.…}`, the settings of engine and
-//! transport made from it, the values that must never be shown, and every problem found. This is the
-//! only module that reads the environment.
+//! In: a settings file, flags, and whether this is development mode. Out: the typed settings, the
+//! object that scripts read as `{config.…}`, the values that must never be shown, and every problem
+//! found. All settings stand in [`table`]; what is read from where, and in which order, stands here:
+//! a flag beats the file, which beats the default.
 
+mod cache;
+mod document;
+mod effective;
+mod environment;
 pub(crate) mod front;
+mod names;
 mod place;
-mod unknown;
+mod problem;
+mod slot;
+mod table;
 
-use std::{cmp::Reverse, fmt, path::Path, path::PathBuf};
+use std::path::{Path, PathBuf};
 
-use qlio_data::{Object, Text, Value, codec::json, percent};
-use qlio_engine::{
-    Settings,
-    cache::CacheSettings,
-    transport::{BackoffScope, ProxyLogin, ProxyTarget, TransportSettings},
+use qlio_data::{Object, Value, codec::json};
+use qlio_engine::{Settings, cache::CacheSettings, transport::TransportSettings};
+use qlio_syntax::source::{LineIndex, Position};
+
+use self::{
+    environment::{Environment, SECRET_BYTES_MIN, prepare_secrets, variable_in},
+    names::Names,
+    place::Places,
+    slot::Kind,
+    table::{Draft, Setting},
 };
-use qlio_syntax::{
-    diagnostic::{Code, Severity, codes},
-    source::{LineIndex, Position},
-};
 
-use self::place::Places;
-
-pub use front::FrontSettings;
+pub use document::{reference, schema};
+pub use effective::{Effective, Origin};
+pub use front::{ErrorDetail, FrontSettings, MetadataScope};
+pub use problem::{ConfigProblem, Fault, Place};
 
 /// Settings read and understood.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// The whole object, as scripts see it.
     pub values: Value,
@@ -34,7 +44,7 @@ pub struct Config {
     pub settings: Settings,
     /// How upstreams are called.
     pub transport: TransportSettings,
-    /// Most bytes of a client's request body (`maxRequestLength`, default 10,000,000).
+    /// Most bytes of a client's request body.
     pub request_bytes_max: usize,
     /// The response cache; `None` keeps nothing.
     pub cache: Option<CacheSettings>,
@@ -44,397 +54,317 @@ pub struct Config {
     pub secrets: Vec<String>,
 }
 
-/// One thing that is wrong with the settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigProblem {
-    /// The file.
-    pub file: PathBuf,
-    /// Its kind.
-    pub code: Code,
-    /// A warning leaves the setting without effect; an error also leaves the default in its place.
-    pub severity: Severity,
-    /// The dotted path of the setting, where one is to blame.
-    pub setting: Option<String>,
-    /// Where in the file.
-    pub position: Option<Position>,
-    /// What is wrong and what to do.
-    pub message: String,
-}
-
-impl ConfigProblem {
-    fn error(file: &Path, code: Code, setting: Option<String>, message: String) -> Self {
-        let file = file.to_owned();
-        Self { file, code, severity: Severity::Error, setting, position: None, message }
-    }
-
-    /// A problem that a reader of settings tells in words, which begin with the setting's name.
-    fn told(file: &Path, message: String) -> Self {
-        let name = message.strip_prefix("setting `").and_then(|rest| rest.split_once('`'));
-        let setting = name.map(|(name, _)| name.to_owned());
-        Self::error(file, codes::BAD_CONFIG, setting, message)
-    }
-
-    fn unknown(file: &Path, unknown: unknown::Unknown) -> Self {
-        let unknown::Unknown { path, meant } = unknown;
-        let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-        let message = format!("no setting is called `{path}`{hint}");
-        let problem = Self::error(file, codes::UNKNOWN_SETTING, Some(path), message);
-        Self { severity: Severity::Warning, ..problem }
+impl Default for Config {
+    fn default() -> Self {
+        read(None, &CommandLine::default()).0
     }
 }
 
-impl fmt::Display for ConfigProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.file.display())?;
-        if let Some(position) = self.position {
-            write!(f, "{position}:")?;
-        }
-        write!(f, " {}", self.message)
-    }
+/// What the command line says about settings.
+#[derive(Debug, Clone, Default)]
+pub struct CommandLine {
+    /// Development mode, which has defaults of its own.
+    pub is_dev: bool,
+    /// Flags that set something.
+    pub flags: Vec<Flag>,
 }
 
-const REQUEST_BYTES_MAX: usize = 10_000_000;
-
-/// Nested objects and arrays that are searched for environment references.
-const DEPTH_MAX: usize = 32;
-
-/// Reads a settings file; without one the defaults hold. Problems leave the defaults in place.
-pub fn read(file: Option<&Path>) -> (Config, Vec<ConfigProblem>) {
-    let Some(file) = file else { return understand(&Value::object(Object::new()), Path::new("")) };
-    match std::fs::read_to_string(file) {
-        Ok(text) => parse(&text, file),
-        Err(error) => {
-            let message = format!("cannot read the settings: {error}");
-            defaults(ConfigProblem::error(file, codes::UNREADABLE_FILE, None, message))
-        }
-    }
+/// A flag that sets something.
+#[derive(Debug, Clone)]
+pub struct Flag {
+    /// The flag, such as `--ecvPath`.
+    pub flag: &'static str,
+    /// The setting.
+    pub setting: &'static str,
+    /// Its value.
+    pub value: Value,
 }
 
-/// The defaults, because of a problem.
-fn defaults(problem: ConfigProblem) -> (Config, Vec<ConfigProblem>) {
-    let (config, _) = understand(&Value::object(Object::new()), &problem.file);
-    (config, vec![problem])
+/// Reads a settings file; without one the defaults hold. A problem leaves the default in place.
+pub fn read(file: Option<&Path>, command_line: &CommandLine) -> (Config, Vec<ConfigProblem>) {
+    let (source, problem) = Source::read(file);
+    understand(source, command_line, problem)
 }
 
 /// Reads the text of a settings file.
-pub fn parse(text: &str, file: &Path) -> (Config, Vec<ConfigProblem>) {
-    let value = match json::parse_str(text) {
-        Ok(value) => value.into_tree(),
-        Err(error) => {
-            let message = format!("invalid JSON: {}", error.reason);
-            let problem = ConfigProblem::error(file, codes::BAD_JSON, None, message);
-            let position = LineIndex::new(text).position(text, error.offset as u32);
-            return defaults(ConfigProblem { position: Some(position), ..problem });
-        }
-    };
-    if !value.is_object() {
-        let message = "the settings must be one JSON object".to_owned();
-        return defaults(ConfigProblem::error(file, codes::BAD_CONFIG, None, message));
-    }
-    let (config, mut problems) = understand(&value, file);
-    if !problems.is_empty() {
-        let places = Places::of(text);
-        for problem in &mut problems {
-            let setting = problem.setting.as_deref();
-            problem.position = setting.and_then(|setting| places.position(setting));
-        }
-    }
+pub fn parse(text: &str, file: &Path, command_line: &CommandLine) -> (Config, Vec<ConfigProblem>) {
+    let (source, problem) = Source::parse(text, file);
+    understand(source, command_line, problem)
+}
+
+fn understand(
+    source: Source,
+    command_line: &CommandLine,
+    problem: Option<ConfigProblem>,
+) -> (Config, Vec<ConfigProblem>) {
+    let (config, _, mut problems) = Reading::of(source, command_line).finish();
+    problems.extend(problem);
     (config, problems)
 }
 
-/// Makes settings of a configuration object.
-pub fn understand(value: &Value, file: &Path) -> (Config, Vec<ConfigProblem>) {
-    let mut filler = EnvironmentFiller::default();
-    let values = filler.fill(value);
-    let (settings, mut messages) = Settings::from_config(&values);
-    for path in texts(&values.member("secrets")) {
-        let found = path.split('.').fold(values.clone(), |value, step| value.member(step));
-        match found.scalar_text() {
-            Some(text) if text.len() < SECRET_BYTES_MIN => messages.push(format!(
-                "setting `secrets` names `{path}`, which has fewer than {SECRET_BYTES_MIN} bytes \
-                 and stays visible"
-            )),
-            Some(text) => filler.secrets.push(text.to_string()),
-            None => messages.push(format!("setting `secrets` names `{path}`, which is no text")),
+/// All settings that hold and what scripts find beside them, with where each comes from.
+pub fn effective(
+    file: Option<&Path>,
+    command_line: &CommandLine,
+) -> (Vec<Effective>, Vec<ConfigProblem>) {
+    let (source, problem) = Source::read(file);
+    let (_, effective, mut problems) = Reading::of(source, command_line).finish();
+    problems.extend(problem);
+    (effective, problems)
+}
+
+/// The text of a settings file, understood as far as its format goes.
+struct Source {
+    file: PathBuf,
+    /// As it stands in the file.
+    values: Value,
+    places: Places,
+}
+
+impl Source {
+    fn empty(file: &Path) -> Self {
+        let values = Value::object(Object::new());
+        Self { file: file.to_owned(), values, places: Places::default() }
+    }
+
+    fn read(file: Option<&Path>) -> (Self, Option<ConfigProblem>) {
+        let Some(file) = file else { return (Self::empty(Path::new("")), None) };
+        match std::fs::read_to_string(file) {
+            Ok(text) => Self::parse(&text, file),
+            Err(error) => Self::unusable(file, None, Fault::Unreadable(error.to_string())),
         }
     }
-    let transport = transport(&values, &mut messages);
-    let cache = match CacheSettings::from_config(&values) {
-        Ok(Some((mut cache, mut problems))) => {
-            messages.append(&mut problems);
-            cache.tls = transport.tls.clone();
-            Some(cache)
+
+    fn parse(text: &str, file: &Path) -> (Self, Option<ConfigProblem>) {
+        match json::parse_str(text) {
+            Ok(value) if value.is_object() => {
+                let (values, places) = (value.into_tree(), Places::of(text));
+                (Self { file: file.to_owned(), values, places }, None)
+            }
+            Ok(_) => Self::unusable(file, None, Fault::NoObject),
+            Err(error) => {
+                let position = LineIndex::new(text).position(text, error.offset as u32);
+                let fault = Fault::Malformed { format: "JSON", reason: error.reason.to_string() };
+                Self::unusable(file, Some(position), fault)
+            }
         }
-        Ok(None) => None,
-        Err(error) => {
-            messages.push(error.to_string());
-            None
-        }
-    };
-    let request_bytes_max = match values.member("maxRequestLength") {
-        Value::Absent | Value::Null => REQUEST_BYTES_MAX,
-        value => whole(&value).unwrap_or_else(|| {
-            messages.push("setting `maxRequestLength` must be a whole number".to_owned());
-            REQUEST_BYTES_MAX
-        }),
-    };
-    let front = FrontSettings::from_config(&values, &mut messages);
-    filler.secrets.retain(|secret| secret.len() >= SECRET_BYTES_MIN);
-    add_encoded(&mut filler.secrets);
-    // A secret may stand in a longer one, of which the rest would stay.
-    filler.secrets.sort_by_key(|secret| Reverse(secret.len()));
-    let missing = filler.missing.into_iter().map(|(setting, name)| {
-        let message = format!("environment variable `{name}` is not set");
-        ConfigProblem::error(file, codes::MISSING_SECRET, Some(setting), message)
-    });
-    let mut problems: Vec<_> = missing.collect();
-    problems.extend(messages.into_iter().map(|message| ConfigProblem::told(file, message)));
-    let unknown = unknown::find(value).into_iter();
-    problems.extend(unknown.map(|unknown| ConfigProblem::unknown(file, unknown)));
-    (
-        Config {
-            values,
-            settings,
-            transport,
-            request_bytes_max,
-            cache,
-            front,
-            secrets: filler.secrets,
-        },
-        problems,
-    )
+    }
+
+    fn unusable(
+        file: &Path,
+        position: Option<Position>,
+        fault: Fault,
+    ) -> (Self, Option<ConfigProblem>) {
+        let place = Place::File(file.to_owned(), position);
+        (Self::empty(file), Some(ConfigProblem { place, setting: None, fault }))
+    }
+
+    fn place(&self, path: &str) -> Place {
+        Place::File(self.file.clone(), self.places.position(path))
+    }
 }
 
-/// Shorter texts are not searched for in messages: they would hide half of every message.
-const SECRET_BYTES_MIN: usize = 4;
-
-/// Adds each secret as it stands in a URI, which is another text if it needs encoding there.
-fn add_encoded(secrets: &mut Vec<String>) {
-    let encoded: Vec<String> = secrets
-        .iter()
-        .map(|secret| percent::encode(secret))
-        .filter(|encoded| !secrets.contains(encoded))
-        .collect();
-    secrets.extend(encoded);
+/// The value at a dotted path.
+fn at(values: &Value, path: &str) -> Value {
+    path.split('.').fold(values.clone(), |value, name| value.member(name))
 }
 
-#[derive(Default)]
-struct EnvironmentFiller {
+/// Settings while they are read.
+struct Reading {
+    source: Source,
+    /// The values of the file with the environment filled in.
+    values: Value,
+    draft: Draft,
+    /// Where each setting of the table comes from, in its order.
+    origins: Vec<Origin>,
+    /// Values from the environment.
     secrets: Vec<String>,
-    /// Settings whose variable is not set, and the name of that variable.
-    missing: Vec<(String, String)>,
-    /// The names around the value that is being filled.
-    path: Vec<Text>,
-    depth: usize,
+    problems: Vec<ConfigProblem>,
 }
 
-impl EnvironmentFiller {
-    /// Replaces `"${NAME}"` by the variable of that name; its value counts as a secret.
-    fn fill(&mut self, value: &Value) -> Value {
-        if self.depth > DEPTH_MAX {
-            return value.clone();
-        }
-        self.depth += 1;
-        let filled = match &*value.open() {
-            Value::String(text) => {
-                match text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
-                    None => value.clone(),
-                    Some(name) => self.variable(name),
-                }
-            }
-            Value::Array(elements) => elements.iter().map(|element| self.fill(element)).collect(),
-            Value::Object(object) => {
-                let mut filled = Object::with_capacity(object.len());
-                for (name, value) in object.iter() {
-                    self.path.push(name.clone());
-                    filled.insert(name.clone(), self.fill(value));
-                    self.path.pop();
-                }
-                Value::object(filled)
-            }
-            other => other.clone(),
+impl Reading {
+    fn of(source: Source, command_line: &CommandLine) -> Self {
+        let mut environment = Environment::default();
+        let values = environment.fill(&source.values);
+        let names = Names::of_table();
+        let mut reading = Self {
+            values,
+            draft: Draft::new(command_line.is_dev),
+            origins: Vec::new(),
+            secrets: environment.secrets,
+            problems: Vec::new(),
+            source,
         };
-        self.depth -= 1;
-        filled
-    }
-
-    fn variable(&mut self, name: &str) -> Value {
-        if let Ok(found) = std::env::var(name) {
-            self.secrets.push(found.clone());
-            return Value::from(found);
+        for (setting, variable) in environment.missing {
+            let place = reading.source.place(&setting);
+            reading.blame(place, setting, Fault::MissingVariable(variable));
         }
-        let path: Vec<&str> = self.path.iter().map(|name| &**name).collect();
-        self.missing.push((path.join("."), name.to_owned()));
-        Value::Absent
+        for setting in table::all() {
+            let origin = reading.read_setting(setting, command_line, &names);
+            reading.origins.push(origin);
+        }
+        for (path, value) in names.find_misplaced(&reading.values) {
+            let (wanted, found) = ("an object".to_owned(), describe(&value));
+            let place = reading.source.place(path);
+            reading.blame(place, path, Fault::WrongKind { wanted, found });
+        }
+        for unknown in names.find_unknown(&reading.source.values) {
+            let place = reading.source.place(&unknown.path);
+            reading.blame(place, unknown.path, Fault::Unknown { meant: unknown.meant });
+        }
+        reading
     }
-}
 
-fn transport(values: &Value, messages: &mut Vec<String>) -> TransportSettings {
-    let mut transport = TransportSettings::default();
-    let tls = values.member("tls");
-    let path = |name: &str| tls.member(name).as_str().map(PathBuf::from);
-    transport.tls.ca_file = path("caFile");
-    transport.tls.client_cert = path("clientCert");
-    transport.tls.client_key = path("clientKey");
-    transport.tls.insecure_hosts = texts(&tls.member("insecureHosts"));
-    let egress = values.member("egress");
-    transport.egress.allow = texts(&egress.member("allow"));
-    transport.egress.deny = texts(&egress.member("deny"));
-    match values.member("backoff").member("scope").as_str() {
-        None | Some("uri") => {}
-        Some("origin") => transport.backoff.scope = BackoffScope::Origin,
-        Some(other) => messages
-            .push(format!("setting `backoff.scope` must be `uri` or `origin`, not `{other}`")),
+    fn blame(&mut self, place: Place, setting: impl Into<String>, fault: Fault) {
+        self.problems.push(ConfigProblem { place, setting: Some(setting.into()), fault });
     }
-    if let Value::Object(proxies) = &*values.member("proxy").open() {
-        for (key, entry) in proxies.iter() {
-            match proxy(entry) {
-                Ok(target) => transport.proxies.push((key.to_string(), target)),
-                Err(reason) => messages.push(format!("setting `proxy.{key}` {reason}")),
+
+    /// Reads one setting from the flag or the spelling that is strongest; says which it was.
+    fn read_setting(
+        &mut self,
+        setting: &Setting,
+        command_line: &CommandLine,
+        names: &Names,
+    ) -> Origin {
+        let mut flags = command_line.flags.iter();
+        if let Some(given) = flags.find(|given| given.setting == setting.name) {
+            let place = Place::Flag(given.flag);
+            return self.take(setting, setting.name, &given.value, Origin::Place(place));
+        }
+        for path in setting.spellings() {
+            let value = at(&self.values, &path);
+            // An object at the short form of a name, such as `adhoc`, is the section of that name.
+            let is_section = path != setting.name && value.is_object() && names.is_section(&path);
+            if value.is_nothing() || is_section {
+                continue;
             }
+            let place = self.source.place(&path);
+            let written = at(&self.source.values, &path);
+            let origin = match variable_in(&written) {
+                Some(variable) => Origin::Environment(variable.to_owned(), place),
+                None => Origin::Place(place),
+            };
+            return self.take(setting, &path, &value, origin);
+        }
+        Origin::Default
+    }
+
+    /// Takes a value for a setting, if it is of its kind and within its bounds.
+    fn take(&mut self, setting: &Setting, path: &str, value: &Value, origin: Origin) -> Origin {
+        let slot = setting.slot(&mut self.draft);
+        let kind = slot.kind();
+        let is_fit = setting.is_within_bounds(&kind, value)
+            && value.as_str().is_none_or(|text| setting.rule.is_none_or(|(fits, _)| fits(text)));
+        if is_fit && slot.read(value).is_some() {
+            return origin;
+        }
+        let (path, wanted, found) = match slot.blame(value) {
+            None => (path.to_owned(), setting.wanted(&kind), describe(value)),
+            Some((inside, wanted)) => {
+                let found = match at(value, &inside) {
+                    // It may be a password.
+                    Value::String(_) => "this text".to_owned(),
+                    value => describe(&value),
+                };
+                (format!("{path}.{inside}"), wanted.to_owned(), found)
+            }
+        };
+        let (place, found) = match origin {
+            Origin::Environment(variable, place) => {
+                (place, format!("what `{variable}` of the environment holds"))
+            }
+            Origin::Place(place @ Place::Flag(_)) => (place, found),
+            _ => (self.source.place(&path), found),
+        };
+        self.blame(place, path, Fault::WrongKind { wanted, found });
+        Origin::Default
+    }
+
+    /// The typed settings: what depends on several of them is decided here.
+    fn finish(mut self) -> (Config, Vec<Effective>, Vec<ConfigProblem>) {
+        self.collect_secrets();
+        let draft = &mut self.draft;
+        let settings = &mut draft.settings;
+        settings.request_id_header.make_ascii_lowercase();
+        settings.hooks.memory_bytes = draft.hook_memory_mib.saturating_mul(1 << 20);
+        settings.decoded_bytes_max =
+            *draft.decoded_bytes_max.get_or_insert(settings.response_bytes_max.saturating_mul(10));
+        let cache = match cache::read(draft) {
+            Ok(cache) => cache,
+            Err(error) => {
+                let place = self.source.place("cache");
+                self.blame(place, "cache", Fault::UnusableCache(error.to_string()));
+                None
+            }
+        };
+        let secrets = prepare_secrets(std::mem::take(&mut self.secrets));
+        let effective = self.effective(&secrets);
+        let Draft { settings, transport, front, request_bytes_max, .. } = self.draft;
+        let values = self.values;
+        let config =
+            Config { values, settings, transport, request_bytes_max, cache, front, secrets };
+        (config, effective, self.problems)
+    }
+
+    fn collect_secrets(&mut self) {
+        for path in std::mem::take(&mut self.draft.secrets) {
+            let fault = match at(&self.values, &path).scalar_text() {
+                Some(text) if text.len() >= SECRET_BYTES_MIN => {
+                    self.secrets.push(text.to_string());
+                    continue;
+                }
+                Some(_) => Fault::SecretTooShort,
+                None => Fault::SecretIsNoText,
+            };
+            let place = self.source.place("secrets");
+            self.blame(place, path, fault);
         }
     }
-    transport
 }
 
-/// `{}` means direct, `{host, port, user, password}` a proxy; the latter two are for proxies that ask.
-fn proxy(entry: &Value) -> Result<Option<ProxyTarget>, &'static str> {
-    let host = match entry.member("host") {
-        Value::Absent | Value::Null => return Ok(None),
-        host => host.as_str().map(str::to_owned).ok_or("needs text as `host`")?,
-    };
-    let port = match entry.member("port") {
-        Value::Absent | Value::Null => 80,
-        port => whole(&port)
-            .and_then(|port| u16::try_from(port).ok())
-            .ok_or("needs a port number as `port`")?,
-    };
-    let text = |name: &str, reason| match entry.member(name) {
-        Value::Absent | Value::Null => Ok(None),
-        value => value.scalar_text().map(Some).ok_or(reason),
-    };
-    let user = text("user", "needs text as `user`")?;
-    let password = text("password", "needs text as `password`")?;
-    let login = match (user, password) {
-        (None, None) => None,
-        (None, Some(_)) => return Err("has a `password` without a `user`"),
-        (Some(user), password) => {
-            let login = ProxyLogin::new(&user, &password.unwrap_or_default());
-            Some(login.ok_or("needs a `user` without a colon")?)
+impl Setting {
+    fn is_within_bounds(&self, kind: &Kind, value: &Value) -> bool {
+        match kind {
+            Kind::Number | Kind::Milliseconds => slot::whole_number(value)
+                .is_some_and(|number| (self.least..=self.most).contains(&number)),
+            _ => true,
         }
-    };
-    Ok(Some(ProxyTarget { host, port, login }))
+    }
+
+    /// What its value must be, in words.
+    fn wanted(&self, kind: &Kind) -> String {
+        let bounds = match (self.least, self.most) {
+            (0, u64::MAX) => String::new(),
+            (least, u64::MAX) => format!(" from {least}"),
+            (least, most) => format!(" from {least} to {most}"),
+        };
+        match (kind, self.rule) {
+            (_, Some((_, rule))) => rule.to_owned(),
+            (Kind::Flag, _) => "`true` or `false`".to_owned(),
+            (Kind::Number, _) => format!("a whole number{bounds}"),
+            (Kind::Milliseconds, _) => format!("a whole number of milliseconds{bounds}"),
+            (Kind::Text, _) => "text".to_owned(),
+            (Kind::Path, _) => "a path".to_owned(),
+            (Kind::Texts, _) => "a list of texts".to_owned(),
+            (Kind::Choice(words), _) => format!("one of `{}`", words.join("`, `")),
+            (Kind::Proxies, _) => "an object of names and proxies".to_owned(),
+        }
+    }
 }
 
-fn texts(value: &Value) -> Vec<String> {
-    let elements = value.elements();
-    let texts = elements.iter().flat_map(|elements| elements.iter());
-    texts.filter_map(|element| element.as_str().map(str::to_owned)).collect()
-}
-
-fn whole(value: &Value) -> Option<usize> {
-    let number = match value {
-        Value::Number(number) => number.as_i64()?,
-        Value::String(text) => text.trim().parse().ok()?,
-        _ => return None,
-    };
-    usize::try_from(number).ok()
+/// A value as messages show it.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Absent => "missing".to_owned(),
+        Value::Null => "`null`".to_owned(),
+        Value::Bool(_) | Value::Number(_) => {
+            format!("`{}`", value.scalar_text().unwrap_or_default())
+        }
+        Value::String(text) => format!("the text `{text}`"),
+        _ if value.is_array() => "a list".to_owned(),
+        _ => "an object".to_owned(),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(text: &str) -> (Config, Vec<ConfigProblem>) {
-        understand(&json::parse_str(text).unwrap(), Path::new("config.json"))
-    }
-
-    #[test]
-    fn both_spellings_of_a_limit_are_understood() {
-        assert_eq!(config(r#"{"maxRequests": 7}"#).0.settings.nested_requests_max, 7);
-        assert_eq!(config(r#"{"maxNestedRequests": "8"}"#).0.settings.nested_requests_max, 8);
-        assert_eq!(config(r#"{"maxResponseSize": 9}"#).0.settings.response_bytes_max, 9);
-    }
-
-    #[test]
-    fn a_value_of_the_wrong_kind_is_reported_and_the_default_holds() {
-        let (config, problems) =
-            config(r#"{"maxNestedRequests": "many", "backoff": {"scope": "all"}}"#);
-        assert_eq!(config.settings.nested_requests_max, 50);
-        assert_eq!(problems.len(), 2, "{problems:?}");
-    }
-
-    #[test]
-    fn a_missing_environment_variable_is_a_problem() {
-        let (_, problems) = config(r#"{"key": "${QLIO_NO_SUCH_VARIABLE}"}"#);
-        assert_eq!(problems[0].message, "environment variable `QLIO_NO_SUCH_VARIABLE` is not set");
-    }
-
-    #[test]
-    fn problems_have_a_code_and_a_place() {
-        let text = "{\n  \"timeout\": \"soon\",\n  \"tls\": {\"cafile\": \"a\"},\n  \"key\": \"${QLIO_NO_SUCH_VARIABLE}\"\n}";
-        let (_, problems) = parse(text, Path::new("config.json"));
-        let shown: Vec<_> =
-            problems.iter().map(|problem| format!("{} {problem}", problem.code.slug)).collect();
-        assert_eq!(
-            shown,
-            [
-                "missing-secret config.json:4:3: environment variable `QLIO_NO_SUCH_VARIABLE` is not set",
-                "bad-config config.json:2:3: setting `timeout` must be a whole number",
-                "unknown-setting config.json:3:11: no setting is called `tls.cafile`; did you mean `caFile`?",
-            ]
-        );
-        let (_, problems) = parse("{\n!", Path::new("config.json"));
-        assert!(problems[0].to_string().starts_with("config.json:2:1: invalid JSON: "));
-    }
-
-    #[test]
-    fn marked_values_are_secrets() {
-        let (config, _) = config(r#"{"a": {"key": "s3cret"}, "secrets": ["a.key"]}"#);
-        assert_eq!(config.secrets, ["s3cret"]);
-        let (config, _) = self::config(r#"{"key": "a+b/c=", "secrets": ["key"]}"#);
-        assert_eq!(config.secrets, ["a%2Bb%2Fc%3D", "a+b/c="]);
-        let (config, problems) = self::config(
-            r#"{"a": "key0", "b": "key01", "c": "abc", "secrets": ["a", "b", "c", "d"]}"#,
-        );
-        assert_eq!(config.secrets, ["key01", "key0"]);
-        assert!(
-            problems[0].message.contains("`secrets` names `c`, which has fewer than 4"),
-            "{problems:?}"
-        );
-        assert!(
-            problems[1].message.contains("`secrets` names `d`, which is no text"),
-            "{problems:?}"
-        );
-    }
-
-    #[test]
-    fn proxies_are_read_in_order() {
-        let (config, problems) =
-            config(r#"{"proxy": {"*": {"host": "px", "port": "3128"}, "intra.test": {}}}"#);
-        assert_eq!(problems, []);
-        let star = ProxyTarget { host: "px".to_owned(), port: 3128, login: None };
-        assert_eq!(
-            config.transport.proxies,
-            [("*".to_owned(), Some(star)), ("intra.test".to_owned(), None)]
-        );
-    }
-
-    #[test]
-    fn a_proxy_may_want_a_login() {
-        let (config, problems) =
-            config(r#"{"proxy": {"*": {"host": "px", "user": "me", "password": "s3cret"}}}"#);
-        assert_eq!(problems, []);
-        let (_, target) = &config.transport.proxies[0];
-        assert_eq!(target.as_ref().unwrap().login, ProxyLogin::new("me", "s3cret"));
-        assert!(!format!("{target:?}").contains("s3cret"));
-        for bad in [
-            r#"{"host": "px", "user": "a:b"}"#,
-            r#"{"host": "px", "user": ["a"]}"#,
-            r#"{"host": "px", "password": "s3cret"}"#,
-        ] {
-            let (config, problems) = self::config(&format!(r#"{{"proxy": {{"*": {bad}}}}}"#));
-            assert_eq!((config.transport.proxies, problems.len()), (Vec::new(), 1), "{bad}");
-        }
-    }
-}
+mod tests;

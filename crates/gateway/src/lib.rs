@@ -7,6 +7,7 @@
 //! The binary `qlio` is a thin shell around this library, so that the front can be tested without a
 //! process.
 
+pub mod app_folder;
 pub mod cli;
 pub mod config;
 pub mod http;

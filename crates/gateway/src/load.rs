@@ -4,6 +4,7 @@
 mod sources;
 
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -13,7 +14,7 @@ use std::{
 use qlio_engine::ScriptProblem;
 use qlio_plan::{
     Catalog,
-    catalog::{CatalogBuilder, FileDiagnostics, Route},
+    catalog::{CatalogBuilder, FileDiagnostics, Route, Table},
 };
 use qlio_syntax::{
     diagnostic::{Diagnostic, Severity, codes},
@@ -55,6 +56,17 @@ pub struct Loaded {
     pub matcher: Matcher<usize>,
     /// Everything found, by file.
     pub problems: Vec<FileDiagnostics>,
+    /// The number of script files that were asked for and found.
+    pub scripts: usize,
+    /// Tables that are only at hand for the files that were asked for.
+    at_hand: usize,
+}
+
+impl Loaded {
+    /// The number of tables that were asked for.
+    pub fn own_tables(&self) -> usize {
+        self.catalog.tables().len() - self.at_hand
+    }
 }
 
 /// Loads all tables, then all routes. A bad file never keeps the rest from loading.
@@ -64,15 +76,18 @@ pub fn load(folders: &CatalogFolders, config: &Config) -> Loaded {
     let resources = FilesBeside::of_app(folders, &texts);
     let mut builder =
         CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
+    let mut scripts = routes.len();
     if let Some(tables) = &folders.tables {
         if let Some(gap) = resources.gap() {
             let gap = Diagnostic::warning(codes::UNREADABLE_FILE, Span::default(), gap);
             builder.add_problem(&tables.display().to_string(), gap);
         }
-        each_script(&scripts_below(tables), &mut builder, CatalogBuilder::add_table_file);
+        let tables = scripts_below(tables);
+        each_script(&tables, &mut builder, CatalogBuilder::add_table_file);
+        scripts += tables.len();
     }
     each_script(&routes, &mut builder, CatalogBuilder::add_route_file);
-    finish(builder, config)
+    Loaded { scripts, ..finish(builder, config) }
 }
 
 fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
@@ -103,7 +118,7 @@ fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
             diagnostics: vec![route_fault(route, fault)],
         });
     }
-    Loaded { catalog, matcher, problems }
+    Loaded { catalog, matcher, problems, scripts: 0, at_hand: 0 }
 }
 
 /// A problem of a patch or body template, shown in its own file.
@@ -159,16 +174,23 @@ fn route_fault(route: &Route, fault: &RouteFault) -> Diagnostic {
     }
 }
 
-/// Loads loose files and folders, each file as what it is: with a `return` a route, else tables.
-pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
+/// Loads loose files and folders, each file as what it is: with a `return` a route, else tables. The
+/// tables of the app are at hand for them; what is wrong with those is not told here.
+pub fn load_paths(paths: &[PathBuf], app: &CatalogFolders, config: &Config) -> Loaded {
     let root = paths
         .first()
         .map(|path| if path.is_dir() { path.clone() } else { parent(path) })
         .unwrap_or_default();
     let found: Vec<_> = paths.iter().flat_map(|path| scripts_below(path)).collect();
     let texts = || found.iter().filter_map(|(file, text)| Some((&**file, text.as_deref().ok()?)));
-    let resources = match paths.first() {
-        Some(folder) if folder.is_dir() => FilesBeside::of_folder(&root),
+    let is_below = |folder: &&PathBuf| match (root.canonicalize(), folder.canonicalize()) {
+        (Ok(root), Ok(folder)) => root.starts_with(folder),
+        _ => false,
+    };
+    let resources = match (app.tables.as_ref().filter(is_below), paths.first()) {
+        // Files of the app's tables lie anywhere in their folder.
+        (Some(tables), _) => FilesBeside::of_folder(tables),
+        (None, Some(folder)) if folder.is_dir() => FilesBeside::of_folder(&root),
         _ => FilesBeside::of_files(&root, texts()),
     };
     let mut builder =
@@ -180,13 +202,25 @@ pub fn load_paths(paths: &[PathBuf], config: &Config) -> Loaded {
     let is_route = |text: &str| qlio_syntax::parse(text).script.result.is_some();
     let (routes, tables): (Vec<_>, Vec<_>) =
         scripts.into_iter().partition(|(_, text)| is_route(text));
-    for (file, text) in tables {
-        builder.add_table_file(&file, &text);
+    for (file, text) in &tables {
+        builder.add_table_file(file, text);
     }
+    // One file may be named in two ways.
+    let own: HashSet<PathBuf> =
+        tables.iter().filter_map(|(file, _)| fs::canonicalize(file).ok()).collect();
+    let is_own = |file: &str| fs::canonicalize(file).is_ok_and(|file| own.contains(&file));
+    let at_hand: Vec<_> = app.tables.iter().flat_map(|tables| scripts_below(tables)).collect();
+    let at_hand: Vec<_> = at_hand.into_iter().filter(|(file, _)| !is_own(file)).collect();
+    each_script(&at_hand, &mut builder, CatalogBuilder::add_table_file);
     for (file, text) in routes {
         builder.add_route_file(&file, &text);
     }
-    finish(builder, config)
+    let mut loaded = finish(builder, config);
+    loaded.problems.retain(|problem| !at_hand.iter().any(|(file, _)| **file == *problem.file));
+    let is_at_hand = |table: &Table| at_hand.iter().any(|(file, _)| **file == *table.file);
+    loaded.scripts = found.len();
+    loaded.at_hand = loaded.catalog.tables().iter().filter(|table| is_at_hand(table)).count();
+    loaded
 }
 
 /// A script's file, and its text or why it cannot be read.

@@ -119,7 +119,9 @@ impl Gateway {
         write_files(root, upstream.address())
             .map_err(|error| usage(format!("cannot write to `{}`: {error}", root.display())))?;
         let mut arguments: Vec<OsString> =
-            ["serve", "--strict", "--host", "127.0.0.1", "--port", "0"].map(Into::into).into();
+            ["serve", "--strict", "--enable-q", "--host", "127.0.0.1", "--port", "0"]
+                .map(Into::into)
+                .into();
         for (option, name) in
             [("--tables", "tables"), ("--routes", "routes"), ("--config", "config.json")]
         {

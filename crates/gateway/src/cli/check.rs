@@ -4,61 +4,55 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Exit, report};
-use crate::{
-    config,
-    load::{self, CatalogFolders},
+use super::{
+    Exit,
+    app::{AppArgs, read_settings},
+    report,
 };
+use crate::{config::CommandLine, load};
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
-    /// Folders with `tables` and `routes` in them, or any files and folders of scripts.
-    #[arg(value_name = "PATH", required = true)]
+    /// Files and folders of scripts, with the tables and settings of the app at hand; default all
+    /// tables and routes of the app.
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Settings file (JSON).
-    #[arg(long, short = 'c', value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    app: AppArgs,
     /// Warnings count as errors.
     #[arg(long)]
     strict: bool,
 }
 
 pub(super) fn check(args: &CheckArgs) -> Exit {
-    let (config, problems) = config::read(args.config.as_deref());
-    let (mut errors, mut warnings) = report::config(&problems);
-    let (mut tables, mut routes) = (0, 0);
-    let mut loose = Vec::new();
-    let mut loaded = Vec::new();
-    for path in &args.paths {
-        let folders = app_folders(path);
-        match folders {
-            Some(folders) => loaded.push(load::load(&folders, &config)),
-            None => loose.push(path.clone()),
+    let app = match args.app.find() {
+        Ok(app) => app,
+        Err(reason) => {
+            report::error(&reason);
+            return Exit::Usage;
         }
-    }
-    if !loose.is_empty() {
-        loaded.push(load::load_paths(&loose, &config));
-    }
-    for loaded in &loaded {
-        let counts = report::catalog(&loaded.problems);
-        errors += counts.0;
-        warnings += counts.1;
-        tables += loaded.catalog.tables().len();
-        routes += loaded.matcher.len();
+    };
+    let (config, (config_errors, config_warnings)) = read_settings(&app, &CommandLine::default());
+    let checked = if args.paths.is_empty() {
+        load::load(&app.folders, &config)
+    } else {
+        load::load_paths(&args.paths, &app.folders, &config)
+    };
+    let (errors, warnings) = report::catalog(&checked.problems);
+    let (errors, warnings) = (errors + config_errors, warnings + config_warnings);
+    let (tables, routes) = (checked.own_tables(), checked.matcher.len());
+    if checked.scripts == 0 && errors == 0 {
+        let places = match args.paths.as_slice() {
+            [] => "no scripts in `tables` and `routes` of the app".to_owned(),
+            paths => {
+                let paths = paths.iter().map(|path| format!("`{}`", path.display()));
+                format!("no scripts in {}", paths.collect::<Vec<_>>().join(", "))
+            }
+        };
+        report::error(&format!("nothing to check: {places}"));
+        return Exit::Failed;
     }
     let counts = [(tables, "table"), (routes, "route"), (errors, "error"), (warnings, "warning")];
     report::note(&counts.map(|(count, noun)| report::counted(count, noun)).join(", "));
     if errors > 0 || (args.strict && warnings > 0) { Exit::Failed } else { Exit::Success }
-}
-
-/// A folder laid out as an app: `tables` and `routes` side by side.
-fn app_folders(path: &std::path::Path) -> Option<CatalogFolders> {
-    let existing = |name: &str| Some(path.join(name)).filter(|folder| folder.is_dir());
-    let folders = CatalogFolders {
-        root: path.to_owned(),
-        tables: existing("tables"),
-        routes: existing("routes"),
-        tests: None,
-    };
-    (folders.tables.is_some() || folders.routes.is_some()).then_some(folders)
 }

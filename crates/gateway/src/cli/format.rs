@@ -10,13 +10,16 @@ use clap::Args;
 use qlio_syntax::format::format_text;
 use walkdir::WalkDir;
 
-use super::{Exit, report};
+use super::{Exit, app::AppArgs, report};
 
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
     /// Files, and folders that are searched for `.ql` files; `-` reads standard input and prints.
-    #[arg(value_name = "PATH", required = true)]
+    /// Default: tables, routes and tests of the app.
+    #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    app: AppArgs,
     /// Change nothing; fail if a file is not formatted.
     #[arg(long)]
     check: bool,
@@ -26,8 +29,15 @@ pub(super) fn format(args: &FormatArgs) -> Exit {
     if args.paths == [Path::new("-")] {
         return format_stdin();
     }
+    let paths = match scripts(args) {
+        Ok(paths) => paths,
+        Err(reason) => {
+            report::error(&reason);
+            return Exit::Failed;
+        }
+    };
     let mut exit = Exit::Success;
-    for path in &args.paths {
+    for path in &paths {
         for entry in WalkDir::new(path).follow_links(true).sort_by_file_name() {
             match entry {
                 Ok(entry)
@@ -46,6 +56,21 @@ pub(super) fn format(args: &FormatArgs) -> Exit {
         }
     }
     exit
+}
+
+/// The files and folders that are formatted.
+fn scripts(args: &FormatArgs) -> Result<Vec<PathBuf>, String> {
+    if !args.paths.is_empty() {
+        return Ok(args.paths.clone());
+    }
+    let app = args.app.find()?;
+    let tests = Some(app.tests).filter(|tests| tests.exists());
+    let paths: Vec<_> =
+        [app.folders.tables, app.folders.routes, tests].into_iter().flatten().collect();
+    match paths.as_slice() {
+        [] => Err("nothing to format: no `tables`, `routes` or `tests` in the app's folder".into()),
+        _ => Ok(paths),
+    }
 }
 
 /// A file that was named outright is formatted whatever its ending.

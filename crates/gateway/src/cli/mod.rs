@@ -1,11 +1,13 @@
 //! The command line: the only place that prints and decides exit codes.
 //!
-//! Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 a script, route or
-//! catalog has errors, the result could not be printed, or an option is unknown; 2 other wrong usage,
-//! or files and settings that cannot be used; 255 a port that is taken (`server.md` 3.1, 3.3).
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 success; 1 settings, a script, route
+//! or catalog have errors, a server does not start because of them, the result could not be printed,
+//! or an option is unknown; 2 other wrong usage; 255 a port that is taken.
 
+mod app;
 mod bench;
 mod check;
+mod config;
 mod format;
 mod measured;
 mod mock;
@@ -17,9 +19,9 @@ mod script;
 mod serve;
 mod test;
 
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand, error::ErrorKind};
+use clap::{Parser, Subcommand, error::ErrorKind};
 
 /// Turn many HTTP APIs into one call.
 #[derive(Debug, Parser)]
@@ -46,35 +48,10 @@ enum Command {
     Mock(mock::MockArgs),
     /// Run tests of scripts and routes against mocks.
     Test(test::TestArgs),
+    /// Print settings: those that hold, a JSON schema, the reference.
+    Config(config::ConfigArgs),
     /// Measure: load on servers, scaling, formats.
     Bench(bench::BenchArgs),
-}
-
-/// Where tables, routes and settings come from.
-#[derive(Debug, Clone, Default, Args)]
-struct CatalogArgs {
-    /// Folder of table files; `serve` takes `tables` if there is one here.
-    #[arg(long, short = 't', value_name = "DIR")]
-    tables: Option<PathBuf>,
-    /// Folder of route files; `serve` takes `routes` if there is one here.
-    #[arg(long, short = 'r', value_name = "DIR")]
-    routes: Option<PathBuf>,
-    /// Settings file (JSON); `serve` takes `config/dev.json` if there is one here.
-    #[arg(long, short = 'c', value_name = "FILE")]
-    config: Option<PathBuf>,
-}
-
-impl CatalogArgs {
-    /// With what an app has in its folder under the usual names, where nothing was given
-    /// (`server.md` 3.1).
-    fn or_here(self) -> Self {
-        let here = |usual: &str| Some(PathBuf::from(usual)).filter(|path| path.exists());
-        Self {
-            tables: self.tables.or_else(|| here("tables")),
-            routes: self.routes.or_else(|| here("routes")),
-            config: self.config.or_else(|| here("config/dev.json")),
-        }
-    }
 }
 
 /// How a command ends.
@@ -136,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::Fmt(args) => format::format(&args),
         Command::Mock(args) => mock::mock(&args),
         Command::Test(args) => test::test(&args),
+        Command::Config(args) => config::config(&args),
         Command::Bench(args) => bench::bench(&args),
     };
     if exit == Exit::Success && report::is_data_lost() {

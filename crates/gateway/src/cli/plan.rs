@@ -19,7 +19,8 @@ use qlio_plan::{
 };
 
 use super::{
-    CatalogArgs, Exit,
+    Exit,
+    app::{AppArgs, read_settings},
     measured::{self, Collected},
     report,
     request::RequestArgs,
@@ -27,8 +28,8 @@ use super::{
     script::ScriptArgs,
 };
 use crate::{
-    config::{self, Config},
-    load::{self, CatalogFolders, FilesBeside, Loaded},
+    config::{CommandLine, Config},
+    load::{self, FilesBeside, Loaded},
 };
 
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ pub(super) struct PlanArgs {
     #[command(flatten)]
     script: ScriptArgs,
     #[command(flatten)]
-    catalog: CatalogArgs,
+    app: AppArgs,
     /// How to print it.
     #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
     format: PlanFormat,
@@ -73,16 +74,18 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let (config, problems) = config::read(args.catalog.config.as_deref());
-    report::config(&problems);
-    let folders = CatalogFolders {
-        tables: args.catalog.tables.clone(),
-        routes: args.catalog.routes.clone(),
-        ..CatalogFolders::default()
+    let app = match args.app.find() {
+        Ok(app) => app,
+        Err(reason) => {
+            report::error(&reason);
+            return Exit::Usage;
+        }
     };
-    let Loaded { catalog, problems, .. } = load::load(&folders, &config);
+    let (config, _) = read_settings(&app, &CommandLine::default());
+    let Loaded { catalog, problems, .. } = load::load(&app.folders, &config);
     report::catalog(&problems);
-    let resources = FilesBeside::of_script(Path::new("."), &script.name, &script.text, &folders);
+    let resources =
+        FilesBeside::of_script(Path::new("."), &script.name, &script.text, &app.folders);
     let options =
         CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
     match compile(&script.text, &catalog, &options) {

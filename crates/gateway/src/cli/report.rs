@@ -81,13 +81,13 @@ pub(super) fn catalog(files: &[FileDiagnostics]) -> (usize, usize) {
 /// Prints the problems of the settings; answers the numbers of errors and warnings.
 pub(super) fn config(problems: &[ConfigProblem]) -> (usize, usize) {
     for problem in problems {
-        let severity = match problem.severity {
+        let severity = match problem.severity() {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        note(&format!("{severity}[{}]: {problem}", problem.code));
+        note(&format!("{severity}[{}]: {problem}", problem.code()));
     }
-    let is_error = |problem: &&ConfigProblem| problem.severity == Severity::Error;
+    let is_error = |problem: &&ConfigProblem| problem.severity() == Severity::Error;
     let errors = problems.iter().filter(is_error).count();
     (errors, problems.len() - errors)
 }

@@ -9,14 +9,16 @@ use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_syntax::diagnostic::Diagnostic;
 
 use super::{
-    CatalogArgs, Exit, report,
+    Exit,
+    app::{AppArgs, read_settings},
+    report,
     request::RequestArgs,
     script::{Script, ScriptArgs},
 };
 use crate::{
-    config::{self, Config},
+    config::{CommandLine, Config},
     http::{compile_error, run_error},
-    load::{self, CatalogFolders, FilesBeside, Loaded},
+    load::{self, FilesBeside, Loaded},
 };
 
 #[derive(Debug, Args)]
@@ -24,7 +26,7 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     script: ScriptArgs,
     #[command(flatten)]
-    catalog: CatalogArgs,
+    app: AppArgs,
     #[command(flatten)]
     request: RequestArgs,
     /// Print one object, `{value, headers}` or `{error, status}`, instead of the bare value.
@@ -43,18 +45,20 @@ pub(super) fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let (mut config, problems) = config::read(args.catalog.config.as_deref());
-    report::config(&problems);
+    let app = match args.app.find() {
+        Ok(app) => app,
+        Err(reason) => {
+            report::error(&reason);
+            return Exit::Usage;
+        }
+    };
+    let (mut config, _) = read_settings(&app, &CommandLine::default());
     // The operator writes the script anyway, so what the request holds may override defaults.
     config.settings.client_params = qlio_engine::ClientParams::Any;
-    let folders = CatalogFolders {
-        tables: args.catalog.tables.clone(),
-        routes: args.catalog.routes.clone(),
-        ..CatalogFolders::default()
-    };
-    let Loaded { catalog, problems, .. } = load::load(&folders, &config);
+    let Loaded { catalog, problems, .. } = load::load(&app.folders, &config);
     report::catalog(&problems);
-    let resources = FilesBeside::of_script(Path::new("."), &script.name, &script.text, &folders);
+    let resources =
+        FilesBeside::of_script(Path::new("."), &script.name, &script.text, &app.folders);
     let options =
         CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
     let compiled = match compile(&script.text, &catalog, &options) {

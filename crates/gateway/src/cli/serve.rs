@@ -3,38 +3,38 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
 use arc_swap::ArcSwap;
 use clap::Args;
+use qlio_data::Value;
 use qlio_engine::{Engine, EngineOptions, cache::Cache};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{CatalogArgs, Exit, report};
+use super::{
+    Exit,
+    app::{AppArgs, read_settings},
+    report,
+};
 use crate::{
-    config::{
-        self, FrontSettings,
-        front::{HEALTH_PATH_WANTED, is_health_path},
-    },
+    config::{CommandLine, Flag},
     http::{
         app::{AppSettings, HttpApp, Shared},
         ecv::Health,
         logs::Logs,
         run_error,
         server::{Event, EventSink, Server, ServerConfig, ServerLimits},
-        trace::TraceLevel,
-        websocket::SocketSettings,
     },
-    load::{self, CatalogFolders},
+    load,
 };
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ServeArgs {
     #[command(flatten)]
-    catalog: CatalogArgs,
+    app: AppArgs,
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
@@ -51,16 +51,20 @@ pub(super) struct ServeArgs {
     /// For start scripts of the original; there is no console.
     #[arg(long = "disableConsole", visible_alias = "disable-console", short = 'e')]
     disable_console: bool,
-    /// Development mode, on loopback only: scripts of clients may call private addresses.
+    /// Development mode, on loopback only: starts with what loads, answers scripts of clients, which
+    /// may call private addresses, and tells clients everything.
     #[arg(long)]
     dev: bool,
-    /// Refuse to start when a file or setting has an error.
+    /// Start with what loads when a file or setting has an error.
+    #[arg(long, conflicts_with = "strict")]
+    lenient: bool,
+    /// Refuse to start when a file or setting has an error, which is the default without `--dev`.
     #[arg(long)]
     strict: bool,
-    /// Answer `/q` also when the server can be reached from outside.
-    #[arg(long, conflicts_with = "disable_q")]
+    /// Answer scripts of clients, at `/q` and over WebSocket.
+    #[arg(long = "enable-q", visible_alias = "enableQ", conflicts_with = "disable_q")]
     enable_q: bool,
-    /// Do not answer `/q`.
+    /// Answer no scripts of clients, not even with `--dev`.
     #[arg(long = "disableQ", visible_alias = "disable-q", short = 'q', id = "disable_q")]
     disable_q: bool,
     /// Path of the health check; default `/ecv`.
@@ -75,7 +79,32 @@ pub(super) struct ServeArgs {
     ws_origins: Vec<String>,
     /// Folder for log files; default none.
     #[arg(long, value_name = "DIR")]
-    logs: Option<PathBuf>,
+    logs: Option<String>,
+}
+
+impl ServeArgs {
+    /// The flags that are settings.
+    fn command_line(&self) -> CommandLine {
+        let texts =
+            |texts: &[String]| texts.iter().map(|text| Value::from(text.as_str())).collect();
+        let flags = [
+            self.enable_q.then(|| ("--enable-q", "adhoc.enabled", Value::Bool(true))),
+            self.disable_q.then(|| ("--disableQ", "adhoc.enabled", Value::Bool(false))),
+            self.ecv_path.as_deref().map(|path| ("--ecvPath", "ecvPath", Value::from(path))),
+            self.ecv_control.map(|is_on| ("--ecvControl", "ecvControl", Value::Bool(is_on))),
+            (!self.ws_origins.is_empty())
+                .then(|| ("--wsOrigins", "wsOrigins", texts(&self.ws_origins))),
+            self.logs.as_deref().map(|folder| ("--logs", "logs", Value::from(folder))),
+        ];
+        let flags = flags.into_iter().flatten();
+        let flags = flags.map(|(flag, setting, value)| Flag { flag, setting, value }).collect();
+        CommandLine { is_dev: self.dev, flags }
+    }
+
+    /// Whether an error in a file or setting keeps the server from starting.
+    fn is_strict(&self) -> bool {
+        self.strict || !(self.dev || self.lenient)
+    }
 }
 
 pub(super) fn serve(args: &ServeArgs) -> Exit {
@@ -94,6 +123,13 @@ struct NotStarted {
     exit: Exit,
 }
 
+impl NotStarted {
+    /// Files or settings that cannot be used.
+    fn because(reason: String) -> Self {
+        Self { reason, exit: Exit::Failed }
+    }
+}
+
 impl From<String> for NotStarted {
     fn from(reason: String) -> Self {
         Self { reason, exit: Exit::Usage }
@@ -102,7 +138,7 @@ impl From<String> for NotStarted {
 
 impl From<io::Error> for NotStarted {
     fn from(error: io::Error) -> Self {
-        // Start scripts tell a taken port by this code (`server.md` 3.3).
+        // Start scripts tell a taken port by this code.
         let is_taken = error.kind() == io::ErrorKind::AddrInUse;
         let exit = if is_taken { Exit::PortTaken } else { Exit::Usage };
         Self { reason: format!("cannot start: {error}"), exit }
@@ -124,54 +160,40 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     if args.dev && !is_loopback {
         return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
     }
-    let catalog = args.catalog.clone().or_here();
-    let (config, problems) = config::read(catalog.config.as_deref());
-    let (config_errors, _) = report::config(&problems);
-    let folders = CatalogFolders {
-        tables: catalog.tables,
-        routes: catalog.routes,
-        ..CatalogFolders::default()
-    };
-    let loaded = load::load(&folders, &config);
-    let (errors, _) = report::catalog(&loaded.problems);
-    let errors = errors + config_errors;
-    if args.strict && errors > 0 {
+    let app = args.app.find().map_err(NotStarted::because)?;
+    let (config, (config_errors, _)) = read_settings(&app, &args.command_line());
+    let loaded = load::load(&app.folders, &config);
+    let (catalog_errors, _) = report::catalog(&loaded.problems);
+    let mut errors = config_errors + catalog_errors;
+    let cache = report::start_cache(config.cache).unwrap_or_else(|reason| {
+        report::error(&reason);
+        errors += 1;
+        None
+    });
+    if args.is_strict() && errors > 0 {
         let errors = report::counted(errors, "error");
-        return Err(format!("{errors}; not started because of `--strict`").into());
+        let reason = format!("{errors}; not started. `--lenient` starts with what loads");
+        return Err(NotStarted::because(reason));
     }
     let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
-    let logs = match args.logs.as_ref().or(config.front.logs.as_ref()) {
-        Some(folder) => Some(open_logs(folder, &config.secrets)?),
+    let logs = match &config.front.logs {
+        Some(folder) => Some(open_logs(folder, &config.secrets).map_err(NotStarted::because)?),
         None => None,
     };
     let shared = Arc::new(Shared {
         logs: logs.clone(),
         loaded: ArcSwap::from_pointee(loaded),
         settings: AppSettings {
-            allows_adhoc: !args.disable_q && (is_loopback || args.enable_q),
+            allows_adhoc: config.front.adhoc,
             may_call_private: args.dev,
             request_bytes_max: config.request_bytes_max,
             request_id_header: config.settings.request_id_header.clone(),
-            // What upstreams are called with is not for everybody who can reach the server.
-            trace: config.front.trace.unwrap_or(if is_loopback {
-                TraceLevel::Full
-            } else {
-                TraceLevel::Progress
-            }),
+            trace: config.front.trace,
         },
         secrets: config.secrets.clone(),
-        health: health(args, &config.front)?,
-        sockets: sockets(args, &config.front),
+        health: Health::new(config.front.ecv_path, config.front.ecv_control),
+        sockets: config.front.sockets,
     });
-    let cache = match report::start_cache(config.cache) {
-        Ok(cache) => cache,
-        Err(reason) if args.strict => return Err(reason.into()),
-        // A cache makes answers cheaper, not possible (`connectors.md` 6.1).
-        Err(reason) => {
-            report::error(&reason);
-            None
-        }
-    };
     let engine = EngineOptions {
         settings: config.settings,
         transport: config.transport,
@@ -206,24 +228,6 @@ fn open_logs(folder: &Path, secrets: &[String]) -> Result<Arc<Logs>, String> {
     Logs::open(folder, secrets.to_vec(), Box::new(report::error))
         .map(Arc::new)
         .map_err(|error| format!("cannot write log files to `{}`: {error}", folder.display()))
-}
-
-/// The health check; the command line beats the settings file.
-fn health(args: &ServeArgs, front: &FrontSettings) -> Result<Health, String> {
-    let path = args.ecv_path.as_ref().unwrap_or(&front.ecv_path);
-    if !is_health_path(path) {
-        return Err(format!("`--ecvPath {path}` must be {HEALTH_PATH_WANTED}"));
-    }
-    Ok(Health::new(path.as_str(), args.ecv_control.unwrap_or(front.ecv_control)))
-}
-
-/// WebSocket connections; origins of the command line replace those of the settings file.
-fn sockets(args: &ServeArgs, front: &FrontSettings) -> SocketSettings {
-    let mut settings = front.sockets.clone();
-    if !args.ws_origins.is_empty() {
-        settings.origins.clone_from(&args.ws_origins);
-    }
-    settings
 }
 
 /// Serves until a signal asks to stop, then lets requests in flight finish and the cache end. The

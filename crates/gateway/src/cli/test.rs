@@ -8,8 +8,8 @@ use std::{
 use clap::{Args, ValueEnum};
 use regex_lite::Regex;
 
-use super::{CatalogArgs, Exit, report};
-use crate::suite::{self, App, AppFiles, Format, Limits, Report};
+use super::{Exit, app::AppArgs, report};
+use crate::suite::{self, App, Format, Limits, Report};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -21,11 +21,12 @@ A test is a set of files with one name:
   all.routes.csv                    tests of routes: name,request,type,header1
 See docs/guide/testing.md for the others.")]
 pub(super) struct TestArgs {
-    /// Folder of the tests.
-    #[arg(long, value_name = "DIR", default_value = "tests")]
-    tests: PathBuf,
+    /// Folder of the tests, instead of the app's `tests`. A `config.json` in it takes the place of
+    /// the app's settings.
+    #[arg(long, value_name = "DIR")]
+    tests: Option<PathBuf>,
     #[command(flatten)]
-    catalog: CatalogArgs,
+    app: AppArgs,
     /// Run only tests whose name matches this regular expression.
     #[arg(long, value_name = "RE")]
     filter: Option<Regex>,
@@ -62,22 +63,32 @@ pub(super) fn test(args: &TestArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let mut cases = suite::collect(&args.tests).cases;
+    let mut app = match args.app.find() {
+        Ok(app) => app,
+        Err(reason) => {
+            report::error(&reason);
+            return Exit::Usage;
+        }
+    };
+    if let Some(tests) = &args.tests {
+        app.tests.clone_from(tests);
+    }
+    let settings = app.tests.join("config.json");
+    if !args.app.names_settings() && settings.exists() {
+        app.config = Some(settings);
+    }
+    let mut cases = suite::collect(&app.tests).cases;
     if let Some(filter) = &args.filter {
         // Without the directory there is nothing to choose from.
         cases.retain(|case| filter.is_match(&case.name) || case.name == "initFailed");
     }
     if cases.is_empty() {
         let which = if args.filter.is_some() { "no test matches in" } else { "no tests in" };
-        report::error(&format!("{which} `{}`", args.tests.display()));
+        report::error(&format!("{which} `{}`", app.tests.display()));
         return Exit::Usage;
     }
-    let app = App::load(AppFiles {
-        tables: args.catalog.tables.clone(),
-        routes: args.catalog.routes.clone(),
-        config: args.catalog.config.clone(),
-        tests: args.tests.clone(),
-    });
+    let suite = app.tests.display().to_string();
+    let app = App::load(app);
     report::config(&app.config_problems);
     report::catalog(&app.loaded().problems);
     let format = match args.reporter {
@@ -85,7 +96,6 @@ pub(super) fn test(args: &TestArgs) -> Exit {
         Reporter::Junit => Format::Junit,
         Reporter::Text => Format::Text,
     };
-    let suite = args.tests.display().to_string();
     let names: Vec<String> = cases.iter().map(|case| case.name.clone()).collect();
     let (mut told, head) = Report::begin(format, &suite, names.iter().map(String::as_str));
     report::raw(&head);

@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
@@ -23,34 +23,26 @@ use qlio_syntax::diagnostic::Diagnostic;
 
 use super::{Problem, RouteRequest, Text, assertion::Subject, ports, transaction::Transactions};
 use crate::{
-    config::{self, Config, ConfigProblem},
+    app_folder::AppFolder,
+    config::{self, CommandLine, Config, ConfigProblem},
     http::{
         app::{AppSettings, HttpApp, Shared},
         compile_error,
         ecv::Health,
         run_error,
-        trace::TraceLevel,
         websocket::SocketSettings,
     },
-    load::{self, CatalogFolders, FilesBeside, Loaded},
+    load::{self, FilesBeside, Loaded},
 };
 
-/// Where the app lies.
-#[derive(Debug, Clone, Default)]
-pub struct AppFiles {
-    /// Table files.
-    pub tables: Option<PathBuf>,
-    /// Route files.
-    pub routes: Option<PathBuf>,
-    /// The settings file.
-    pub config: Option<PathBuf>,
-    /// The test directory; files that inline tables of scripts name lie there.
-    pub tests: PathBuf,
+/// Tests see all that an app's developer sees.
+fn development() -> CommandLine {
+    CommandLine { is_dev: true, ..CommandLine::default() }
 }
 
 /// A loaded app.
 pub struct App {
-    files: AppFiles,
+    files: AppFolder,
     /// The text of the settings, if it has to be filled in for each test.
     template: Option<String>,
     config: Config,
@@ -63,7 +55,7 @@ pub struct App {
 
 /// The app as one test sees it.
 pub(super) struct Snapshot {
-    files: AppFiles,
+    files: AppFolder,
     config: Config,
     loaded: Arc<Loaded>,
     sources: Arc<SourceFolder>,
@@ -82,18 +74,20 @@ pub(super) struct Ran {
 
 impl App {
     /// Loads the app. Problems of its files are in [`App::loaded`].
-    pub fn load(files: AppFiles) -> Self {
+    pub fn load(mut files: AppFolder) -> Self {
+        files.folders.tests = Some(files.tests.clone());
         let text = files.config.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
         let template = text.filter(|text| ports::mentioned(text).next().is_some());
         let (config, config_problems) = match (&template, &files.config) {
             (Some(text), Some(file)) => {
                 // Any port will do to see what else is wrong.
                 let numbers = ports::mentioned(text).map(|number| (number, number)).collect();
-                config::parse(&ports::fill(text, &numbers).unwrap_or_default(), file)
+                let text = ports::fill(text, &numbers).unwrap_or_default();
+                config::parse(&text, file, &development())
             }
-            (_, file) => config::read(file.as_deref()),
+            (_, file) => config::read(file.as_deref(), &development()),
         };
-        let loaded = Arc::new(load::load(&folders(&files), &config));
+        let loaded = Arc::new(load::load(&files.folders, &config));
         let sources = load::read_tree(&files.tests);
         Self { files, template, config, loaded, sources, config_problems }
     }
@@ -127,21 +121,12 @@ impl App {
         let shown = file.display().to_string();
         let text = ports::fill(template, &ports)
             .map_err(|(line, message)| Problem::at(&shown, Some(line), message))?;
-        let (config, problems) = config::parse(&text, file);
+        let (config, problems) = config::parse(&text, file, &development());
         if let Some(problem) = problems.first() {
-            return Err(Problem::at(&shown, None, problem.message.clone()));
+            return Err(Problem::at(&shown, None, problem.message()));
         }
-        let loaded = Arc::new(load::load(&folders(&files), &config));
+        let loaded = Arc::new(load::load(&files.folders, &config));
         Ok(Snapshot { files, config, loaded, sources })
-    }
-}
-
-fn folders(files: &AppFiles) -> CatalogFolders {
-    CatalogFolders {
-        root: PathBuf::new(),
-        tables: files.tables.clone(),
-        routes: files.routes.clone(),
-        tests: Some(files.tests.clone()),
     }
 }
 
@@ -158,9 +143,9 @@ impl Snapshot {
 
     /// Runs a script.
     pub(super) async fn script(&self, script: &Text) -> Result<Ran, Problem> {
-        let folders = folders(&self.files);
+        let folders = &self.files.folders;
         let resources =
-            FilesBeside::of_script(&self.files.tests, &script.file, &script.text, &folders);
+            FilesBeside::of_script(&self.files.tests, &script.file, &script.text, folders);
         let options =
             CompileOptions { origin: Origin::Stored, file: &script.file, resources: &resources };
         let plan = match compile(&script.text, &self.loaded.catalog, &options) {
@@ -193,7 +178,7 @@ impl Snapshot {
                 may_call_private: false,
                 request_bytes_max: self.config.request_bytes_max,
                 request_id_header: self.config.settings.request_id_header.clone(),
-                trace: self.config.front.trace.unwrap_or(TraceLevel::Full),
+                trace: self.config.front.trace,
             },
             secrets: self.config.secrets.clone(),
             health: Health::new("/ecv", false),

@@ -29,7 +29,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use crate::mock::{Behaviour, canned::CannedAnswer};
 
-pub use app::{App, AppFiles};
+pub use app::App;
 pub use collect::{Collected, collect};
 pub use report::{Format, Report};
 pub use route_table::RouteRequest;

@@ -5,6 +5,7 @@ use std::{fs, path::Path, time::Duration};
 use tempfile::TempDir;
 
 use super::*;
+use crate::app_folder::AppFolder;
 use crate::mock::canned::CannedAnswer;
 
 fn directory(files: &[(&str, &str)]) -> TempDir {
@@ -17,7 +18,7 @@ fn directory(files: &[(&str, &str)]) -> TempDir {
     directory
 }
 
-fn run_cases(cases: Vec<TestCase>, files: AppFiles, limits: Limits) -> Vec<Outcome> {
+fn run_cases(cases: Vec<TestCase>, files: AppFolder, limits: Limits) -> Vec<Outcome> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut outcomes = Vec::new();
     let app = App::load(files);
@@ -31,11 +32,10 @@ fn run_cases(cases: Vec<TestCase>, files: AppFiles, limits: Limits) -> Vec<Outco
 /// The outcomes of a directory, as `name` or `name: place: message`, places without the directory.
 fn outcomes(directory: &Path) -> Vec<String> {
     let existing = |name: &str| Some(directory.join(name)).filter(|path| path.exists());
-    let files = AppFiles {
-        tables: existing("tables"),
-        routes: existing("routes"),
+    let files = AppFolder {
         config: existing("config.json"),
         tests: directory.to_owned(),
+        ..AppFolder::at(directory)
     };
     let outcomes = run_cases(collect(directory).cases, files, Limits::default());
     let prefix = format!("{}/", directory.display());
@@ -294,6 +294,6 @@ fn tests_can_be_given_in_code_and_have_a_time_limit() {
     };
     let limits = Limits { patience: Duration::from_millis(1500), ..Limits::default() };
     let told: Vec<_> =
-        run_cases(vec![slow, good], AppFiles::default(), limits).iter().map(told).collect();
+        run_cases(vec![slow, good], AppFolder::default(), limits).iter().map(told).collect();
     assert_eq!(told, ["slow: the test took longer than 1.5 s", "good"]);
 }

@@ -445,7 +445,7 @@ fn run(example: &Example) -> Result<(), String> {
         }
         _ => return run_case(&BinaryEngine::new(BINARY), &case),
     };
-    let arguments = ["check", ".", "--config", CaseFolder::CONFIG].map(str::to_owned);
+    let arguments = ["check", "--config", CaseFolder::CONFIG].map(str::to_owned);
     let finished = run_to_end(Path::new(BINARY), &arguments, folder.path(), "", CASE_PATIENCE)
         .map_err(|error| error.to_string())?;
     if finished.stderr.contains(&format!("[{code} ")) {

@@ -193,7 +193,7 @@ fn without_a_usable_cache_the_server_runs_uncached_unless_it_is_to_be_strict() {
     assert_eq!(upstream.look(|ledger| ledger.requests().len()), 2);
     let strict = [&SERVE[..], &OPTIONS, &["--strict"]].concat();
     let finished = run(&strict, folder.path(), "");
-    assert_eq!(finished.code(), Some(2), "{}", finished.stderr);
+    assert_eq!(finished.code(), Some(1), "{}", finished.stderr);
     assert!(finished.stderr.contains(problem), "{}", finished.stderr);
     assert!(!finished.stderr.contains("s3cret"), "{}", finished.stderr);
 }

@@ -177,7 +177,7 @@ fn plan_says_where_the_time_of_a_run_went() {
 fn check_counts_in_words_that_fit_the_number() {
     let table = "create table t on select get from 'http://127.0.0.1:1/t'";
     let folder = folder(&[("tables/t.ql", table), ("routes/r.ql", "retrn 1"), ("ok/t.ql", table)]);
-    let finished = run(&["check", "."], folder.path(), "");
+    let finished = run(&["check"], folder.path(), "");
     assert_eq!(finished.code(), Some(1));
     assert!(
         finished.stderr.ends_with("1 table, 0 routes, 1 error, 0 warnings\n"),
@@ -231,7 +231,7 @@ fn settings_that_cannot_be_used_are_errors_with_a_place() {
     let finished = run(&["check", "s.ql", "--config", "c.json"], folder.path(), "");
     assert_eq!(finished.code(), Some(1));
     for error in [
-        "error[Q3010 bad-config]: c.json:2:3: setting `timeout` must be a whole number",
+        "error[Q3010 bad-config]: c.json:2:3: setting `timeout` must be a whole number of milliseconds from 1 to 4294967295, not the text `soon`",
         "error[Q3022 missing-secret]: c.json:3:3: environment variable `QLIO_NO_SUCH_VARIABLE` is not set",
     ] {
         assert!(finished.stderr.contains(error), "{}", finished.stderr);

@@ -21,13 +21,12 @@ pub(crate) fn example(name: &str) -> PathBuf {
 /// changed settings.
 pub(crate) fn serve(name: &str, api: &str) -> (ServerProcess, TempDir) {
     let app = example(name);
-    let settings = fs::read_to_string(app.join("config.json")).unwrap();
+    let settings = fs::read_to_string(app.join("qlio.json")).unwrap();
     let folder = TempDir::new().unwrap();
     let config = folder.path().join("config.json");
     fs::write(&config, settings.replace("http://127.0.0.1:7070", api)).unwrap();
-    let (tables, routes) = (app.join("tables"), app.join("routes"));
     let text = |path: &Path| path.to_str().unwrap().to_owned();
-    let (tables, routes, config) = (text(&tables), text(&routes), text(&config));
+    let (app, config) = (text(&app), text(&config));
     let arguments = [
         "serve",
         "--strict",
@@ -36,10 +35,8 @@ pub(crate) fn serve(name: &str, api: &str) -> (ServerProcess, TempDir) {
         "1",
         "--port",
         "0",
-        "--tables",
-        &tables,
-        "--routes",
-        &routes,
+        "--app",
+        &app,
         "--config",
         &config,
     ];

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
+mod app;
 mod bench;
 mod cache;
 mod commands;

@@ -82,13 +82,79 @@ fn a_client_that_goes_takes_its_upstream_calls_with_it() {
     assert!(upstream.wait_until(Duration::from_secs(5), |ledger| ledger.hang_ups() == 1));
 }
 
+/// A folder in which a route, a table and a setting are broken, and one route is whole.
+fn broken() -> tempfile::TempDir {
+    folder(&[
+        ROUTE,
+        ("routes/bad.ql", "retrn 1"),
+        ("tables/bad.ql", "create tabel"),
+        ("qlio.json", "{\n  \"timeout\": \"soon\"\n}"),
+    ])
+}
+
+const BROKEN: [&str; 3] = ["routes/bad.ql", "tables/bad.ql", "qlio.json:2:3"];
+
 #[test]
-fn a_bad_file_does_not_stop_the_start() {
-    let folder = folder(&[ROUTE, ("routes/bad.ql", "retrn 1"), ("tables/bad.ql", "create tabel")]);
-    let server = serve_folder(folder.path(), &["--dev"]);
-    assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
-    let told = |text: &str| text.contains("routes/bad.ql") && text.contains("tables/bad.ql");
-    assert!(server.wait_for_stderr(PATIENCE, told), "{}", server.stderr());
+fn with_dev_or_lenient_what_loads_is_served() {
+    for flag in ["--dev", "--lenient"] {
+        let folder = broken();
+        let server = serve_folder(folder.path(), &[flag]);
+        assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
+        let told = |text: &str| BROKEN.iter().all(|place| text.contains(place));
+        assert!(server.wait_for_stderr(PATIENCE, told), "{flag}: {}", server.stderr());
+    }
+}
+
+/// Decision 23.
+#[test]
+fn a_server_does_not_start_half_and_tells_all_that_is_wrong() {
+    let broken = broken();
+    for more in [&[][..], &["--strict"], &["--dev", "--strict"]] {
+        let finished = run(&[&["serve", "-p", "0"], more].concat(), broken.path(), "");
+        assert_eq!(finished.code(), Some(1), "{more:?}: {}", finished.stderr);
+        assert!(finished.stdout.is_empty(), "{}", finished.stdout);
+        for place in BROKEN.iter().chain(&["3 errors; not started"]) {
+            assert!(finished.stderr.contains(place), "{more:?}: {}", finished.stderr);
+        }
+    }
+    let whole = folder(&[ROUTE, ("bad.json", "{")]);
+    for (arguments, told) in [
+        (["--tables", "nowhere"], "nowhere"),
+        (["--routes", "nowhere"], "nowhere"),
+        (["--app", "nowhere"], "there is no folder `nowhere`"),
+        (["--config", "nowhere.json"], "nowhere.json: cannot read the settings"),
+        (["--config", "bad.json"], "bad.json:1:2: invalid JSON"),
+        (["--ecvPath", "up"], "--ecvPath: setting `ecvPath` must be a path such as `/ecv`"),
+    ] {
+        let finished = run(&[&["serve", "-p", "0"], &arguments[..]].concat(), whole.path(), "");
+        assert_eq!(finished.code(), Some(1), "{arguments:?}: {}", finished.stderr);
+        assert!(finished.stderr.contains(told), "{arguments:?}: {}", finished.stderr);
+    }
+}
+
+/// Decision 3: the address that the server listens on does not matter.
+#[test]
+fn scripts_of_clients_are_answered_with_dev_or_when_switched_on() {
+    let folder = folder(&[
+        ROUTE,
+        ("on.json", "{\"adhoc\": true}"),
+        ("off.json", "{\"adhoc\": {\"enabled\": false}}"),
+    ]);
+    for (arguments, status) in [
+        (&["--strict"][..], 404),
+        (&["--dev"], 200),
+        (&["--enable-q"], 200),
+        (&["--config", "on.json"], 200),
+        (&["--dev", "--config", "off.json"], 404),
+        (&["--config", "off.json", "--enable-q"], 200),
+        (&["--dev", "--disableQ"], 404),
+        (&["--config", "on.json", "-q"], 404),
+    ] {
+        let server = serve_folder(folder.path(), arguments);
+        let answer = fetch(server.address(), &Request::get("/q?s=return%201"), PATIENCE).unwrap();
+        assert_eq!(answer.status, status, "{arguments:?}");
+        assert_eq!(server.stop(PATIENCE).code(), Some(0));
+    }
 }
 
 #[test]
@@ -98,7 +164,7 @@ fn a_port_that_is_taken_has_an_exit_code_of_its_own() {
     let folder = folder(&[]);
     let finished = run(&["serve", "--port", &format!("0,{port}")], folder.path(), "");
     assert_eq!(finished.code(), Some(255), "{}", finished.stderr);
-    assert!(finished.stderr.contains(&format!("Port is use ..{port}")), "{}", finished.stderr);
+    assert!(finished.stderr.contains(&format!("port {port} is taken")), "{}", finished.stderr);
     assert!(finished.stdout.is_empty(), "{}", finished.stdout);
 }
 

@@ -22,7 +22,7 @@ impl Shop {
         let apis = start(&["mock", &at("apis"), "--port", "0", "--log"], &example);
         let config = json!({"shop": {"api": format!("http://{}", apis.address())}}).to_string();
         let folder = folder(&[("config.json", &config)]);
-        let (tables, routes) = (at("tables"), at("routes"));
+        let app = example.display().to_string();
         let gateway = start(
             &[
                 "serve",
@@ -32,10 +32,8 @@ impl Shop {
                 "0",
                 "--config",
                 "config.json",
-                "--tables",
-                &tables,
-                "--routes",
-                &routes,
+                "--app",
+                &app,
             ],
             folder.path(),
         );

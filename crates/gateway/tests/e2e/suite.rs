@@ -121,13 +121,13 @@ fn scripts_may_call_the_app_itself() {
 #[test]
 fn the_tests_of_the_example_app_pass() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
-    let folder = folder(&[]);
-    let at = |name: &str| example.join(name).display().to_string();
-    let (tests, tables, routes) = (at("tests"), at("tables"), at("routes"));
-    let config = at("tests/config.json");
-    let arguments =
-        ["test", "--tests", &tests, "--tables", &tables, "--routes", &routes, "--config", &config];
-    let finished = run(&arguments, folder.path(), "");
-    assert_eq!(finished.code(), Some(0), "{}{}", finished.stdout, finished.stderr);
-    assert!(finished.stdout.contains("1..5\nok 1 - colours\n"), "{}", finished.stdout);
+    let elsewhere = folder(&[]);
+    let app = example.display().to_string();
+    for (arguments, folder) in
+        [(&["test"][..], example.as_path()), (&["test", "--app", &app], elsewhere.path())]
+    {
+        let finished = run(arguments, folder, "");
+        assert_eq!(finished.code(), Some(0), "{}{}", finished.stdout, finished.stderr);
+        assert!(finished.stdout.contains("1..5\nok 1 - colours\n"), "{}", finished.stdout);
+    }
 }

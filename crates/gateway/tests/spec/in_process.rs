@@ -13,12 +13,11 @@ use http_body_util::{BodyExt, Full};
 use qlio_data::{Object, Value, codec::json};
 use qlio_engine::cache::Cache;
 use qlio_engine::{Caller, ClientParams, ClientRequest, Engine, EngineOptions};
-use qlio_gateway::config::{self, Config};
+use qlio_gateway::config::{self, CommandLine, Config};
 use qlio_gateway::http::app::{AppSettings, Ends, HttpApp, Shared};
 use qlio_gateway::http::compile_error;
 use qlio_gateway::http::ecv::Health;
 use qlio_gateway::http::run_error;
-use qlio_gateway::http::trace::TraceLevel;
 use qlio_gateway::http::websocket::SocketSettings;
 use qlio_gateway::load::{CatalogFolders, FilesBeside, load};
 use qlio_plan::{CompileOptions, Origin, compile};
@@ -33,7 +32,8 @@ impl CaseEngine for InProcessEngine {
     fn run_script(&self, case: &Case, folder: &CaseFolder) -> Outcome {
         on_runtime(async {
             let root = folder.path();
-            let (mut config, _) = config::read(Some(&root.join(CaseFolder::CONFIG)));
+            let (mut config, _) =
+                config::read(Some(&root.join(CaseFolder::CONFIG)), &development());
             config.settings.client_params = ClientParams::Any;
             let loaded = load(&folders(root), &config);
 
@@ -74,7 +74,7 @@ impl CaseEngine for InProcessEngine {
     fn run_http(&self, case: &Case, folder: &CaseFolder) -> Outcome {
         on_runtime(async {
             let root = folder.path();
-            let (config, _) = config::read(Some(&root.join(CaseFolder::CONFIG)));
+            let (config, _) = config::read(Some(&root.join(CaseFolder::CONFIG)), &development());
             let shared = Shared {
                 loaded: ArcSwap::from_pointee(load(&folders(root), &config)),
                 settings: AppSettings {
@@ -82,7 +82,7 @@ impl CaseEngine for InProcessEngine {
                     may_call_private: true,
                     request_bytes_max: config.request_bytes_max,
                     request_id_header: config.settings.request_id_header.clone(),
-                    trace: config.front.trace.unwrap_or(TraceLevel::Full),
+                    trace: config.front.trace,
                 },
                 secrets: config.secrets.clone(),
                 health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
@@ -119,6 +119,11 @@ impl CaseEngine for InProcessEngine {
             Outcome::Answers(answers)
         })
     }
+}
+
+/// Cases run as with `--dev`, like those of the executable.
+fn development() -> CommandLine {
+    CommandLine { is_dev: true, ..CommandLine::default() }
 }
 
 fn on_runtime(work: impl Future<Output = Outcome>) -> Outcome {

@@ -61,7 +61,7 @@ pub(super) fn bind(addresses: &[SocketAddr]) -> io::Result<(Runtime, Vec<TcpList
             let named = |error: io::Error| {
                 // The words by which scripts of the original know a taken port (`server.md` 3.3).
                 let taken = match error.kind() {
-                    io::ErrorKind::AddrInUse => format!("Port is use ..{}: ", address.port()),
+                    io::ErrorKind::AddrInUse => format!("port {} is taken: ", address.port()),
                     _ => String::new(),
                 };
                 let text = format!("{taken}cannot listen on {address}: {error}");

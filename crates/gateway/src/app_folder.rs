@@ -1,0 +1,39 @@
+//! Where an app lies: its settings, tables, routes and tests, for all commands alike.
+//!
+//! In: a folder. Out: the paths of what is there under the usual names. Whether the files are any
+//! good is for those to say who read them.
+
+use std::path::{Path, PathBuf};
+
+use crate::load::CatalogFolders;
+
+/// The names of a settings file, the strongest first.
+pub const SETTINGS_FILES: [&str; 4] = ["qlio.json", "qlio.toml", "qlio.yaml", "config/dev.json"];
+
+/// An app.
+#[derive(Debug, Clone, Default)]
+pub struct AppFolder {
+    /// The settings file, if there is one.
+    pub config: Option<PathBuf>,
+    /// Tables and routes.
+    pub folders: CatalogFolders,
+    /// The tests, whether there are any or not.
+    pub tests: PathBuf,
+}
+
+impl AppFolder {
+    /// What lies in a folder under the usual names.
+    pub fn at(root: &Path) -> Self {
+        let existing = |name: &str| Some(root.join(name)).filter(|path| path.exists());
+        Self {
+            config: SETTINGS_FILES.into_iter().find_map(existing),
+            folders: CatalogFolders {
+                root: root.to_owned(),
+                tables: existing("tables"),
+                routes: existing("routes"),
+                tests: None,
+            },
+            tests: root.join("tests"),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `qlio config`: the settings that hold, and all that there are.
+
+use clap::{Args, Subcommand};
+use qlio_data::codec::json;
+
+use super::{Exit, app::AppArgs, report};
+use crate::config::{self, CommandLine};
+
+#[derive(Debug, Args)]
+pub(super) struct ConfigArgs {
+    #[command(subcommand)]
+    command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Print the settings that hold; secrets are redacted.
+    Show(ShowArgs),
+    /// Print a JSON schema (2020-12) of the settings file, for editors.
+    Schema,
+    /// Print all settings as Markdown, which is `docs/reference/settings.md`.
+    Docs,
+}
+
+#[derive(Debug, Args)]
+struct ShowArgs {
+    #[command(flatten)]
+    app: AppArgs,
+    /// Also print where each value comes from: file, line and column, environment, or default.
+    #[arg(long)]
+    origin: bool,
+    /// With the defaults of development mode.
+    #[arg(long)]
+    dev: bool,
+}
+
+pub(super) fn config(args: &ConfigArgs) -> Exit {
+    match &args.command {
+        ConfigCommand::Show(args) => return show(args),
+        ConfigCommand::Schema => report::data(&config::schema()),
+        ConfigCommand::Docs => report::raw(&config::reference()),
+    }
+    Exit::Success
+}
+
+fn show(args: &ShowArgs) -> Exit {
+    let app = match args.app.find() {
+        Ok(app) => app,
+        Err(reason) => {
+            report::error(&reason);
+            return Exit::Usage;
+        }
+    };
+    let command_line = CommandLine { is_dev: args.dev, ..CommandLine::default() };
+    let (settings, problems) = config::effective(app.config.as_deref(), &command_line);
+    let (errors, _) = report::config(&problems);
+    for setting in settings {
+        let value = json::to_string(&setting.value);
+        let line = format!("{} = {value}", setting.name);
+        report::data(&if args.origin { format!("{line}  # {}", setting.origin) } else { line });
+    }
+    if errors > 0 { Exit::Failed } else { Exit::Success }
+}

@@ -1,0 +1,81 @@
+//! The settings that hold, each with where it comes from, for `qlio config show`.
+
+use std::fmt;
+
+use qlio_data::{Object, Text, Value, redact::redact};
+use qlio_engine::transport::{is_sensitive_parameter, shown_uri};
+
+use super::{Reading, names::Names, problem::Place, table};
+
+/// A setting that holds, and where it comes from.
+#[derive(Debug, Clone)]
+pub struct Effective {
+    /// Its dotted path.
+    pub name: String,
+    /// Its value; secrets are redacted.
+    pub value: Value,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where the value of a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody has set it.
+    Default,
+    /// A settings file or a flag.
+    Place(Place),
+    /// A variable of the environment, to which a settings file refers.
+    Environment(String, Place),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Place(place) => write!(f, "{place}"),
+            Self::Environment(variable, place) => write!(f, "${{{variable}}} in {place}"),
+        }
+    }
+}
+
+impl Reading {
+    /// All settings in the order of the table, then what scripts find beside them.
+    pub(super) fn effective(&mut self, secrets: &[String]) -> Vec<Effective> {
+        let mut effective = Vec::new();
+        for (setting, origin) in table::all().zip(&self.origins) {
+            let value = hide_credentials(&setting.slot(&mut self.draft).show());
+            let (name, value) = (setting.name.to_owned(), redact(value, secrets));
+            effective.push(Effective { name, value, origin: origin.clone() });
+        }
+        let names = Names::of_table();
+        if let Value::Object(object) = &*self.values.open() {
+            for (name, value) in object.iter().filter(|(name, _)| !names.is_known(name)) {
+                let only = Object::from_iter([(name.clone(), value.clone())]);
+                let value = hide_credentials(&Value::object(only)).member(name);
+                let origin = Origin::Place(self.source.place(name));
+                let (name, value) = (name.to_string(), redact(value, secrets));
+                effective.push(Effective { name, value, origin });
+            }
+        }
+        effective
+    }
+}
+
+/// The value without what is called a credential and without logins in URIs.
+fn hide_credentials(value: &Value) -> Value {
+    match &*value.open() {
+        Value::String(text) if text.contains("://") => Value::from(shown_uri(text)),
+        Value::Array(elements) => elements.iter().map(hide_credentials).collect(),
+        Value::Object(object) => {
+            let hide = |(name, value): (&Text, &Value)| {
+                let is_hidden = is_sensitive_parameter(name) && !value.is_structure();
+                let value =
+                    if is_hidden { Value::from("[redacted]") } else { hide_credentials(value) };
+                (name.clone(), value)
+            };
+            Value::object(object.iter().map(hide).collect())
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,135 @@
+//! What can be wrong with settings, as data.
+
+use std::{fmt, path::PathBuf};
+
+use qlio_syntax::{
+    diagnostic::{Code, Severity, codes},
+    source::Position,
+};
+
+use super::environment::SECRET_BYTES_MIN;
+
+/// One thing that is wrong with the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigProblem {
+    /// Where it was found.
+    pub place: Place,
+    /// The dotted path of the setting, where one is to blame.
+    pub setting: Option<String>,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A settings file, with the place in it where that is known.
+    File(PathBuf, Option<Position>),
+    /// A flag of the command line.
+    Flag(&'static str),
+}
+
+/// Kinds of problems.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// The file cannot be read; why.
+    Unreadable(String),
+    /// The file is not in its format.
+    Malformed {
+        /// The format.
+        format: &'static str,
+        /// What its reader says.
+        reason: String,
+    },
+    /// The file holds something else than named settings.
+    NoObject,
+    /// A variable of the environment is not set.
+    MissingVariable(String),
+    /// A value that the setting cannot have; the default holds.
+    WrongKind {
+        /// What it must be.
+        wanted: String,
+        /// What it is.
+        found: String,
+    },
+    /// Nothing reads this name; it has no effect.
+    Unknown {
+        /// The name that was probably meant.
+        meant: Option<String>,
+    },
+    /// `secrets` names a text that is too short to be searched for.
+    SecretTooShort,
+    /// `secrets` names something else than a text.
+    SecretIsNoText,
+    /// The settings of the cache do not go together; the reason as its event has it.
+    UnusableCache(String),
+}
+
+impl ConfigProblem {
+    /// The kind as a diagnostic code.
+    pub fn code(&self) -> Code {
+        match self.fault {
+            Fault::Unreadable(_) => codes::UNREADABLE_FILE,
+            Fault::Malformed { .. } => codes::BAD_JSON,
+            Fault::MissingVariable(_) => codes::MISSING_SECRET,
+            Fault::Unknown { .. } => codes::UNKNOWN_SETTING,
+            Fault::NoObject
+            | Fault::WrongKind { .. }
+            | Fault::SecretTooShort
+            | Fault::SecretIsNoText
+            | Fault::UnusableCache(_) => codes::BAD_CONFIG,
+        }
+    }
+
+    /// An unknown name has no effect; everything else keeps a server from starting.
+    pub fn severity(&self) -> Severity {
+        match self.fault {
+            Fault::Unknown { .. } => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    /// What is wrong and what to do, without the place.
+    pub fn message(&self) -> String {
+        let name = self.setting.as_deref().unwrap_or_default();
+        match &self.fault {
+            Fault::Unreadable(reason) => format!("cannot read the settings: {reason}"),
+            Fault::Malformed { format, reason } => format!("invalid {format}: {reason}"),
+            Fault::NoObject => "the settings must be one object".to_owned(),
+            Fault::MissingVariable(variable) => {
+                format!("environment variable `{variable}` is not set")
+            }
+            Fault::WrongKind { wanted, found } => {
+                format!("setting `{name}` must be {wanted}, not {found}")
+            }
+            Fault::Unknown { meant: None } => format!("no setting is called `{name}`"),
+            Fault::Unknown { meant: Some(meant) } => {
+                format!("no setting is called `{name}`; did you mean `{meant}`?")
+            }
+            Fault::SecretTooShort => format!(
+                "setting `secrets` names `{name}`, which has fewer than {SECRET_BYTES_MIN} bytes \
+                 and stays visible"
+            ),
+            Fault::SecretIsNoText => {
+                format!("setting `secrets` names `{name}`, which is no text")
+            }
+            Fault::UnusableCache(reason) => reason.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(file, Some(position)) => write!(f, "{}:{position}", file.display()),
+            Self::File(file, None) => write!(f, "{}", file.display()),
+            Self::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+impl fmt::Display for ConfigProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message())
+    }
+}
