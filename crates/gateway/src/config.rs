@@ -144,7 +144,7 @@ impl Source {
             Ok(_) => Self::unusable(file, None, Fault::NoObject),
             Err(error) => {
                 let position = LineIndex::new(text).position(text, error.offset as u32);
-                let fault = Fault::Malformed { format: "JSON", reason: error.reason.to_string() };
+                let fault = Fault::Malformed { format: "JSON", reason: error.reason };
                 Self::unusable(file, Some(position), fault)
             }
         }
@@ -254,7 +254,9 @@ impl Reading {
         let slot = setting.slot(&mut self.draft);
         let kind = slot.kind();
         let is_fit = setting.is_within_bounds(&kind, value)
-            && value.as_str().is_none_or(|text| setting.rule.is_none_or(|(fits, _)| fits(text)));
+            && value
+                .as_str()
+                .is_none_or(|text| setting.rule.is_none_or(|rule| (rule.accepts)(text)));
         if is_fit && slot.read(value).is_some() {
             return origin;
         }
@@ -339,7 +341,7 @@ impl Setting {
             (least, most) => format!(" from {least} to {most}"),
         };
         match (kind, self.rule) {
-            (_, Some((_, rule))) => rule.to_owned(),
+            (_, Some(rule)) => rule.wanted.to_owned(),
             (Kind::Flag, _) => "`true` or `false`".to_owned(),
             (Kind::Number, _) => format!("a whole number{bounds}"),
             (Kind::Milliseconds, _) => format!("a whole number of milliseconds{bounds}"),

@@ -62,7 +62,7 @@ pub(super) struct ServeArgs {
     #[arg(long)]
     strict: bool,
     /// Answer scripts of clients, at `/q` and over WebSocket.
-    #[arg(long = "enable-q", visible_alias = "enableQ", conflicts_with = "disable_q")]
+    #[arg(long = "enable-q", visible_aliases = ["enableQ", "adhoc"], conflicts_with = "disable_q")]
     enable_q: bool,
     /// Answer no scripts of clients, not even with `--dev`.
     #[arg(long = "disableQ", visible_alias = "disable-q", short = 'q', id = "disable_q")]

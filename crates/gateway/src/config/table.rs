@@ -14,6 +14,14 @@ use super::{
     slot::{CacheKind, Slot},
 };
 
+/// What the text of a setting must be.
+#[derive(Clone, Copy)]
+pub(super) struct TextRule {
+    pub(super) accepts: fn(&str) -> bool,
+    /// The rule in words.
+    pub(super) wanted: &'static str,
+}
+
 /// One setting.
 pub(super) struct Setting {
     /// Its dotted path in the settings file.
@@ -25,8 +33,8 @@ pub(super) struct Setting {
     /// Bounds of a number.
     pub(super) least: u64,
     pub(super) most: u64,
-    /// A rule for its text, and the rule in words.
-    pub(super) rule: Option<(fn(&str) -> bool, &'static str)>,
+    /// A rule for its text.
+    pub(super) rule: Option<TextRule>,
     /// Its default in words, where it is no value of its own.
     pub(super) default: Option<&'static str>,
     /// Why one sets it, in Markdown.
@@ -65,8 +73,8 @@ impl Setting {
         Self { least, most, ..self }
     }
 
-    const fn matching(self, accepts: fn(&str) -> bool, wanted: &'static str) -> Self {
-        Self { rule: Some((accepts, wanted)), ..self }
+    const fn matching(self, rule: TextRule) -> Self {
+        Self { rule: Some(rule), ..self }
     }
 
     const fn default_is(self, words: &'static str) -> Self {
@@ -163,7 +171,12 @@ fn is_header_value(text: &str) -> bool {
     hyper::header::HeaderValue::from_str(text).is_ok()
 }
 
-const HEADER_VALUE: (fn(&str) -> bool, &str) = (is_header_value, "text that a header can carry");
+const HEADER_VALUE: TextRule =
+    TextRule { accepts: is_header_value, wanted: "text that a header can carry" };
+
+const HEADER_NAME: TextRule = TextRule { accepts: is_header_name, wanted: "the name of a header" };
+
+const HEALTH_PATH: TextRule = TextRule { accepts: is_health_path, wanted: "a path such as `/ecv`" };
 
 /// Largest value of a cache that may be allowed, in bytes.
 const CACHED_VALUE_BYTES_MAX: u64 = 256 << 20;
@@ -231,7 +244,7 @@ pub(super) static GROUPS: &[Group] = &[
                 "Answer scripts that clients send, at `/q` and over WebSocket. The address that the server listens on does not matter: behind a proxy, loopback is public.",
             )
             .alias(&["adhoc"])
-            .flags(&["--enable-q", "--disableQ"]),
+            .flags(&["--enable-q", "--adhoc", "--disableQ"]),
             Setting::new(
                 "adhoc.config",
                 |draft| &mut draft.settings.adhoc_config,
@@ -307,21 +320,21 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.settings.user_agent,
                 "The header `user-agent` of upstream requests.",
             )
-            .matching(HEADER_VALUE.0, HEADER_VALUE.1)
+            .matching(HEADER_VALUE)
             .default_is("`qlio/` and the version"),
             Setting::new(
                 "connection",
                 |draft| &mut draft.settings.connection,
                 "The header `connection` of upstream requests.",
             )
-            .matching(HEADER_VALUE.0, HEADER_VALUE.1),
+            .matching(HEADER_VALUE),
             Setting::new(
                 "requestId.header",
                 |draft| &mut draft.settings.request_id_header,
                 "Name of the header that carries request ids, in answers and in upstream requests.",
             )
             .alias(&["requestId", "request-id"])
-            .matching(is_header_name, "the name of a header"),
+            .matching(HEADER_NAME),
             Setting::new(
                 "requestId.trail",
                 |draft| &mut draft.settings.request_id_trail,
@@ -438,7 +451,7 @@ pub(super) static GROUPS: &[Group] = &[
                 "Path of the [health check](health.md).",
             )
             .flags(&["--ecvPath"])
-            .matching(is_health_path, "a path such as `/ecv`"),
+            .matching(HEALTH_PATH),
             Setting::new(
                 "ecvControl",
                 |draft| &mut draft.front.ecv_control,
