@@ -15,14 +15,14 @@ mod transport {
     /// Stands in for the connection, which feeds these modules.
     #[path = "http1"]
     pub mod http1 {
-        mod chunks;
         mod receiving;
         mod response;
 
         use bytes::{Buf, Bytes};
         use http::{HeaderMap, Method, StatusCode};
+        use qlio_http1::framing::Framing;
         use receiving::Receiving;
-        use response::{Framing, Parsed, parse};
+        use response::{Parsed, parse};
 
         use super::headers::Headers;
 
@@ -48,6 +48,12 @@ mod transport {
         impl From<ErrorKind> for Fault {
             fn from(kind: ErrorKind) -> Self {
                 Self { kind }
+            }
+        }
+
+        impl From<qlio_http1::Malformed> for Fault {
+            fn from(_: qlio_http1::Malformed) -> Self {
+                ErrorKind::Protocol.into()
             }
         }
 

@@ -209,6 +209,12 @@ impl From<ErrorKind> for Fault {
     }
 }
 
+impl From<qlio_http1::Malformed> for Fault {
+    fn from(malformed: qlio_http1::Malformed) -> Self {
+        Self::new(ErrorKind::Protocol, malformed)
+    }
+}
+
 impl Fault {
     pub(super) fn new(kind: ErrorKind, detail: impl fmt::Display) -> Self {
         Self { kind, detail: Some(detail.to_string().into()) }

@@ -8,7 +8,6 @@
 //! Promises: every size has a limit; a response that can be understood in two ways is refused; a connection
 //! on which anything was out of order is not used again. Time is left to [`Patience`].
 
-mod chunks;
 mod receiving;
 mod request;
 mod response;
@@ -24,6 +23,7 @@ use std::{
 
 use bytes::{Buf, BufMut, Bytes};
 use http::Method;
+pub(super) use qlio_http1::framing::Framing;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
     task::yield_now,
@@ -41,7 +41,6 @@ use super::{
 };
 use receiving::Receiving;
 pub(super) use request::{Lines, Request};
-pub(super) use response::Framing;
 use response::{HEAD_BYTES_MAX, Parsed, parse};
 
 /// Room for what arrives, in bytes: for the first response of a connection, and at least and at most later.

@@ -1,11 +1,12 @@
 //! A body under way: from what arrives, in any framing, to one buffer under a limit.
 
 use bytes::{Bytes, BytesMut};
-
-use super::{
-    ErrorKind, Fault, Framing,
+use qlio_http1::{
     chunks::{Chunks, Step},
+    framing::Framing,
 };
+
+use super::{ErrorKind, Fault};
 use crate::transport::collected::Collected;
 
 /// The most that is reserved on the word of a `content-length` alone, in bytes.

@@ -4,8 +4,7 @@ use std::iter;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
-
-use super::response::has_token;
+use qlio_http1::framing::has_token;
 
 /// Room for a header line of the usual length, in bytes.
 const LINE_BYTES_USUAL: usize = 48;

@@ -1,10 +1,10 @@
-//! The head of a response, and how its body is framed (RFC 9112, 4 and 6).
+//! The head of a response (RFC 9112, 4).
 
 use std::mem::MaybeUninit;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use smallvec::SmallVec;
+use qlio_http1::framing::{Control, Framing};
 
 use super::{Body, ErrorKind, Fault, Head, Headers};
 
@@ -13,19 +13,6 @@ pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// The most headers in a head.
 const HEADERS_MAX: usize = 100;
-
-/// How a body ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Framing {
-    /// There is none.
-    None,
-    /// After so many bytes.
-    Length(u64),
-    /// With the last chunk.
-    Chunked,
-    /// With the connection.
-    UntilClose,
-}
 
 /// What was found at the start of some bytes; `length` is that of the head.
 #[derive(Debug)]
@@ -78,118 +65,10 @@ pub(super) fn parse(arrived: &Bytes, method: &Method) -> Result<Parsed, Fault> {
     });
     let headers = Headers::of_lines(&arrived.slice(..length), lines)
         .ok_or_else(|| Fault::new(ErrorKind::Protocol, "invalid HTTP header name"))?;
-    let framing = framing(method, status, &control, is_http10)?;
+    let framing = control.response_framing(method, status, is_http10)?;
     let stays_open = framing != Framing::UntilClose && control.stays_open(is_http10);
     let head = Head { status, headers, body: Body::Framed(framing) };
     Ok(Parsed::Final { length, head, stays_open })
-}
-
-/// The values of one name; most heads have at most one.
-type Values<'h> = SmallVec<[&'h [u8]; 1]>;
-
-/// The headers that say how a body ends and whether the connection goes on, noted while all are read.
-#[derive(Default)]
-struct Control<'h> {
-    connection: Values<'h>,
-    content_length: Values<'h>,
-    transfer_encoding: Values<'h>,
-}
-
-impl<'h> Control<'h> {
-    #[inline]
-    fn note(&mut self, name: &str, value: &'h [u8]) {
-        // Few names are as long as one of these, so that few are compared.
-        let values = if name.eq_ignore_ascii_case("content-length") {
-            &mut self.content_length
-        } else if name.eq_ignore_ascii_case("connection") {
-            &mut self.connection
-        } else if name.eq_ignore_ascii_case("transfer-encoding") {
-            &mut self.transfer_encoding
-        } else {
-            return;
-        };
-        values.push(value);
-    }
-
-    /// Whether the connection can be used again after a body whose end is known.
-    fn stays_open(&self, is_http10: bool) -> bool {
-        let has_token = |token| has_token(self.connection.iter().copied(), token);
-        // Two lengths are a sign of somebody in between who counts differently (RFC 9112, 6.3).
-        let is_twofold =
-            !self.transfer_encoding.is_empty() && (is_http10 || !self.content_length.is_empty());
-        !is_twofold && !has_token("close") && (!is_http10 || has_token("keep-alive"))
-    }
-}
-
-/// RFC 9112, 6.3, without what is only for servers and tunnels.
-fn framing(
-    method: &Method,
-    status: StatusCode,
-    control: &Control<'_>,
-    is_http10: bool,
-) -> Result<Framing, Fault> {
-    if *method == Method::HEAD
-        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
-    {
-        return Ok(Framing::None);
-    }
-    let mut is_chunked = false;
-    for coding in tokens(control.transfer_encoding.iter().copied()) {
-        if is_chunked || !(coding.eq_ignore_ascii_case(b"chunked") || coding == b"identity") {
-            return Err(Fault::new(
-                ErrorKind::Protocol,
-                format_args!("the transfer coding `{}` is not supported", coding.escape_ascii()),
-            ));
-        }
-        is_chunked = coding != b"identity";
-    }
-    if is_chunked {
-        return if is_http10 {
-            Err(Fault::new(ErrorKind::Protocol, "chunks in HTTP/1.0"))
-        } else {
-            Ok(Framing::Chunked)
-        };
-    }
-    let mut length = None;
-    for value in &control.content_length {
-        // Some name the same length twice, in one line or in several.
-        for number in value.split(|byte| *byte == b',') {
-            let number = decimal(number.trim_ascii()).ok_or_else(|| {
-                Fault::new(ErrorKind::Protocol, "`content-length` is not a number")
-            })?;
-            if length.is_some_and(|length| length != number) {
-                return Err(Fault::new(ErrorKind::Protocol, "`content-length` contradicts itself"));
-            }
-            length = Some(number);
-        }
-    }
-    Ok(match length {
-        None => Framing::UntilClose,
-        Some(0) => Framing::None,
-        Some(length) => Framing::Length(length),
-    })
-}
-
-/// Digits only; `parse` alone would take a sign too.
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-/// The members of a header that is a list, from its values.
-fn tokens<'a>(values: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
-    values
-        .flat_map(|value| value.split(|byte| *byte == b','))
-        .map(<[u8]>::trim_ascii)
-        .filter(|token| !token.is_empty())
-}
-
-/// Whether a header that is a list has this member, in any case.
-pub(super) fn has_token<'a>(mut values: impl Iterator<Item = &'a [u8]>, wanted: &str) -> bool {
-    let is_wanted = |token: &[u8]| token.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes());
-    values.any(|value| value.split(|byte| *byte == b',').any(is_wanted))
 }
 
 #[cfg(test)]
