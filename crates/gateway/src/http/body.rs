@@ -43,13 +43,17 @@ pub struct BodyLimits {
     pub rate_min: u32,
 }
 
-impl BodyLimits {
-    /// How long the next piece may take, when so many bytes have come in this time.
-    fn patience(&self, bytes: usize, elapsed: Duration) -> Duration {
-        let rate = u64::from(self.rate_min.max(1));
-        let earned = Duration::from_millis((bytes as u64).saturating_mul(1000) / rate);
-        self.pause_max.saturating_add(earned).saturating_sub(elapsed).min(self.pause_max)
-    }
+/// How long the next piece may take, when so many bytes have moved in this time; none may take longer than
+/// `pause_max`, and on the whole `rate_min` bytes have to move in a second.
+pub(super) fn patience(
+    pause_max: Duration,
+    rate_min: u32,
+    bytes: usize,
+    elapsed: Duration,
+) -> Duration {
+    let rate = u64::from(rate_min.max(1));
+    let earned = Duration::from_millis((bytes as u64).saturating_mul(1000) / rate);
+    pause_max.saturating_add(earned).saturating_sub(elapsed).min(pause_max)
 }
 
 impl Default for BodyLimits {
@@ -134,7 +138,8 @@ where
     let began = Instant::now();
     loop {
         // What has arrived already is taken in any case.
-        let patience = limits.patience(first.len() + whole.len(), began.elapsed());
+        let bytes = first.len() + whole.len();
+        let patience = patience(limits.pause_max, limits.rate_min, bytes, began.elapsed());
         let frame =
             tokio::time::timeout(patience, body.frame()).await.map_err(|_| Failure::BodyTimeout)?;
         let Some(frame) = frame else { break };

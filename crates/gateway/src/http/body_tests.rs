@@ -218,8 +218,9 @@ fn what_has_come_earns_time() {
     for (bytes, elapsed, expected) in
         [(0, 0, 30), (0, 29, 1), (0, 31, 0), (500, 30, 1), (500, 32, 0), (1_000_000, 1000, 30)]
     {
-        let patience = limits.patience(bytes, Duration::from_secs(elapsed));
-        assert_eq!(patience, Duration::from_secs(expected), "{bytes} {elapsed}");
+        let elapsed = Duration::from_secs(elapsed);
+        let patience = patience(limits.pause_max, limits.rate_min, bytes, elapsed);
+        assert_eq!(patience, Duration::from_secs(expected), "{bytes} {elapsed:?}");
     }
 }
 

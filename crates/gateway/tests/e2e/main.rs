@@ -7,6 +7,7 @@ mod app;
 mod bench;
 mod cache;
 mod commands;
+mod connections;
 mod examples;
 mod grpc;
 mod large_answers;

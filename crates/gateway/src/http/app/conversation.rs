@@ -15,12 +15,7 @@ use futures_util::{
     SinkExt, StreamExt,
     stream::{FuturesUnordered, SplitSink, SplitStream},
 };
-use hyper::{
-    StatusCode,
-    http::request::Parts,
-    upgrade::{OnUpgrade, Upgraded},
-};
-use hyper_util::rt::TokioIo;
+use hyper::{StatusCode, http::request::Parts};
 use qlio_data::{Object, Value};
 use qlio_engine::event::Subscription;
 use tokio::{
@@ -41,7 +36,7 @@ use super::{
 };
 use crate::http::{
     respond::Response,
-    server::{Held, Phase, Takeover},
+    server::{Held, Phase, Takeover, Upgraded},
     trace,
     websocket::{
         SocketLimits, handshake,
@@ -61,8 +56,6 @@ const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// Bytes of a client that are read and dropped while its connection is closed.
 const LINGER_BYTES_MAX: usize = 16 << 20;
-
-type Io = TokioIo<Upgraded>;
 
 /// Why a connection ends.
 enum End {
@@ -93,14 +86,14 @@ impl Drop for Seat<'_> {
 
 impl HttpApp {
     /// Answers a handshake.
-    pub(super) fn open_socket(&self, head: Parts, upgrade: OnUpgrade) -> Response {
+    pub(super) fn open_socket(&self, head: Parts) -> Response {
         if self.sockets.get() >= SOCKETS_MAX {
             let message = format!("the server has {SOCKETS_MAX} WebSocket connections already");
             return handshake::refuse(503, &message);
         }
         let mut response = handshake::answer(&head, &self.shared.sockets);
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            response.extensions_mut().insert(Takeover { upgrade, head: Arc::new(head) });
+            response.extensions_mut().insert(Takeover { head: Arc::new(head) });
         }
         response
     }
@@ -114,8 +107,7 @@ impl HttpApp {
         let config = WebSocketConfig::default()
             .max_frame_size(Some(limits.frame_bytes_max))
             .max_message_size(Some(limits.message_bytes_max));
-        let socket =
-            WebSocketStream::from_raw_socket(TokioIo::new(io), Role::Server, Some(config)).await;
+        let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
         let outbox = Outbox::default();
         let client = Client { head: &head, peer: peer.ip().to_canonical(), events: &events };
@@ -133,8 +125,8 @@ impl HttpApp {
 
     async fn serve_socket(
         &self,
-        sink: &mut SplitSink<WebSocketStream<Io>, Message>,
-        stream: &mut SplitStream<WebSocketStream<Io>>,
+        sink: &mut SplitSink<WebSocketStream<Upgraded>, Message>,
+        stream: &mut SplitStream<WebSocketStream<Upgraded>>,
         outbox: &Outbox,
         client: &Client<'_>,
         mut phase: tokio::sync::watch::Receiver<Phase>,
@@ -259,7 +251,7 @@ fn words(message: &str) -> Value {
 
 /// Sends what comes up; ends when the client takes nothing any more.
 async fn pump(
-    sink: &mut SplitSink<WebSocketStream<Io>, Message>,
+    sink: &mut SplitSink<WebSocketStream<Upgraded>, Message>,
     outbox: &Outbox,
     pings: &tokio::sync::Notify,
 ) {
@@ -294,8 +286,8 @@ fn broken(error: &tungstenite::Error, limits: &SocketLimits) -> End {
 
 /// Sends what still waits and a close frame, then waits until the client has answered.
 async fn close(
-    mut sink: SplitSink<WebSocketStream<Io>, Message>,
-    stream: SplitStream<WebSocketStream<Io>>,
+    mut sink: SplitSink<WebSocketStream<Upgraded>, Message>,
+    stream: SplitStream<WebSocketStream<Upgraded>>,
     outbox: &Outbox,
     code: CloseCode,
     reason: String,

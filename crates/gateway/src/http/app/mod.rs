@@ -28,7 +28,6 @@ use hyper::{
     body::Body,
     header::{self, HeaderName},
     http::request::Parts,
-    upgrade::OnUpgrade,
 };
 use qlio_data::{Object, Value, codec::xml::XmlOptions};
 use qlio_engine::{Caller, ClientRequest, Engine};
@@ -148,14 +147,11 @@ impl Exchange<'_> {
 impl App for HttpApp {
     fn answer(&self, request: Request) -> impl Future<Output = Response> {
         // Taken apart before the future begins, so that it holds the request once.
-        let (mut head, body) = request.message.into_parts();
+        let (head, body) = request.message.into_parts();
         let ends = Ends { peer: request.peer, local: request.local };
         async move {
-            // Only a request that wants another protocol comes with this.
-            if let Some(upgrade) = head.extensions.remove::<OnUpgrade>()
-                && handshake::is_asked(&head)
-            {
-                return self.open_socket(head, upgrade);
+            if handshake::is_asked(&head) {
+                return self.open_socket(head);
             }
             self.respond(&head, body, ends).await
         }

@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{
     Event, EventSink, Phase,
-    activity::{OpenCount, OpenGuard},
+    open::{OpenCount, OpenGuard},
 };
 
 /// Connections that the kernel holds until we accept them.

@@ -1,40 +1,45 @@
-//! One connection: hyper drives the protocol, this module watches over it.
+//! One connection: requests in, answers out, one after the other.
 //!
-//! Closes silent connections, tells hyper when to stop keeping alive, bounds the requests in flight,
-//! catches panics at the request's edge, and says in JSON what hyper would refuse without a word.
+//! ```text
+//! idle ─ head ─▶ body, as the app asks for it ─▶ answer ─▶ idle, closed, or another protocol
+//! ```
+//!
+//! Bounds the time of each part, closes idle connections when the server drains, bounds the requests in flight,
+//! catches panics at the request's edge, and drops a request whose client has left ([`Wire::lose_client`]). What
+//! cannot be read is answered with the reason, and the connection closed: nobody knows where the next request
+//! would begin.
 
 use std::{
     any::Any,
-    cell::{Cell, RefCell},
-    convert::Infallible,
+    cell::Cell,
     future::poll_fn,
+    io,
     net::SocketAddr,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     rc::Rc,
     sync::Arc,
-    task::Poll,
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use hyper::{
-    StatusCode, Version,
-    body::{Body, Incoming},
-    header::{self, HeaderValue},
-    server::conn::http1::{self, UpgradeableConnection},
-    service::{Service, service_fn},
-    upgrade::OnUpgrade,
+use bytes::Bytes;
+use hyper::{Method, Version, body::Body, header};
+use qlio_http1::request::{Head, HeadLimits, HeadSearch, Refusal};
+use tokio::{
+    io::{AsyncReadExt, join},
+    net::TcpStream,
+    sync::watch,
+    time::{Instant, sleep, timeout},
 };
-use hyper_util::rt::TokioIo;
-use tokio::{io::AsyncReadExt, net::TcpStream, sync::watch, time::timeout};
 
 use super::{
     App, Event, EventSink, Held, Phase, Request, ServerLimits, Takeover,
     accept::Accepted,
-    activity::{Activity, Silence},
-    request_body::RequestBody,
-    stream::{DueBody, WatchedStream},
-    target::Framing,
+    request_body::Incoming,
+    response_head::{self, DateClock, Next},
+    timer::Timer,
+    wire::Wire,
 };
 use crate::http::{
     failure::Failure,
@@ -47,24 +52,20 @@ use crate::http::{
 const FRESH_GRACE: Duration = Duration::from_millis(250);
 /// What `retry-after` says when too many requests are in flight, in seconds.
 const OVERLOAD_RETRY_S: u64 = 1;
-/// hyper's smallest read buffer.
-const BUFFER_BYTES_MIN: usize = 8192;
-/// How many header lines hyper reads unless it is told otherwise.
-pub(super) const HEADERS_USUAL: usize = 100;
-/// How long a client may go on sending a request that has been refused. Were the connection closed
-/// while it sends, the answer would be lost with it.
-const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
-/// Bytes of such a client that are read and dropped.
-const LINGER_BYTES_MAX: u64 = 16 << 20;
+/// Room for what comes while a connection is idle, in bytes: for most heads.
+const HEAD_BYTES_USUAL: usize = 2 * 1024;
+
+/// Bytes of a body that nobody wanted which are read and dropped for the sake of the next request.
+const PASSED_BYTES_MAX: u64 = 256 * 1024;
 
 /// What the connections of one worker share.
 pub(super) struct Shared<A> {
-    app: A,
-    limits: ServerLimits,
+    pub(super) app: A,
+    pub(super) limits: ServerLimits,
     events: EventSink,
     phase: watch::Receiver<Phase>,
     in_flight: Cell<usize>,
-    protocol: http1::Builder,
+    date: DateClock,
 }
 
 impl<A: App> Shared<A> {
@@ -74,31 +75,11 @@ impl<A: App> Shared<A> {
         events: EventSink,
         phase: watch::Receiver<Phase>,
     ) -> Self {
-        let mut protocol = http1::Builder::new();
-        protocol
-            // The driver below has timers of its own, which tell a slow head from an idle client.
-            .header_read_timeout(None)
-            // The stream below looks for the end of the client without reading.
-            .half_close(true)
-            .max_header_size(limits.head_bytes_max)
-            .max_buf_size(limits.head_bytes_max.max(BUFFER_BYTES_MIN));
-        if limits.headers_max != HEADERS_USUAL {
-            // For any number that it is told, hyper allocates and fills two arrays per request.
-            protocol.max_headers(limits.headers_max);
-        }
-        Self { app, limits, events, phase, in_flight: Cell::new(0), protocol }
-    }
-
-    pub(super) fn app(&self) -> &A {
-        &self.app
+        Self { app, limits, events, phase, in_flight: Cell::new(0), date: DateClock::new() }
     }
 
     pub(super) fn phase(&self) -> watch::Receiver<Phase> {
         self.phase.clone()
-    }
-
-    pub(super) fn limits(&self) -> &ServerLimits {
-        &self.limits
     }
 
     /// Answers one request; never panics.
@@ -109,11 +90,6 @@ impl<A: App> Shared<A> {
                 let busy = Failure::Overloaded { retry_after: OVERLOAD_RETRY_S };
                 return respond::failure(&busy, Rendition::default());
             };
-            if request.message.headers().get_all(header::HOST).iter().nth(1).is_some() {
-                // Somebody before us may have decided by the other one (RFC 9112, 3.2).
-                let reason = "more than one `host` header".to_owned();
-                return respond::failure(&Failure::MalformedHead { reason }, Rendition::default());
-            }
             let (method, uri) = (request.message.method().clone(), request.message.uri().clone());
             let mut answering = pin!(self.app.answer(request));
             match unwound(answering.as_mut()).await {
@@ -135,9 +111,37 @@ impl<A: App> Shared<A> {
     }
 }
 
+/// Why a connection takes no further request.
+enum End {
+    /// In good order, or because nobody is there.
+    Closed,
+    /// Its answer is written, but the client may still be sending.
+    CutShort,
+    /// A head was begun and not completed.
+    HeadTimedOut,
+    /// It has failed; an error of the kind `TimedOut` if nothing happened for too long.
+    Broken(io::Error),
+    /// A head that cannot be answered otherwise.
+    Refused(Refusal),
+    /// To another protocol.
+    Left(Takeover),
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl From<Refusal> for End {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
 /// Serves a connection to its end.
 pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
-    let Accepted { stream, peer, guard } = accepted;
+    let Accepted { stream, peer, guard: _open } = accepted;
     let stream = TcpStream::from_std(stream);
     let (stream, local) = match stream.and_then(|stream| {
         let local = stream.local_addr()?;
@@ -149,188 +153,216 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
             return;
         }
     };
-    let activity = Arc::new(Activity::new());
-    let takeover: RefCell<Option<Takeover>> = RefCell::default();
-    // An answer was given before its request was read in full.
-    let is_cut_short = Cell::new(false);
-    let stream = TokioIo::new(WatchedStream::new(stream, Arc::clone(&activity), guard));
-    let service = service_fn(|message: hyper::Request<Incoming>| {
-        let in_flight = activity.begin(framing(&message));
-        let stays_open = stays_open(&message);
-        let message = message.map(|body| RequestBody::new(body, Arc::clone(&activity)));
-        let shared = Rc::clone(&shared);
-        let (takeover, activity, is_cut_short) = (&takeover, &activity, &is_cut_short);
-        async move {
-            let mut response = shared.answer(Request { message, peer, local }).await;
-            let due = in_flight.answered();
-            let close = HeaderValue::from_static("close");
-            let connection = response.headers().get(header::CONNECTION);
-            is_cut_short.set(connection == Some(&close));
-            let is_told = connection.is_some();
-            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                activity.leave_http();
-                takeover.replace(response.extensions_mut().remove());
-            } else if *shared.phase.borrow() != Phase::Serving {
-                // The phase may have changed while the answer was made, before the loop of `watch`
-                // saw it.
-                response.headers_mut().insert(header::CONNECTION, close);
-            } else if stays_open && !is_told {
-                let keep_alive = HeaderValue::from_static("keep-alive");
-                response.headers_mut().insert(header::CONNECTION, keep_alive);
-            }
-            Ok::<_, Infallible>(response.map(|body| DueBody::new(body, due)))
+    let idle = pin!(sleep(shared.limits.idle_timeout));
+    let mut phase = shared.phase();
+    let draining = pin!(phase.wait_for(|phase| *phase != Phase::Serving));
+    let wire = Wire::new(stream, Timer::new(idle));
+    let mut connection =
+        Connection { shared: &*shared, wire, draining, peer, local, is_fresh: true };
+    let end = loop {
+        if let Err(end) = connection.serve_request().await {
+            break end;
         }
-    });
-    let mut connection = shared.protocol.serve_connection(stream, service).with_upgrades();
-    match watch(&shared, &activity, peer, &mut connection).await {
-        None => {}
-        Some(Ok(())) => {
-            let takeover = takeover.take();
-            if let Some(takeover) = takeover {
-                // Boxed, so that every other connection does not carry the room for one.
-                Box::pin(hold(&shared, takeover, peer)).await;
-            } else if is_cut_short.get()
-                && let Some(parts) = connection.into_parts()
-            {
-                Box::pin(linger(parts.io.into_inner())).await;
-            }
+    };
+    // Boxed, so that no connection carries the room for its end all the time.
+    match end {
+        End::Closed => {}
+        End::CutShort => Box::pin(connection.wire.linger()).await,
+        End::HeadTimedOut => (shared.events)(Event::TimedOut { peer, is_in_head: true }),
+        End::Broken(error) if error.kind() == io::ErrorKind::TimedOut => {
+            (shared.events)(Event::TimedOut { peer, is_in_head: false });
         }
-        Some(Err(error)) => {
-            report(&shared.events, peer, &error);
-            if let Some(stream) = connection.into_parts().map(|parts| parts.io) {
-                Box::pin(refuse(&shared, &activity, peer, stream, &error)).await;
-            }
+        End::Broken(error) => {
+            (shared.events)(Event::ConnectionFailed { peer, message: error.to_string() });
         }
+        End::Refused(refusal) => Box::pin(connection.refuse(refusal)).await,
+        End::Left(takeover) => Box::pin(connection.hold(takeover)).await,
     }
 }
 
-/// Runs a connection to its end; nothing if it was given up because the client was silent or has gone.
-async fn watch<A: App, S>(
-    shared: &Shared<A>,
-    activity: &Activity,
+struct Connection<'c, A, D> {
+    shared: &'c Shared<A>,
+    wire: Wire<'c>,
+    /// Completes when the server stops serving.
+    draining: Pin<&'c mut D>,
     peer: SocketAddr,
-    connection: &mut UpgradeableConnection<TokioIo<WatchedStream>, S>,
-) -> Option<hyper::Result<()>>
-where
-    S: Service<hyper::Request<Incoming>, Response = hyper::Response<DueBody>, Error = Infallible>,
-{
-    let mut connection = Pin::new(connection);
-    let mut phase = shared.phase();
-    let mut is_draining = false;
-    loop {
-        let end = poll_fn(|context| match connection.as_mut().poll(context) {
-            Poll::Ready(result) => Poll::Ready(Some(result)),
-            Poll::Pending if activity.is_gone() => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        });
-        let pause = check_after(&shared.limits, is_draining && activity.is_fresh());
+    local: SocketAddr,
+    /// Nothing has come yet.
+    is_fresh: bool,
+}
+
+impl<A: App, D: Future> Connection<'_, A, D> {
+    /// Waits for a request and answers it.
+    async fn serve_request(&mut self) -> Result<(), End> {
+        let Head { request, framing, stays_open, expects_continue } = self.read_head().await?;
+        let is_head = *request.method() == Method::HEAD;
+        let version = request.version();
+        let (body, incoming) = Incoming::open(framing, expects_continue, &mut self.wire);
+        let (peer, local) = (self.peer, self.local);
+        let request = Request { message: request.map(|()| body), peer, local };
+        // Boxed, so that an idle connection does not carry the room for it.
+        let answering = Box::pin(self.shared.answer(request));
+        let (mut response, incoming) = self.await_answer(answering, incoming, version).await?;
+
+        let takeover = response.extensions_mut().remove::<Takeover>();
+        let closes = response.headers().get(header::CONNECTION).is_some_and(|next| next == "close");
+        let is_passable = incoming.as_ref().is_none_or(|rest| rest.is_passable(PASSED_BYTES_MAX));
+        let is_serving = *self.shared.phase.borrow() == Phase::Serving;
+        let next = if takeover.is_some() {
+            Next::OtherProtocol
+        } else if stays_open && is_serving && is_passable && !closes {
+            Next::Requests
+        } else {
+            Next::Close
+        };
+        self.write(response, version, is_head, next).await?;
+        if let Some(takeover) = takeover {
+            return Err(End::Left(takeover));
+        }
+        if let Some(rest) = incoming {
+            let pass = rest.pass(&mut self.wire, PASSED_BYTES_MAX);
+            let is_passed = is_passable
+                && matches!(timeout(self.shared.limits.head_timeout, pass).await, Ok(Ok(true)));
+            if !is_passed {
+                return Err(End::CutShort);
+            }
+        }
+        match next {
+            Next::Requests => Ok(()),
+            _ if self.wire.arrived.is_empty() => Err(End::Closed),
+            _ => Err(End::CutShort),
+        }
+    }
+
+    /// Waits for the head of a request.
+    async fn read_head(&mut self) -> Result<Head, End> {
+        let Self { shared, wire, draining, is_fresh, .. } = self;
+        let limits = &shared.limits;
+        let head_limits =
+            HeadLimits { bytes_max: limits.head_bytes_max, lines_max: limits.headers_max };
+        let mut search = HeadSearch::default();
+        let mut is_begun = false;
+        let mut is_draining = false;
+        wire.timer.set(Instant::now() + limits.idle_timeout);
+        loop {
+            // What a client has sent behind its last request is here already.
+            if let Some(length) = search.find(&wire.arrived, &head_limits)? {
+                *is_fresh = false;
+                return Ok(Head::parse(wire.take(length))?);
+            }
+            if !is_begun && !wire.arrived.is_empty() {
+                is_begun = true;
+                wire.timer.set(Instant::now() + limits.head_timeout);
+            }
+            let read = poll_fn(|context| {
+                // First, so that a request which has arrived is seen before the connection is closed.
+                if let Poll::Ready(read) = wire.poll_read(context, HEAD_BYTES_USUAL) {
+                    return Poll::Ready(read.map_err(End::from));
+                }
+                if !is_begun && !is_draining && draining.as_mut().poll(context).is_ready() {
+                    if !*is_fresh {
+                        return Poll::Ready(Err(End::Closed));
+                    }
+                    is_draining = true;
+                    wire.timer.set(Instant::now() + FRESH_GRACE);
+                }
+                wire.timer.poll(context).map(|()| {
+                    Err(match (is_begun, is_draining) {
+                        (true, _) => End::HeadTimedOut,
+                        (false, true) => End::Closed,
+                        (false, false) => io::Error::from(io::ErrorKind::TimedOut).into(),
+                    })
+                })
+            });
+            match read.await? {
+                0 if is_begun => return Err(Refusal::broken_off().into()),
+                0 => return Err(End::Closed),
+                _ => {}
+            }
+        }
+    }
+
+    /// Waits for an answer, giving the app its body as it asks for it.
+    async fn await_answer(
+        &mut self,
+        mut answering: Pin<Box<impl Future<Output = Response>>>,
+        mut incoming: Option<Incoming>,
+        version: Version,
+    ) -> Result<(Response, Option<Incoming>), End> {
+        let wire = &mut self.wire;
+        let mut fed = None;
+        if let Some(incoming) = &mut incoming {
+            let feed = poll_fn(|context| incoming.poll_feed(context, wire, answering.as_mut()));
+            fed = feed.await?;
+        }
+        if let Some(response) = fed {
+            return Ok((response, incoming));
+        }
         tokio::select! {
             biased;
-            // First, so that a request which has arrived is seen before the connection is told to
-            // end.
-            result = end => return result,
-            _ = phase.wait_for(|phase| *phase != Phase::Serving), if !is_draining => {
-                is_draining = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            () = tokio::time::sleep(pause) => {
-                if is_draining && activity.is_fresh() {
-                    return None;
-                }
-                if let Some(silence) = activity.silence(&shared.limits) {
-                    let is_in_head = silence == Silence::InHead;
-                    (shared.events)(Event::TimedOut { peer, is_in_head });
-                    return None;
-                }
-            }
+            response = &mut answering => Ok((response, incoming)),
+            () = wire.lose_client(version == Version::HTTP_11) => Err(End::Closed),
+        }
+    }
+
+    async fn write(
+        &mut self,
+        response: Response,
+        version: Version,
+        is_head: bool,
+        next: Next,
+    ) -> Result<(), End> {
+        let (response, body) = split_body(response);
+        let date = self.shared.date.at(Instant::now());
+        let head = response_head::write(&response, version, next, body.len(), date);
+        let is_sent = !is_head && response_head::has_body(response.status());
+        let body = if is_sent { &body[..] } else { &[] };
+        Ok(self.wire.write(&head, body, self.shared.limits.idle_timeout).await?)
+    }
+
+    /// Says why a head is refused; the client may go on sending what belongs to it.
+    async fn refuse(mut self, refusal: Refusal) {
+        let ServerLimits { head_bytes_max: bytes_max, headers_max, .. } = self.shared.limits;
+        let failure = match refusal {
+            Refusal::TargetTooLong => Failure::TargetTooLong,
+            Refusal::TooLarge => Failure::HeadTooLarge { bytes_max, headers_max },
+            Refusal::Malformed(reason) => Failure::MalformedHead { reason: reason.to_string() },
+        };
+        let response = respond::failure(&failure, Rendition::default());
+        let message = failure.body().member("message").as_str().unwrap_or_default().to_owned();
+        (self.shared.events)(Event::ConnectionFailed { peer: self.peer, message });
+        if self.write(response, Version::HTTP_11, false, Next::Close).await.is_ok() {
+            self.wire.linger().await;
+        }
+    }
+
+    /// Hands a connection that has left HTTP behind to the app, and stays until it ends.
+    async fn hold(self, takeover: Takeover) {
+        let Self { shared, wire, peer, .. } = self;
+        let Takeover { head } = takeover;
+        let request = format!("{} {}", head.method, head.uri.path());
+        let (phase, events) = (shared.phase(), Arc::clone(&shared.events));
+        let (reader, writer) = wire.stream.into_split();
+        let io = join(io::Cursor::new(wire.arrived.freeze()).chain(reader), writer);
+        let mut holding = pin!(shared.app.hold(Held { io, head, peer, phase, events }));
+        if let Err(panic) = unwound(holding.as_mut()).await {
+            let incident = IncidentId::new();
+            let message = panic_message(&*panic).to_owned();
+            (shared.events)(Event::Panicked { incident, message, request });
         }
     }
 }
 
-/// Whether the connection serves further requests as far as the client is concerned; then the answer
-/// says so (`server.md` 1.9). What older clients are told is hyper's affair.
-fn stays_open<B>(message: &hyper::Request<B>) -> bool {
-    let wishes = message.headers().get_all(header::CONNECTION);
-    let tokens = wishes.iter().flat_map(|wish| wish.as_bytes().split(|byte| *byte == b','));
-    let closes = |token: &[u8]| token.trim_ascii().eq_ignore_ascii_case(b"close");
-    message.version() == Version::HTTP_11 && !tokens.into_iter().any(closes)
-}
-
-/// How hyper will read the body of a request.
-fn framing(message: &hyper::Request<Incoming>) -> Framing {
-    match message.body().size_hint().exact() {
-        Some(length) if message.extensions().get::<OnUpgrade>().is_none() => Framing::Sized(length),
-        _ => Framing::Unsized,
-    }
-}
-
-/// Tells the client why hyper has refused its head, if that is how the connection ended.
-async fn refuse<A: App>(
-    shared: &Shared<A>,
-    activity: &Arc<Activity>,
-    peer: SocketAddr,
-    mut stream: TokioIo<WatchedStream>,
-    error: &hyper::Error,
-) {
-    let Some(status) = stream.inner().refused() else { return };
-    let failure = match status {
-        StatusCode::URI_TOO_LONG => Failure::TargetTooLong,
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Failure::HeadTooLarge {
-            bytes_max: shared.limits.head_bytes_max,
-            headers_max: shared.limits.headers_max,
-        },
-        _ => Failure::MalformedHead { reason: error.to_string() },
+/// An answer without its body, which is at hand as a whole, and the body.
+fn split_body(response: Response) -> (hyper::Response<()>, Bytes) {
+    let (head, mut body) = response.into_parts();
+    let mut context = Context::from_waker(Waker::noop());
+    let frame = Pin::new(&mut body).poll_frame(&mut context);
+    let body = match frame {
+        Poll::Ready(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+        _ => Bytes::new(),
     };
-    stream.inner_mut().substitute();
-    let service = service_fn(|message: hyper::Request<Incoming>| {
-        let due = activity.begin(framing(&message)).answered();
-        let response = respond::failure(&failure, Rendition::default());
-        async move { Ok::<_, Infallible>(response.map(|body| DueBody::new(body, due))) }
-    });
-    let mut connection = shared.protocol.serve_connection(stream, service).with_upgrades();
-    if let Some(Ok(())) = watch(shared, activity, peer, &mut connection).await
-        && let Some(parts) = connection.into_parts()
-    {
-        linger(parts.io.into_inner()).await;
-    }
-}
-
-/// Reads and drops what the client still sends after its answer, so that it gets to read it.
-async fn linger(mut stream: WatchedStream) {
-    let mut rest = stream.socket().take(LINGER_BYTES_MAX);
-    // Whether it ends, breaks or takes too long: then the connection is closed.
-    let _ = timeout(LINGER_TIMEOUT, tokio::io::copy(&mut rest, &mut tokio::io::sink())).await;
-}
-
-/// Hands a connection that has left HTTP behind to the app, and stays until it ends.
-async fn hold<A: App>(shared: &Shared<A>, takeover: Takeover, peer: SocketAddr) {
-    let Takeover { upgrade, head } = takeover;
-    // It fails only if the connection ended instead of changing its protocol.
-    let Ok(io) = upgrade.await else { return };
-    let request = format!("{} {}", head.method, head.uri.path());
-    let (phase, events) = (shared.phase(), Arc::clone(&shared.events));
-    let mut holding = pin!(shared.app.hold(Held { io, head, peer, phase, events }));
-    if let Err(panic) = unwound(holding.as_mut()).await {
-        let incident = IncidentId::new();
-        let message = panic_message(&*panic).to_owned();
-        (shared.events)(Event::Panicked { incident, message, request });
-    }
-}
-
-/// How long until the connection is looked at again: a fraction of the shorter timeout, so that
-/// both are kept closely enough without a timer being set at every byte.
-fn check_after(limits: &ServerLimits, is_ending_fresh: bool) -> Duration {
-    if is_ending_fresh {
-        return FRESH_GRACE;
-    }
-    (limits.head_timeout.min(limits.idle_timeout) / 4).max(Duration::from_millis(10))
-}
-
-fn report(events: &EventSink, peer: SocketAddr, error: &hyper::Error) {
-    // A client that leaves is no event; one that sends nonsense, or whose connection breaks, is.
-    if !error.is_incomplete_message() && !error.is_closed() {
-        events(Event::ConnectionFailed { peer, message: error.to_string() });
-    }
+    (hyper::Response::from_parts(head, ()), body)
 }
 
 /// One of the requests that a worker may have in flight.

@@ -22,11 +22,12 @@
 //! failure. This module knows no routes and no endpoints.
 
 mod accept;
-mod activity;
 mod connection;
+mod open;
 mod request_body;
-mod stream;
-mod target;
+mod response_head;
+mod timer;
+mod wire;
 mod worker;
 
 use std::{
@@ -38,11 +39,13 @@ use std::{
     time::Duration,
 };
 
-use hyper::{
-    http::request::Parts,
-    upgrade::{OnUpgrade, Upgraded},
+use bytes::Bytes;
+use hyper::http::request::Parts;
+use tokio::{
+    io::{Chain, Join},
+    net::tcp::{OwnedReadHalf, OwnedWriteHalf},
+    sync::{Semaphore, watch},
 };
-use tokio::sync::{Semaphore, watch};
 
 pub use request_body::RequestBody;
 
@@ -79,11 +82,12 @@ pub trait App: 'static {
 /// What has to be remembered of the request that leaves HTTP behind; an extension of the answer.
 #[derive(Debug, Clone)]
 pub struct Takeover {
-    /// From the extensions of the request.
-    pub upgrade: OnUpgrade,
     /// The head of the request.
     pub head: Arc<Parts>,
 }
+
+/// A socket, and before it what has arrived on it already.
+pub type Upgraded = Join<Chain<io::Cursor<Bytes>, OwnedReadHalf>, OwnedWriteHalf>;
 
 /// A connection that has left HTTP behind.
 pub struct Held {
@@ -102,7 +106,7 @@ pub struct Held {
 /// A request as it came, its body not yet read.
 #[derive(Debug)]
 pub struct Request {
-    /// The message; also carries what a protocol upgrade needs.
+    /// The message.
     pub message: hyper::Request<RequestBody>,
     /// The client's end of the connection.
     pub peer: SocketAddr,
@@ -113,8 +117,8 @@ pub struct Request {
 /// Bounds of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Bytes of a request head, raw bytes of its target as they are when encoded; default 64 KiB.
-    /// More is answered with 431.
+    /// Bytes of a request head; default 64 KiB. More is answered with 431, or with 414 if that is the target
+    /// alone.
     pub head_bytes_max: usize,
     /// Header lines of a request; default 100. More is answered with 431.
     pub headers_max: usize,
@@ -135,7 +139,7 @@ impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             head_bytes_max: 64 * 1024,
-            headers_max: connection::HEADERS_USUAL,
+            headers_max: 100,
             head_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(5),
             connections_max: 20_000,

@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use proptest::prelude::*;
 
 use super::*;
 use crate::http::{
@@ -42,7 +43,8 @@ impl Notes {
     }
 }
 
-/// Answers by path: `/echo` the body, `/panic`, `/wait` until released, anything else its name.
+/// Answers by path: `/echo` the body, `/panic`, `/wait` until released, `/switch` another protocol,
+/// anything else its name.
 struct Dummy {
     index: usize,
     notes: Notes,
@@ -81,10 +83,31 @@ impl App for Dummy {
                 }
             }
             "/worker" => text(&self.index.to_string()),
+            "/large" => text(&"x".repeat(LARGE_BYTES)),
+            "/switch" => {
+                let mut response = respond::plain(
+                    hyper::StatusCode::SWITCHING_PROTOCOLS,
+                    "text/plain",
+                    Bytes::new(),
+                );
+                let head = Arc::new(request.message.into_parts().0);
+                response.extensions_mut().insert(Takeover { head });
+                response
+            }
             path => text(path),
         }
     }
+
+    /// Says back what it hears.
+    async fn hold(&self, held: Held) {
+        let (mut reader, mut writer) = tokio::io::split(held.io);
+        let _ = tokio::io::copy(&mut reader, &mut writer).await;
+        self.notes.add(format!("left {}", held.head.uri.path()));
+    }
 }
+
+/// More than a socket takes without its client reading.
+const LARGE_BYTES: usize = 32 << 20;
 
 fn text(text: &str) -> Response {
     respond::plain(hyper::StatusCode::OK, "text/plain", Bytes::copy_from_slice(text.as_bytes()))
@@ -205,6 +228,16 @@ impl Client {
         (head, String::from_utf8(body).expect("text"))
     }
 
+    /// One answer behind those that only announce it.
+    fn receive_final(&mut self) -> (String, String) {
+        loop {
+            let (head, body) = self.receive();
+            if !head.starts_with("http/1.1 1") {
+                return (head, body);
+            }
+        }
+    }
+
     #[track_caller]
     fn expect_closed(&mut self) {
         while self.fill() {}
@@ -300,7 +333,9 @@ fn a_client_that_goes_on_sending_gets_to_read_why_not() {
     let running = Running::start(ServerLimits::default());
     let mut client = running.connect();
     let body = "x".repeat(8 << 20);
-    client.send(&format!("POST /echo HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
+    let length = body.len();
+    client
+        .send(&format!("POST /echo HTTP/1.1\r\nhost: h\r\ncontent-length: {length}\r\n\r\n{body}"));
     assert!(client.receive().0.starts_with("http/1.1 413"));
     client.expect_closed();
 }
@@ -348,8 +383,9 @@ fn a_malformed_request_is_refused_with_a_reason_and_reported() {
 #[test]
 fn raw_targets_are_read_encoded_in_whatever_pieces_they_come() {
     let running = Running::start(ServerLimits::default());
-    let text = "POST /echo?<> HTTP/1.1\r\ncontent-length: 9\r\n\r\nGET /<>\"\rGET /<a>\"?\"<>` \
-                HTTP/1.1\r\nx: </a>\r\n\r\n\r\nGET /é/\u{20ac} HTTP/1.1\n\n";
+    let text = "POST /echo?<> HTTP/1.1\r\nhost: h\r\ncontent-length: 9\r\n\r\nGET /<>\"\r\
+                GET /<a>\"?\"<>` HTTP/1.1\r\nhost: h\r\nx: </a>\r\n\r\n\r\n\
+                GET /é/\u{20ac} HTTP/1.1\r\nhost: h\r\n\r\n";
     let expected = ["GET /<>\"\r", "/%3Ca%3E\"", "/%C3%A9/%E2%82%AC"];
     for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
         let mut client = running.connect();
@@ -363,17 +399,14 @@ fn raw_targets_are_read_encoded_in_whatever_pieces_they_come() {
 }
 
 #[test]
-fn a_raw_target_that_can_not_be_told_from_a_body_is_refused() {
+fn a_raw_target_behind_chunks_is_read_like_any_other() {
     let running = Running::start(ServerLimits::default());
     let mut client = running.connect();
     let chunked = "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n";
     client.send(&format!("{chunked}7\r\nGET /< \r\n0\r\n\r\n"));
     assert_eq!(client.receive().1, "GET /< ");
     assert_eq!(client.get("/a").1, "/a");
-    let (head, body) = client.get("/<");
-    assert!(head.starts_with("http/1.1 400"), "{head}");
-    assert!(body.contains("invalid URI"), "{body}");
-    client.expect_closed();
+    assert_eq!(client.get("/<").1, "/%3C");
 }
 
 #[test]
@@ -381,8 +414,9 @@ fn a_body_that_is_not_read_is_no_request() {
     let running = Running::start(ServerLimits::default());
     let mut client = running.connect();
     let body = "GET /smuggled?< HTTP/1.1\r\nhost: h\r\n\r\n";
-    let head = format!("POST /unread HTTP/1.1\r\ncontent-length: {}\r\n\r\n", body.len());
-    client.send(&format!("{head}{body}GET /next?< HTTP/1.1\r\n\r\n"));
+    let length = body.len();
+    let head = format!("POST /unread HTTP/1.1\r\nhost: h\r\ncontent-length: {length}\r\n\r\n");
+    client.send(&format!("{head}{body}GET /next?< HTTP/1.1\r\nhost: h\r\n\r\n"));
     assert_eq!(client.receive().1, "/unread");
     assert_eq!(client.receive().1, "/next");
 }
@@ -404,7 +438,8 @@ fn a_head_over_the_limit_is_refused() {
     for headers_max in [3, ServerLimits::default().headers_max, 300] {
         let running = Running::start(ServerLimits { headers_max, ..ServerLimits::default() });
         let mut client = running.connect();
-        let head = |count| format!("GET /x HTTP/1.1\r\n{}\r\n", "a: 1\r\n".repeat(count));
+        let more = |count| "a: 1\r\n".repeat(count - 1);
+        let head = |count| format!("GET /x HTTP/1.1\r\nhost: h\r\n{}\r\n", more(count));
         client.send(&head(headers_max));
         assert_eq!(client.receive().1, "/x");
         client.send(&head(headers_max + 1));
@@ -416,10 +451,16 @@ fn a_head_over_the_limit_is_refused() {
     let running =
         Running::start(ServerLimits { head_bytes_max: 1 << 17, ..ServerLimits::default() });
     let mut client = running.connect();
-    client.send(&format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1 << 16)));
+    client.send(&format!("GET /{} HTTP/1.1\r\nhost: h\r\n\r\n", "x".repeat(1 << 16)));
     let (head, body) = client.receive();
     assert!(head.starts_with("http/1.1 414"), "{head}");
     assert!(body.contains("target is too long"), "{body}");
+    // Nor is there room for more of a head than its target.
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    client.send(&format!("GET /{}", "x".repeat(1 << 16)));
+    assert!(client.receive().0.starts_with("http/1.1 414"));
+    client.expect_closed();
 }
 
 #[test]
@@ -476,6 +517,154 @@ fn a_client_that_leaves_drops_its_request() {
     running.notes.wait_for("waiting");
     drop(client);
     running.notes.wait_for("dropped");
+}
+
+#[test]
+fn a_client_that_resets_its_connection_drops_its_request() {
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    // Whoever leaves without having read an answer resets.
+    client.send("GET /a HTTP/1.1\r\nhost: h\r\n\r\nGET /wait HTTP/1.0\r\nhost: h\r\n\r\n");
+    running.notes.wait_for("waiting");
+    drop(client);
+    running.notes.wait_for("dropped");
+}
+
+#[test]
+fn a_client_that_closes_its_half_gets_its_answer() {
+    let running = Running::start(ServerLimits::default());
+    for version in ["1.0", "1.1"] {
+        running.release.send_replace(false);
+        running.notes.list().clear();
+        let mut client = running.connect();
+        client.send(&format!("GET /wait HTTP/{version}\r\nhost: h\r\n\r\n"));
+        client.stream.shutdown(Shutdown::Write).expect("is open");
+        running.notes.wait_for("waiting");
+        running.release.send_replace(true);
+        assert_eq!(client.receive_final().1, "waited", "HTTP/{version}");
+        client.expect_closed();
+    }
+}
+
+#[test]
+fn a_client_that_waits_long_behind_its_half_is_asked_whether_it_is_there() {
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    client.send("GET /a HTTP/1.1\r\nhost: h\r\n\r\nGET /wait HTTP/1.1\r\nhost: h\r\n\r\n");
+    client.stream.shutdown(Shutdown::Write).expect("is open");
+    assert_eq!(client.receive().1, "/a");
+    assert_eq!(client.head(), "http/1.1 100 continue\r\n\r\n");
+    running.release.send_replace(true);
+    assert_eq!(client.receive().1, "waited");
+    client.expect_closed();
+}
+
+#[test]
+fn an_answer_that_nobody_reads_is_given_up() {
+    let limits =
+        ServerLimits { idle_timeout: Duration::from_millis(60), ..ServerLimits::default() };
+    let running = Running::start(limits);
+    let mut client = running.connect();
+    client.send("GET /large HTTP/1.1\r\nhost: h\r\n\r\n");
+    running.notes.wait_for("Client socket timed out");
+    let running = Running::start(ServerLimits::default());
+    let mut reading = running.connect();
+    assert_eq!(reading.get("/large").1.len(), LARGE_BYTES);
+}
+
+#[test]
+fn what_comes_behind_the_request_belongs_to_the_other_protocol() {
+    let running = Running::start(ServerLimits::default());
+    let mut client = running.connect();
+    client.send("GET /switch HTTP/1.1\r\nhost: h\r\n\r\nearly, ");
+    assert!(client.head().starts_with("http/1.1 101"));
+    client.send("late.");
+    assert_eq!(client.read_until(b"early, late."), 12);
+    client.stream.shutdown(Shutdown::Write).expect("is open");
+    running.notes.wait_for("left /switch");
+}
+
+/// The requests of `requests.json`, each with what it is answered.
+fn table() -> serde_json::Value {
+    serde_json::from_str(include_str!("requests.json")).expect("a table of requests")
+}
+
+/// Sends bytes in pieces, of which the first end at these places, and judges what is answered.
+#[track_caller]
+fn check_answers(running: &Running, case: &serde_json::Value, cuts: &[usize]) {
+    let text = case["send"].as_str().expect("what is sent");
+    let why = format!("{} ({text:?}, cut at {cuts:?})", case["why"]);
+    let mut client = running.connect();
+    client.stream.set_nodelay(true).expect("an open socket");
+    let mut sent = 0;
+    for cut in cuts.iter().copied().chain([text.len()]) {
+        // Whoever is refused in the middle may be gone.
+        let _ = client.stream.write_all(&text.as_bytes()[sent..cut]);
+        sent = cut;
+    }
+    let _ = client.stream.shutdown(Shutdown::Write);
+    for answer in case["answers"].as_array().expect("a list") {
+        let (head, body) = client.receive_final();
+        let status = head.split(' ').nth(1).expect("a status");
+        assert_eq!(status, answer["status"].to_string(), "{why}: {head}{body}");
+        let part = answer["body"].as_str().expect("text");
+        if head.starts_with("http/1.1 200") || head.starts_with("http/1.0 200") {
+            assert_eq!(body, part, "{why}");
+        } else {
+            assert!(body.contains(part), "{why}: {body}");
+            let body: serde_json::Value = serde_json::from_str(&body).expect("an error is JSON");
+            assert!(body["message"].is_string(), "{why}: {body}");
+        }
+        let is_last = head.contains("connection: close\r\n");
+        assert!(!is_last || case["closed"] == true, "{why}: {head}");
+    }
+    assert!(!client.fill(), "{why}: more than the answers");
+    assert_eq!(String::from_utf8_lossy(&client.buffer), "", "{why}");
+}
+
+#[test]
+fn every_request_of_the_table_is_answered_as_it_says() {
+    let running = Running::start(ServerLimits::default());
+    for case in table().as_array().expect("a list") {
+        check_answers(&running, case, &[]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn requests_are_answered_the_same_in_any_pieces(
+        cuts in prop::collection::vec(0.0..1.0_f64, 1..6),
+    ) {
+        let running = Running::start(ServerLimits::default());
+        for case in table().as_array().expect("a list") {
+            let length = case["send"].as_str().expect("what is sent").len();
+            #[expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "places in a short text")]
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| (cut * length as f64) as usize).collect();
+            cuts.sort_unstable();
+            check_answers(&running, case, &cuts);
+        }
+    }
+
+    #[test]
+    fn any_bytes_come_to_an_end(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        start in prop::sample::select(vec![
+            "",
+            "GET / HTTP/1.1\r\n",
+            "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n",
+            "GET /switch HTTP/1.1\r\nhost: h\r\n\r\n",
+        ]),
+    ) {
+        let running = Running::start(ServerLimits::default());
+        let mut client = running.connect();
+        let _ = client.stream.write_all(&[start.as_bytes(), &bytes].concat());
+        let _ = client.stream.shutdown(Shutdown::Write);
+        while client.fill() {}
+        prop_assert_eq!(running.connect().get("/a").1, "/a");
+        prop_assert!(!running.notes.list().iter().any(|note| note.contains("panicked")));
+    }
 }
 
 #[test]

@@ -12,8 +12,8 @@ use tokio::{sync::mpsc, task::LocalSet};
 use super::{
     App, EventSink, FactoryError, Phase, ServerLimits, WorkerContext,
     accept::{Accepted, Inbox},
-    activity::OpenCount,
     connection::{self, Shared},
+    open::OpenCount,
 };
 
 /// Connections that wait for the worker to take them; beyond it the acceptor waits.
@@ -70,7 +70,7 @@ async fn serve<A: App>(
     while let Some(accepted) = inbox.recv().await {
         tokio::task::spawn_local(connection::drive(Rc::clone(shared), accepted));
     }
-    let deadline = tokio::time::sleep(shared.limits().drain_timeout);
+    let deadline = tokio::time::sleep(shared.limits.drain_timeout);
     tokio::select! {
         () = open.none_left() => {}
         () = deadline => {}
@@ -82,7 +82,7 @@ async fn serve<A: App>(
     tokio::select! {
         biased;
         Ok(_) = phase.wait_for(|phase| *phase == Phase::Stopped) => {}
-        () = shared.app().end() => {}
+        () = shared.app.end() => {}
     }
     cut_off
 }

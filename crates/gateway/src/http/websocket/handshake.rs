@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use hyper::{
-    HeaderMap, StatusCode,
+    HeaderMap, StatusCode, Version,
     header::{self, HeaderName, HeaderValue},
     http::request::Parts,
 };
@@ -28,7 +28,9 @@ const KEY_BYTES: usize = 24;
 
 /// Whether a request wants to leave HTTP for WebSocket.
 pub(crate) fn is_asked(head: &Parts) -> bool {
-    head.method == hyper::Method::GET && lists(&head.headers, &header::UPGRADE, "websocket")
+    head.method == hyper::Method::GET
+        && head.version == Version::HTTP_11
+        && lists(&head.headers, &header::UPGRADE, "websocket")
 }
 
 /// The answer to a handshake.

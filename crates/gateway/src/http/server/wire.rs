@@ -1,0 +1,178 @@
+//! A client's socket: bytes in, bytes out, and whether anybody is there.
+//!
+//! Room for what arrives is made once something has arrived, and given up when it is used, so that an idle
+//! connection holds a socket, a timer and nothing else.
+//!
+//! **The end of a client.** A client that has sent all it wants may close its half of the connection and wait
+//! for the answer; one that leaves closes both halves. Both send the same: the end of what they send. What
+//! differs is what happens to bytes that we send: the one who waits reads them, the one who has left answers
+//! with a reset, which the system reports as an error of the socket. So the end of what a client sends is never
+//! taken for its leaving. While an answer takes long after that end, we ask: with `100 Continue`, which every
+//! client of HTTP/1.1 expects at any time and passes over (RFC 9110, 15.2). Older clients are not asked; for
+//! them, and for a client that has sent more behind its request, only a reset or the answer tells.
+
+use std::{
+    future::poll_fn,
+    io::{self, IoSlice},
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::{
+    io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest, ReadBuf, copy, sink},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+
+use super::timer::Timer;
+use crate::http::body;
+
+/// What a client hears that may send its body, or that may not be there any more.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+/// How long an answer may take after the end of what its client sends, until we ask whether it is there. Most
+/// clients that close one half never hear the question.
+const ASK_AFTER: Duration = Duration::from_secs(1);
+/// Bytes per second that a client has to take of an answer on the whole, once it has taken as long as a pause
+/// may. Who takes a byte now and then would keep its answer for ever.
+const ANSWER_RATE_MIN: u32 = 500;
+/// How long a client may go on sending after its last answer. Were the connection closed while it sends, the
+/// answer would be lost with it.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
+/// Bytes of such a client that are read and dropped.
+const LINGER_BYTES_MAX: u64 = 16 << 20;
+
+/// A socket, and what has arrived on it and is not used yet.
+#[derive(Debug)]
+pub(super) struct Wire<'t> {
+    pub(super) stream: TcpStream,
+    pub(super) arrived: BytesMut,
+    pub(super) timer: Timer<'t>,
+    /// What is left to write of an interim answer.
+    interim: &'static [u8],
+}
+
+impl<'t> Wire<'t> {
+    pub(super) fn new(stream: TcpStream, timer: Timer<'t>) -> Self {
+        Self { stream, arrived: BytesMut::new(), timer, interim: &[] }
+    }
+
+    /// Appends what comes to what has arrived, with room for so many bytes; 0 at the end.
+    pub(super) fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        room: usize,
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.stream.poll_read_ready(context))?;
+        self.arrived.reserve(room);
+        let read = pin!(self.stream.read_buf(&mut self.arrived)).poll(context);
+        self.release();
+        read
+    }
+
+    /// Takes bytes that have arrived.
+    pub(super) fn take(&mut self, count: usize) -> Bytes {
+        let taken = self.arrived.split_to(count).freeze();
+        self.release();
+        taken
+    }
+
+    /// An empty rest would keep the memory of what was before it.
+    pub(super) fn release(&mut self) {
+        if self.arrived.is_empty() {
+            self.arrived = BytesMut::new();
+        }
+    }
+
+    /// Tells the client to go on; it is written with what is polled or written next.
+    pub(super) fn ask_to_continue(&mut self) {
+        self.interim = CONTINUE;
+    }
+
+    /// Ready when no interim answer is left to write.
+    pub(super) fn poll_interim(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.interim.is_empty() {
+            let stream = Pin::new(&mut self.stream);
+            let written = ready!(stream.poll_write(context, self.interim))?;
+            self.interim = &self.interim[written..];
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes an answer; `pause_max` is how long the client may go without taking any of it. Beyond it that is
+    /// an error of the kind `TimedOut`.
+    pub(super) async fn write(
+        &mut self,
+        mut head: &[u8],
+        mut body: &[u8],
+        pause_max: Duration,
+    ) -> io::Result<()> {
+        let mut waiting_since = None;
+        let mut written = 0;
+        let mut is_due = false;
+        poll_fn(|context| {
+            ready!(self.poll_interim(context))?;
+            while !(head.is_empty() && body.is_empty()) {
+                let slices = [IoSlice::new(head), IoSlice::new(body)];
+                let stream = Pin::new(&mut self.stream);
+                if let Poll::Ready(count) = stream.poll_write_vectored(context, &slices) {
+                    let count = count?;
+                    let of_head = count.min(head.len());
+                    head.advance(of_head);
+                    body.advance(count - of_head);
+                    written += count;
+                    is_due = false;
+                    continue;
+                }
+                if !is_due {
+                    let now = Instant::now();
+                    let elapsed = now - *waiting_since.get_or_insert(now);
+                    let patience = body::patience(pause_max, ANSWER_RATE_MIN, written, elapsed);
+                    self.timer.set(now + patience);
+                    is_due = true;
+                }
+                ready!(self.timer.poll(context));
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// Completes when it is certain that nobody can get an answer any more. Nothing is read.
+    ///
+    /// # Cancellation
+    /// Safe.
+    pub(super) async fn lose_client(&mut self, may_ask: bool) {
+        let mut byte = [0; 1];
+        let peek = poll_fn(|context| self.stream.poll_peek(context, &mut ReadBuf::new(&mut byte)));
+        match peek.await {
+            Err(_) => return,
+            Ok(0) if may_ask => {
+                if timeout(ASK_AFTER, self.stream.ready(Interest::ERROR)).await.is_ok() {
+                    return;
+                }
+                self.ask_to_continue();
+                if poll_fn(|context| self.poll_interim(context)).await.is_err() {
+                    return;
+                }
+            }
+            Ok(_) => {}
+        }
+        // An error of this wait is no news of the client: then the answer goes its way.
+        if self.stream.ready(Interest::ERROR).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Ends what we send, and reads and drops what the client still sends, so that it gets to read its answer.
+    pub(super) async fn linger(mut self) {
+        if self.stream.shutdown().await.is_err() {
+            return;
+        }
+        let mut rest = self.stream.take(LINGER_BYTES_MAX);
+        // Whether it ends, breaks or takes too long: then the connection is closed.
+        let _ = timeout(LINGER_TIMEOUT, copy(&mut rest, &mut sink())).await;
+    }
+}
