@@ -1,5 +1,6 @@
-//! Renderers of body templates that need no script (`connectors.md` 2.6).
+//! Bodies of requests from templates that need no script, and the escaping that all templates share.
 //!
-//! Forms are expanded by `qlio_data::uri_template`, ejs is rendered in the sandbox.
+//! Forms are expanded by `qlio_data::uri_template`, EJS is rendered in the sandbox.
 
+pub(crate) mod escape;
 pub(crate) mod mustache;

@@ -5,14 +5,14 @@ use http::{HeaderMap, HeaderValue, header};
 use qlio_data::{
     Text, Value, codec::json, params::Params, projection::Projection, uri_template::UriTemplate,
 };
-use qlio_plan::catalog::{Body, FORM, Format, FormatKind};
+use qlio_plan::catalog::{Body, Format, FormatKind, is_form_template};
 use qlio_syntax::diagnostic::codes;
 
 use super::{
     Call,
     hooks::{Hooks, content_bytes},
     prepare::{Unprepared, expand_failed},
-    scripts::form_failed,
+    scripts::{body_escape, form_failed, is_made_of_json},
     view::statement_record,
 };
 use crate::{
@@ -189,7 +189,7 @@ impl Call<'_> {
                 return Err(fault.into_run_error(&self.table.name));
             }
             None => hooks.map_or(Ok(String::new()), |hooks| {
-                hooks.render(&params, &statement_record(self, own))
+                hooks.render(&params, &|| statement_record(self, own))
             })?,
         };
         Ok(Content::text(text, Some(body.media_type.clone())))
@@ -229,16 +229,18 @@ impl Call<'_> {
         let params = self.params(own, hooks);
         let text = match (media_type.as_deref(), hooks) {
             _ if text.is_empty() => String::new(),
-            (Some(FORM), _) => {
+            (Some(media_type), _) if is_form_template(media_type, &text) => {
                 let form = UriTemplate::parse_form(&text).map_err(|fault| {
                     RunError::gateway(codes::BAD_BODY_TEMPLATE, fault.to_string())
                         .with(Fact::Hook(Hook::BodyTemplate.name()))
                 })?;
                 self.form(&form, &params)?
             }
-            (_, Some(hooks)) => {
+            (media_type, Some(hooks)) => {
                 let file = body.map_or("", |body| body.template.as_str());
-                hooks.render_own(file, &text, &params, &statement_record(self, own))?
+                let escape = body_escape(self.verb, media_type.unwrap_or_default());
+                let statement = || statement_record(self, own);
+                hooks.render_own((file, &text, escape), &params, &statement)?
             }
             (_, None) => text.to_string(),
         };
@@ -331,16 +333,6 @@ fn push_part(
 fn random_digits() -> String {
     let number = uuid::Uuid::new_v4().as_u128() % 1_000_000_000_000_000_000_000_000;
     format!("{number:024}")
-}
-
-/// Whether bodies of this format are made from JSON; others are written by templates as they are.
-fn is_made_of_json(format: &Format) -> bool {
-    match format.kind {
-        FormatKind::Json | FormatKind::Protobuf | FormatKind::MessagePack | FormatKind::Cbor => {
-            true
-        }
-        FormatKind::Xml | FormatKind::Csv | FormatKind::Text => false,
-    }
 }
 
 /// A value in the declared format of requests.

@@ -11,10 +11,13 @@ use qlio_syntax::diagnostic::codes;
 use super::{
     Call,
     scripts::{Template, VerbScripts},
-    view::{from_object, statement_record, to_object, visible_params},
+    view::{TemplateNames, from_object, statement_record, to_object, visible_params},
 };
 use crate::{
-    body::mustache::MustacheError,
+    body::{
+        escape::Escape,
+        mustache::{Found, MustacheError},
+    },
     error::{Fact, RunError},
     function::with_position,
     sandbox::{
@@ -176,7 +179,7 @@ impl Hooks {
     pub(super) fn render(
         &self,
         params: &StatementParams<'_>,
-        statement: &Object,
+        statement: &dyn Fn() -> Object,
     ) -> Result<String, RunError> {
         match &self.scripts.template {
             None => Ok(String::new()),
@@ -184,18 +187,17 @@ impl Hooks {
         }
     }
 
-    /// The same of a template that `body template` gave. The name of the verb's own template file, if
-    /// it has one, says what kind it is.
+    /// Renders a template that `body template` gave. The name of the verb's own template file, if it has
+    /// one, says what kind it is.
     pub(super) fn render_own(
         &self,
-        file: &str,
-        text: &str,
+        (file, text, escape): (&str, &str, Escape),
         params: &StatementParams<'_>,
-        statement: &Object,
+        statement: &dyn Fn() -> Object,
     ) -> Result<String, RunError> {
         let template = self
             .scripts
-            .own_template(file, text)
+            .own_template(file, text, escape)
             .map_err(|error| mustache_failed(&error).with(Fact::Hook(Hook::BodyTemplate.name())))?;
         self.rendered(&template, params, statement)
     }
@@ -204,20 +206,15 @@ impl Hooks {
         &self,
         template: &Template,
         params: &StatementParams<'_>,
-        statement: &Object,
+        statement: &dyn Fn() -> Object,
     ) -> Result<String, RunError> {
         match template {
             Template::Ejs(template) => {
                 self.session.render(template).map_err(|error| template_failed(&error))
             }
             Template::Mustache(template) => {
-                let root: Object = [
-                    ("statement", Value::object(statement.clone())),
-                    ("params", Value::object(visible_params(params))),
-                ]
-                .into_iter()
-                .collect();
-                template.render(&Value::object(root)).map_err(|error| mustache_failed(&error))
+                let root = TemplateNames::new(params, statement);
+                template.render(Found::Names(&root)).map_err(|error| mustache_failed(&error))
             }
         }
     }

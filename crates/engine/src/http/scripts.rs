@@ -8,14 +8,17 @@ use std::{
 };
 
 use qlio_data::{Text, uri_template::TemplateError};
-use qlio_plan::catalog::{Body, ScriptFile, Table, Verb};
+use qlio_plan::catalog::{Body, Format, FormatKind, ScriptFile, Table, Verb};
 use qlio_syntax::{
     diagnostic::{Code, codes},
     source::LineIndex,
 };
 
 use crate::{
-    body::mustache::{Mustache, MustacheError},
+    body::{
+        escape::Escape,
+        mustache::{Mustache, MustacheError},
+    },
     error::{Fact, RunError},
     sandbox::{
         AuthModule, EjsTemplate, Patch, Realm, Sandbox, ScriptError, ScriptErrorKind, Transformer,
@@ -31,9 +34,15 @@ pub(crate) struct VerbScripts {
     pub(super) template: Option<Template>,
     /// What is odd about the template, though it works.
     pub(super) notes: Vec<ScriptFault>,
-    /// The last template that the hook "body template" gave, with its text: most give one and the
-    /// same.
-    own: RefCell<Option<(String, Rc<Template>)>>,
+    /// The last template that the hook "body template" gave: most give the same one every time.
+    own: RefCell<Option<OwnTemplate>>,
+}
+
+/// A template that a hook gave.
+struct OwnTemplate {
+    text: String,
+    escape: Escape,
+    template: Rc<Template>,
 }
 
 /// A compiled body template.
@@ -162,20 +171,22 @@ impl VerbScripts {
         &self,
         file: &str,
         text: &str,
+        escape: Escape,
     ) -> Result<Rc<Template>, MustacheError> {
         let mut own = self.own.borrow_mut();
-        if let Some((known, template)) = &*own
-            && known == text
+        if let Some(known) = &*own
+            && known.text == text
+            && known.escape == escape
         {
-            return Ok(Rc::clone(template));
+            return Ok(Rc::clone(&known.template));
         }
-        let template = match own.as_ref().map(|(_, template)| &**template) {
+        let template = match own.as_ref().map(|own| &*own.template) {
             // In the place of the one before, so that the interpreter does not keep them all.
-            Some(Template::Ejs(before)) => Template::Ejs(before.replaced(text)),
-            _ => parsed(file, text)?,
+            Some(Template::Ejs(before)) => Template::Ejs(before.replace(text, escape)),
+            _ => parse_template(file, text, escape)?,
         };
         let template = Rc::new(template);
-        *own = Some((text.to_owned(), Rc::clone(&template)));
+        *own = Some(OwnTemplate { text: text.to_owned(), escape, template: Rc::clone(&template) });
         Ok(template)
     }
 
@@ -207,20 +218,41 @@ fn has_template(verb: &Verb) -> bool {
     verb.body.as_ref().is_some_and(|body| body.form.is_none())
 }
 
-/// `.ejs` files are EJS, all others mustache, and so is what is both (`connectors.md` 2.6, C-Q20).
+/// The template of a verb, escaping for the type of its body.
 fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, Box<ScriptFault>> {
     let Some(body) = verb.body.as_ref().filter(|_| has_template(verb)) else { return Ok(None) };
-    parsed(&body.template, &body.content).map(Some).map_err(|error| {
+    let escape = body_escape(verb, &body.media_type);
+    parse_template(&body.template, &body.content, escape).map(Some).map_err(|error| {
         let line = u32::try_from(error.line).ok();
         Box::new(ScriptFault::of_template(table, body, error.reason, line))
     })
 }
 
-fn parsed(file: &str, text: &str) -> Result<Template, MustacheError> {
+/// How a body of this type is escaped. A template whose text is encoded in a format that is made from JSON
+/// writes JSON, whatever its type says.
+pub(super) fn body_escape(verb: &Verb, media_type: &str) -> Escape {
+    match &verb.request_format {
+        Some(format) if is_made_of_json(format) => Escape::Json,
+        _ => Escape::of_media_type(media_type),
+    }
+}
+
+/// Whether bodies of this format are made from JSON; others are written by templates as they are.
+pub(super) fn is_made_of_json(format: &Format) -> bool {
+    match format.kind {
+        FormatKind::Json | FormatKind::Protobuf | FormatKind::MessagePack | FormatKind::Cbor => {
+            true
+        }
+        FormatKind::Xml | FormatKind::Csv | FormatKind::Text => false,
+    }
+}
+
+/// `.ejs` files are EJS; all others are mustache, and so is a name that asks for both.
+fn parse_template(file: &str, text: &str, escape: Escape) -> Result<Template, MustacheError> {
     if file.contains(".ejs") && !file.contains(".mu") {
-        Ok(Template::Ejs(EjsTemplate::new(file, text)))
+        Ok(Template::Ejs(EjsTemplate::escaping(file, text, escape)))
     } else {
-        Mustache::parse(text).map(Template::Mustache)
+        Mustache::parse(text, escape).map(Template::Mustache)
     }
 }
 

@@ -4,6 +4,8 @@
 //! In: a call and its own values. Out: objects, and headers again of what hooks made of theirs.
 //! Which hook sees what is `hooks`'s business.
 
+use std::cell::OnceCell;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use qlio_data::{Object, Text, Value, params::Params};
 use qlio_plan::{
@@ -13,7 +15,11 @@ use qlio_plan::{
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use super::{Call, hooks::Hooks};
-use crate::{error::RunError, scope::StatementParams};
+use crate::{
+    body::mustache::{Found, Names},
+    error::RunError,
+    scope::StatementParams,
+};
 
 /// Every name that the statement can see, flattened: the layer that wins stands.
 pub(super) fn visible_params(params: &StatementParams<'_>) -> Object {
@@ -53,6 +59,54 @@ pub(super) fn visible_params(params: &StatementParams<'_>) -> Object {
     }
     add(&Text::from_static("config"));
     visible
+}
+
+/// What a template sees: `params`, looked up name by name as it asks, and `statement`.
+pub(super) struct TemplateNames<'a> {
+    params: ParamNames<'a>,
+    make_statement: &'a dyn Fn() -> Object,
+    statement: OnceCell<Value>,
+}
+
+struct ParamNames<'a>(&'a StatementParams<'a>);
+
+impl<'a> TemplateNames<'a> {
+    pub(super) fn new(
+        params: &'a StatementParams<'a>,
+        make_statement: &'a dyn Fn() -> Object,
+    ) -> Self {
+        Self { params: ParamNames(params), make_statement, statement: OnceCell::new() }
+    }
+
+    fn statement(&self) -> Value {
+        self.statement.get_or_init(|| Value::object((self.make_statement)())).clone()
+    }
+}
+
+impl Names for TemplateNames<'_> {
+    fn get(&self, name: &str) -> Found<'_> {
+        match name {
+            "params" => Found::Names(&self.params),
+            "statement" => Found::Value(self.statement()),
+            _ => Found::Value(Value::Absent),
+        }
+    }
+
+    fn all(&self) -> Value {
+        let members = [("statement", self.statement()), ("params", self.params.all())];
+        Value::object(members.into_iter().collect())
+    }
+}
+
+impl Names for ParamNames<'_> {
+    fn get(&self, name: &str) -> Found<'_> {
+        let found = self.0.get(name);
+        Found::Value(if found.is_absent() { self.0.default(name) } else { found })
+    }
+
+    fn all(&self) -> Value {
+        Value::object(visible_params(self.0))
+    }
 }
 
 /// What hooks and templates see as `statement` (`connectors.md` 3.3).

@@ -118,20 +118,21 @@ impl Instance {
         Ok(exports)
     }
 
-    /// Compiles a template unless it is compiled.
+    /// Compiles a template unless it is compiled. `escape` names the escaping of `<%=`.
     pub(super) fn load_template(
         &self,
         ctx: &Ctx<'_>,
         (id, version): (u64, u64),
         text: &str,
         file: &str,
+        escape: &str,
     ) -> rquickjs::Result<()> {
         if self.templates.borrow().get(&id) == Some(&version) {
             return Ok(());
         }
         let file = format!("{TEMPLATE_FILE_PREFIX}{file}");
         #[expect(clippy::cast_precision_loss, reason = "ids count templates")]
-        self.kernel(ctx)?.call::<_, ()>("loadTemplate", (id as f64, text, file))?;
+        self.kernel(ctx)?.call::<_, ()>("loadTemplate", (id as f64, text, file, escape))?;
         self.templates.borrow_mut().insert(id, version);
         Ok(())
     }

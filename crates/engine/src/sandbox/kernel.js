@@ -486,10 +486,10 @@ function settleColumns() {
 
 // ---- templates
 const templates = new Map();
-function loadTemplate(id, text, file) {
+function loadTemplate(id, text, file, escape) {
     const ejs = requireBundled('qlio-ejs');
     const body = host.compile(ejs.generate(text), file, 'locals, filters, escape');
-    templates.set(id, (locals) => body(locals, ejs.filters, ejs.escape));
+    templates.set(id, (locals) => body(locals, ejs.filters, ejs.escapes[escape]));
 }
 function renderTemplate(id, session) {
     const render = templates.get(id);

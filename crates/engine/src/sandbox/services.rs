@@ -21,7 +21,10 @@ use super::{
     error::Fault,
     instance::{HostState, byte_array},
 };
-use crate::body::mustache::Mustache;
+use crate::body::{
+    escape::Escape,
+    mustache::{Found, Mustache},
+};
 
 /// Schemas that one realm may hold.
 const SCHEMAS_MAX: usize = 64;
@@ -35,8 +38,9 @@ pub(super) fn add<'js>(
     let state = Rc::clone(host);
     let mustache = move |ctx: Ctx<'js>, template: String, view: JsValue<'js>| {
         let view = value_of(&ctx, &state, &view)?;
-        let template = Mustache::parse(&template).map_err(|error| throw(&ctx, &error))?;
-        template.render(&view).map_err(|error| throw(&ctx, &error))
+        let template =
+            Mustache::parse(&template, Escape::Markup).map_err(|error| throw(&ctx, &error))?;
+        template.render(Found::Value(view)).map_err(|error| throw(&ctx, &error))
     };
     services.set("mustache", Function::new(ctx.clone(), mustache)?)?;
     services.set("uriTokens", Function::new(ctx.clone(), uri_tokens)?)?;

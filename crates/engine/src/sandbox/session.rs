@@ -23,6 +23,7 @@ use super::{
     machine::{Entered, Sandbox},
     realm::Realm,
 };
+use crate::body::escape::Escape;
 
 /// A loaded patch module. Cheap to clone, shared by threads.
 #[derive(Debug, Clone)]
@@ -50,6 +51,7 @@ pub struct EjsTemplate {
     version: u64,
     file: String,
     text: String,
+    escape: Escape,
     /// Why it cannot be compiled, once that is known.
     broken: Arc<OnceLock<ScriptError>>,
 }
@@ -57,25 +59,35 @@ pub struct EjsTemplate {
 static NEXT_TEMPLATE: AtomicU64 = AtomicU64::new(1);
 
 impl EjsTemplate {
-    /// A template with the name of its file, which errors show.
+    /// A template with the name of its file, which errors show. `<%=` escapes for markup.
     pub fn new(file: &str, text: &str) -> Self {
+        Self::escaping(file, text, Escape::Markup)
+    }
+
+    /// A template whose `<%=` escapes for the type of its body.
+    pub(crate) fn escaping(file: &str, text: &str, escape: Escape) -> Self {
         Self {
             id: NEXT_TEMPLATE.fetch_add(1, Ordering::Relaxed),
             version: 0,
             file: file.to_owned(),
             text: text.to_owned(),
+            escape,
             broken: Arc::default(),
         }
     }
 
-    /// A template that takes the place of this one in the interpreter.
-    pub(crate) fn replaced(&self, text: &str) -> Self {
-        Self {
-            id: self.id,
-            version: self.version + 1,
-            file: self.file.clone(),
-            text: text.to_owned(),
-            broken: Arc::default(),
+    /// Makes a template that takes the place of this one in the interpreter.
+    pub(crate) fn replace(&self, text: &str, escape: Escape) -> Self {
+        Self { id: self.id, version: self.version + 1, ..Self::escaping(&self.file, text, escape) }
+    }
+
+    /// The name under which the module of EJS has the escaping. Text bodies are escaped like markup, as ever:
+    /// many of them are XML that is sent as plain text.
+    fn escape_name(&self) -> &'static str {
+        match self.escape {
+            Escape::Json => "json",
+            Escape::Form => "form",
+            Escape::Markup | Escape::Verbatim => "markup",
         }
     }
 }
@@ -244,7 +256,8 @@ impl HookSession {
         let rendered = self.enter_open(activity, 0, |entered| {
             let file = &template.file;
             let id = (template.id, template.version);
-            entered.instance.load_template(entered.ctx, id, &template.text, file)?;
+            let escape = template.escape_name();
+            entered.instance.load_template(entered.ctx, id, &template.text, file, escape)?;
             is_compiled.set(true);
             #[expect(clippy::cast_precision_loss, reason = "ids count templates")]
             let id = template.id as f64;

@@ -18,7 +18,7 @@ use qlio_syntax::{
 use super::{
     Resources, ScriptFile, fill_settings, mentions,
     settings::headers_from_settings,
-    table::{Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb},
+    table::{Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb, is_form_template},
 };
 
 #[cfg(feature = "protobuf")]
@@ -250,7 +250,8 @@ impl Builder<'_> {
         match self.declaration.resources.template(file, &body.template.text) {
             Ok(content) => Some(Body {
                 template: body.template.text.clone(),
-                form: (body.media_type.text == FORM).then(|| UriTemplate::parse_form(&content)),
+                form: is_form_template(&body.media_type.text, &content)
+                    .then(|| UriTemplate::parse_form(&content)),
                 content: content.into(),
                 media_type: body.media_type.text.clone(),
                 foreach: body.foreach.as_ref().map(|name| Text::from(name.text.as_str())),

@@ -26,7 +26,9 @@ pub use settings::fill_settings;
 pub use sources::{ModuleFolders, ScriptFile, SourceFolder};
 #[cfg(feature = "protobuf")]
 pub use table::ProtobufFormat;
-pub use table::{Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb};
+pub use table::{
+    Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb, is_form_template,
+};
 
 use crate::node::Plan;
 

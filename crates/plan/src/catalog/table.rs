@@ -168,8 +168,19 @@ pub enum DefaultValue {
     Template(Template),
 }
 
-/// The media type whose templates are forms: URI templates (`connectors.md` 2.6).
+/// The media type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Whether a body template is a form, which is written like a URI template: by its type, unless it has
+/// tags of the other templates, `{{name}}` or `<%`.
+pub fn is_form_template(media_type: &str, content: &str) -> bool {
+    let is_tag = |rest: &str| {
+        let name = rest.strip_prefix('{').unwrap_or(rest);
+        // Tokens of URI templates may stand within each other, but their names are of one piece.
+        name.find(['{', '}']).is_some_and(|end| end > 0 && name[end..].starts_with("}}"))
+    };
+    media_type == FORM && !content.contains("<%") && !content.split("{{").skip(1).any(is_tag)
+}
 
 /// A request body made from a template.
 #[derive(Debug)]

@@ -1,19 +1,22 @@
 //! Mustache as tables of 2011 use it: variables, sections over lists and truths, no partials.
 //!
-//! A template is parsed once and rendered over plain values, without any script. A name that the
-//! innermost section does not have is looked up at the root, never in sections between. White space
-//! follows the rule of today: a line that holds nothing but a section, closing or comment tag
-//! vanishes (`connectors.md` 2.6).
+//! A template is parsed once, for the media type of its body, and rendered over names that are looked up
+//! as it asks for them, without any script. A name that the innermost section does not have is looked up at
+//! the root, never in sections between. White space follows the rule of today: a line that holds nothing but
+//! a section, closing or comment tag vanishes.
 //!
 //! Templates in the wild hold sections that are never closed. What does not pair is left out with a
 //! note, and the rest renders as if it were not there.
 
+mod json_place;
 mod parse;
 mod render;
+mod view;
 
 use std::fmt;
 
-use qlio_data::Value;
+pub(crate) use self::view::{Found, Names};
+use super::escape::Escape;
 
 /// Sections within sections.
 const DEPTH_MAX: usize = 64;
@@ -23,18 +26,36 @@ const DEPTH_MAX: usize = 64;
 pub(crate) struct Mustache {
     nodes: Vec<Node>,
     notes: Vec<MustacheError>,
+    escape: Escape,
 }
 
 #[derive(Debug, Clone)]
 enum Node {
     Text(String),
-    Variable { name: Name, is_raw: bool },
+    Variable { name: Name, writing: Writing },
     Section { name: Name, is_inverted: bool, nodes: Vec<Node> },
+}
+
+/// How the value of a variable is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writing {
+    /// As it is: three braces, or an ampersand.
+    Raw,
+    /// Escaped for the media type.
+    Escaped,
+    /// As items of a JSON list: between texts of JSON, but not in one.
+    JsonItems,
+    /// As a whole JSON value: alone behind a colon.
+    JsonValue,
 }
 
 /// A dotted name; no steps mean the current element, `.`.
 #[derive(Debug, Clone)]
-struct Name(Vec<String>);
+struct Name {
+    steps: Vec<String>,
+    /// For each step but the last, the rest of the name from there: it may be one flat name.
+    rests: Vec<String>,
+}
 
 /// Why a template can't be parsed or rendered, or what is odd about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,61 +76,53 @@ impl fmt::Display for MustacheError {
 impl std::error::Error for MustacheError {}
 
 impl Mustache {
-    /// Parses a template.
+    /// Parses a template of bodies with this escaping.
     ///
     /// # Errors
     /// Sections that are nested too deeply.
-    pub(crate) fn parse(text: &str) -> Result<Self, MustacheError> {
-        parse::parse(text)
+    pub(crate) fn parse(text: &str, escape: Escape) -> Result<Self, MustacheError> {
+        parse::parse(text, escape)
     }
 
-    /// Tags that do not pair, in the order they were found.
+    /// What is odd about the template, in the order it was found: tags that do not pair, and values that
+    /// are put into JSON as they are.
     pub(crate) fn notes(&self) -> &[MustacheError] {
         &self.notes
     }
 
-    /// Renders the template over the root object, usually `{statement, params}`.
+    /// Renders the template over the root, usually the names `statement` and `params`.
     ///
     /// # Errors
     /// A text that becomes too long.
-    pub(crate) fn render(&self, root: &Value) -> Result<String, MustacheError> {
-        render::render(&self.nodes, root)
+    pub(crate) fn render(&self, root: Found<'_>) -> Result<String, MustacheError> {
+        render::render(&self.nodes, root, self.escape)
     }
 }
 
 impl Name {
     fn parse(text: &str) -> Self {
         if text == "." {
-            return Self(Vec::new());
+            return Self { steps: Vec::new(), rests: Vec::new() };
         }
-        Self(text.split('.').map(|step| step.trim().to_owned()).collect())
+        let steps: Vec<String> = text.split('.').map(|step| step.trim().to_owned()).collect();
+        let rests = (0..steps.len() - 1).map(|at| steps[at..].join(".")).collect();
+        Self { steps, rests }
     }
 
-    fn find(&self, from: &Value) -> Value {
-        // A name with dots may also be one flat name.
-        if self.0.len() > 1 {
-            let flat = from.member(&self.0.join("."));
-            if !flat.is_absent() {
-                return flat;
-            }
-        }
-        let mut value = from.clone();
-        for (at, step) in self.0.iter().enumerate() {
-            // `params['a.b']`: the rest of the name may be one flat member.
-            if at > 0 && at + 1 < self.0.len() {
-                let flat = value.member(&self.0[at..].join("."));
+    /// The value of the name below `from`; at each step but the last one, the whole rest of the name may
+    /// also be one flat name, as in `params['a.b']`.
+    fn find<'v>(&self, from: &Found<'v>) -> Found<'v> {
+        let mut found = from.clone();
+        for (at, step) in self.steps.iter().enumerate() {
+            if let Some(rest) = self.rests.get(at) {
+                let flat = found.member(rest);
                 if !flat.is_absent() {
                     return flat;
                 }
             }
-            let next = match step.parse::<usize>() {
-                Ok(index) if value.is_array() => value.element(index),
-                _ if value.is_array() && step == "length" => Value::from(value.len()),
-                _ => value.member(step),
-            };
-            value = next;
+            found = found.member(step);
         }
-        value
+        found
     }
 }
 
@@ -120,8 +133,13 @@ mod tests {
 
     use super::*;
 
+    fn render_as(escape: Escape, template: &str, root: &str) -> String {
+        let root = json::parse_str(root).unwrap();
+        Mustache::parse(template, escape).unwrap().render(Found::Value(root)).unwrap()
+    }
+
     fn render(template: &str, root: &str) -> String {
-        Mustache::parse(template).unwrap().render(&json::parse_str(root).unwrap()).unwrap()
+        render_as(Escape::Markup, template, root)
     }
 
     #[test]
@@ -132,6 +150,68 @@ mod tests {
             "a &amp; &lt;b&gt; &quot;&#39;|a & <b> \"'|a & <b> \"'"
         );
         assert_eq!(render("{{params.e}}", root), "&amp; &amp;x &#39;");
+    }
+
+    #[test]
+    fn a_tag_ends_with_all_closing_braces() {
+        let root = r#"{"n": "<7"}"#;
+        for (template, text) in [
+            ("a{{n}}}b", "a<7b"),
+            ("{{n}}}}", "<7"),
+            ("{{{n}}}}b", "<7b"),
+            ("{{{n}}b", "<7b"),
+            ("{{#n}}}x{{/n}}}y", "xy"),
+        ] {
+            assert_eq!(render_as(Escape::Verbatim, template, root), text, "{template}");
+        }
+    }
+
+    #[test]
+    fn braces_that_close_objects_of_json_are_none_of_the_tag() {
+        let root = r#"{"n": 7, "t": "x"}"#;
+        for (template, text) in [
+            (r#"{"n": {{n}}}"#, r#"{"n": 7}"#),
+            (r#"{"o": {"n": {{{n}}}}}"#, r#"{"o": {"n": 7}}"#),
+            (r#"{"o": {{#n}}{"n": 1}{{/n}}}"#, r#"{"o": {"n": 1}}"#),
+            (r#"{"t": "{{t}}}"}"#, r#"{"t": "x"}"#),
+            (r#"{"t": "\"{{t}}}"}"#, r#"{"t": "\"x"}"#),
+        ] {
+            assert_eq!(render_as(Escape::Json, template, root), text, "{template}");
+        }
+    }
+
+    #[test]
+    fn values_are_written_into_json_as_json_needs_them() {
+        let root = r#"{"q": "la\"mp", "n": 7, "b": false, "z": null, "l": ["a\"b", 2], "o": {"k": ["v"]}, "e": []}"#;
+        for (template, text) in [
+            (r#"{"q": "{{q}}", "n": {{n}}, "b": {{b}}}"#, r#"{"q": "la\"mp", "n": 7, "b": false}"#),
+            (r#"{"z": {{z}}, "g": {{ghost}} }"#, r#"{"z": null, "g": null }"#),
+            (r#"{"z": "{{z}}", "g": "{{ghost}}"}"#, r#"{"z": "", "g": ""}"#),
+            (
+                r#"{"l": {{l}}, "o": {{o}}, "e": {{e}}}"#,
+                r#"{"l": ["a\"b",2], "o": {"k":["v"]}, "e": []}"#,
+            ),
+            (r#"{"l": [{{l}}], "e": [{{e}}]}"#, r#"{"l": ["a\"b",2], "e": []}"#),
+            (r#"{"l": "{{l}}", "o": "{{o}}"}"#, r#"{"l": "a\"b,2", "o": "{\"k\":[\"v\"]}"}"#),
+            (r#"{"n": {{#n}}{{n}}{{/n}}{{^n}}0{{/n}}, "m": {{n}}{{n}}}"#, r#"{"n": 7, "m": 77}"#),
+            (r#"{"q": "{{{q}}}", "l": [{{&l}}]}"#, r#"{"q": "la"mp", "l": [a"b,2]}"#),
+            ("{{q}}", r#"la\"mp"#),
+        ] {
+            assert_eq!(render_as(Escape::Json, template, root), text, "{template}");
+        }
+    }
+
+    #[test]
+    fn raw_values_in_json_are_noted() {
+        let notes = |escape| {
+            Mustache::parse("{\"a\": {{{x}}},\n\"b\": \"{{& y }}\"}", escape).unwrap().notes().len()
+        };
+        assert_eq!(notes(Escape::Json), 2);
+        assert_eq!(notes(Escape::Markup), 0);
+        let template = Mustache::parse("\n{{{ x.y }}}", Escape::Json).unwrap();
+        let note = &template.notes()[0];
+        assert_eq!(note.line, 2);
+        assert!(note.reason.starts_with("`{{{x.y}}}` is not escaped"), "{note}");
     }
 
     #[test]
@@ -186,7 +266,7 @@ mod tests {
             ("{{x", &[("a tag is not closed", 1)]),
             ("{{#x}}{{#x}}{{/x}}{{/x}}", &[]),
         ] {
-            let found = Mustache::parse(template).unwrap();
+            let found = Mustache::parse(template, Escape::Markup).unwrap();
             let found: Vec<_> =
                 found.notes().iter().map(|note| (note.reason.as_str(), note.line)).collect();
             assert_eq!(found, notes, "{template}");
@@ -209,7 +289,7 @@ mod tests {
         }
         let deep = "{{#a}}".repeat(DEPTH_MAX + 1);
         assert_eq!(
-            Mustache::parse(&deep).unwrap_err().reason,
+            Mustache::parse(&deep, Escape::Markup).unwrap_err().reason,
             "more than 64 sections within each other"
         );
     }
@@ -217,9 +297,11 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_parses_or_fails(template in "([{}#^/!&. \n]|[a-c])*") {
-            if let Ok(parsed) = Mustache::parse(&template) {
-                let root = json::parse_str(r#"{"a": [1, {"b": "<"}], "b": {"c": null}, "c": 0}"#);
-                parsed.render(&root.unwrap()).unwrap();
+            let root = json::parse_str(r#"{"a": [1, {"b": "<"}], "b": {"c": null}, "c": 0}"#).unwrap();
+            for escape in [Escape::Json, Escape::Markup, Escape::Form, Escape::Verbatim] {
+                if let Ok(parsed) = Mustache::parse(&template, escape) {
+                    parsed.render(Found::Value(root.clone())).unwrap();
+                }
             }
         }
     }

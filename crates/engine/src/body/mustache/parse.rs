@@ -5,12 +5,16 @@
 
 use std::collections::HashMap;
 
-use super::{DEPTH_MAX, Mustache, MustacheError, Name, Node};
+use super::{
+    DEPTH_MAX, Escape, Mustache, MustacheError, Name, Node, Writing,
+    json_place::{JsonPlace, ends_value},
+};
 
 /// Parses a template; what does not pair becomes a note.
-pub(super) fn parse(text: &str) -> Result<Mustache, MustacheError> {
+pub(super) fn parse(text: &str, escape: Escape) -> Result<Mustache, MustacheError> {
     let mut parser = Parser {
         text,
+        json: (escape == Escape::Json).then(JsonPlace::default),
         at: 0,
         line: 1,
         open: Vec::new(),
@@ -20,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Mustache, MustacheError> {
     };
     parser.run()?;
     parser.leave_out(0);
-    Ok(Mustache { nodes: parser.nodes, notes: parser.notes })
+    Ok(Mustache { nodes: parser.nodes, notes: parser.notes, escape })
 }
 
 /// Per name, how many more tags of a template close a section than open one.
@@ -40,6 +44,8 @@ fn surplus(text: &str) -> HashMap<&str, isize> {
 
 struct Parser<'a> {
     text: &'a str,
+    /// Where in JSON the next tag stands, if the template makes JSON.
+    json: Option<JsonPlace>,
     at: usize,
     line: usize,
     open: Vec<Open<'a>>,
@@ -63,14 +69,18 @@ impl<'a> Parser<'a> {
             let start = self.at + found;
             let before = &self.text[self.at..start];
             self.line += before.matches('\n').count();
+            if let Some(json) = &mut self.json {
+                json.pass(before);
+            }
             let is_triple = self.text[start..].starts_with("{{{");
-            let (opener, closer) = if is_triple { (3, "}}}") } else { (2, "}}") };
-            let Some(length) = self.text[start + opener..].find(closer) else {
+            let opener = if is_triple { 3 } else { 2 };
+            let Some(length) = self.text[start + opener..].find("}}") else {
                 self.note("a tag is not closed".to_owned(), self.line);
                 break;
             };
             let inner = &self.text[start + opener..start + opener + length];
-            let mut end = start + opener + length + closer.len();
+            let closer = start + opener + length;
+            let mut end = closer + self.closing_braces(closer, opener);
             let sign = if is_triple { '{' } else { inner.chars().next().unwrap_or(' ') };
             let is_block = matches!(sign, '#' | '^' | '/' | '!');
             let mut before = before;
@@ -81,7 +91,7 @@ impl<'a> Parser<'a> {
             if !before.is_empty() {
                 self.nodes.push(Node::Text(before.to_owned()));
             }
-            self.tag(sign, inner)?;
+            self.tag(sign, inner, end)?;
             self.line += self.text[start..end].matches('\n').count();
             self.at = end;
         }
@@ -92,7 +102,18 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn tag(&mut self, sign: char, inner: &'a str) -> Result<(), MustacheError> {
+    /// How many of the braces at `closer` belong to a tag with so many opening ones: all that follow each
+    /// other, as in the dialect of 2011. Outside of the strings of JSON those beyond its own close objects.
+    fn closing_braces(&self, closer: usize, opener: usize) -> usize {
+        let all = self.text[closer..].bytes().take_while(|byte| *byte == b'}').count();
+        match &self.json {
+            Some(json) if !json.is_in_string() => all.min(opener),
+            _ => all,
+        }
+    }
+
+    /// `end` is where the tag ends.
+    fn tag(&mut self, sign: char, inner: &'a str, end: usize) -> Result<(), MustacheError> {
         let name = match sign {
             '#' | '^' | '/' | '&' => inner[1..].trim(),
             _ => inner.trim(),
@@ -115,12 +136,39 @@ impl<'a> Parser<'a> {
                 });
             }
             '/' => self.close(name),
-            _ => self.nodes.push(Node::Variable {
-                name: Name::parse(name),
-                is_raw: matches!(sign, '{' | '&'),
-            }),
+            _ => {
+                let writing = self.writing(matches!(sign, '{' | '&'), end);
+                if let (Some(_), Writing::Raw) = (&self.json, writing) {
+                    let tag = if sign == '{' {
+                        format!("{{{{{{{name}}}}}}}")
+                    } else {
+                        format!("{{{{&{name}}}}}")
+                    };
+                    let reason = format!(
+                        "`{tag}` is not escaped, so that a quote in its value ends the JSON string; \
+                         `{{{{{name}}}}}` is"
+                    );
+                    self.note(reason, self.line);
+                }
+                if let Some(json) = &mut self.json {
+                    json.pass_value();
+                }
+                self.nodes.push(Node::Variable { name: Name::parse(name), writing });
+            }
         }
         Ok(())
+    }
+
+    /// How the variable whose tag ends at `end` is written.
+    fn writing(&self, is_raw: bool, end: usize) -> Writing {
+        match &self.json {
+            _ if is_raw => Writing::Raw,
+            Some(json) if json.is_behind_colon() && ends_value(&self.text[end..]) => {
+                Writing::JsonValue
+            }
+            Some(json) if !json.is_in_string() => Writing::JsonItems,
+            _ => Writing::Escaped,
+        }
     }
 
     /// Closes the section that the tag belongs to: the innermost of the name, or one further out if

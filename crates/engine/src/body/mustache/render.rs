@@ -1,8 +1,8 @@
-//! Renders parsed templates over plain values, as JavaScript of 2011 printed them.
+//! Renders parsed templates, with values printed as JavaScript of 2011 printed them, or as JSON needs them.
 
-use qlio_data::{Value, codec::xml};
+use qlio_data::{Value, codec::json};
 
-use super::{DEPTH_MAX, MustacheError, Name, Node};
+use super::{DEPTH_MAX, Escape, Found, MustacheError, Name, Node, Writing};
 
 /// Bytes of a rendered text.
 const RENDERED_BYTES_MAX: usize = 32 << 20;
@@ -10,28 +10,30 @@ const RENDERED_BYTES_MAX: usize = 32 << 20;
 const STEPS_MAX: usize = 10_000_000;
 
 /// The text of the nodes over a root.
-pub(super) fn render(nodes: &[Node], root: &Value) -> Result<String, MustacheError> {
-    let mut renderer = Renderer { root, out: String::new(), steps: 0 };
-    renderer.nodes(nodes, root)?;
+pub(super) fn render(
+    nodes: &[Node],
+    root: Found<'_>,
+    escape: Escape,
+) -> Result<String, MustacheError> {
+    let mut renderer = Renderer { root: &root, escape, out: String::new(), steps: 0 };
+    renderer.nodes(nodes, &root)?;
     Ok(renderer.out)
 }
 
-struct Renderer<'a> {
-    root: &'a Value,
+struct Renderer<'a, 'v> {
+    root: &'a Found<'v>,
+    escape: Escape,
     out: String,
     steps: usize,
 }
 
-impl Renderer<'_> {
-    fn find(&self, name: &Name, current: &Value) -> Value {
-        if name.0.is_empty() {
-            return current.clone();
-        }
+impl<'v> Renderer<'_, 'v> {
+    fn find(&self, name: &Name, current: &Found<'v>) -> Found<'v> {
         let own = name.find(current);
-        if own.is_absent() { name.find(self.root) } else { own }
+        if own.is_absent() && !name.steps.is_empty() { name.find(self.root) } else { own }
     }
 
-    fn nodes(&mut self, nodes: &[Node], current: &Value) -> Result<(), MustacheError> {
+    fn nodes(&mut self, nodes: &[Node], current: &Found<'v>) -> Result<(), MustacheError> {
         for node in nodes {
             self.steps += 1;
             if self.out.len() > RENDERED_BYTES_MAX || self.steps > STEPS_MAX {
@@ -40,67 +42,93 @@ impl Renderer<'_> {
             }
             match node {
                 Node::Text(text) => self.out.push_str(text),
-                Node::Variable { name, is_raw } => {
-                    let text = printed(&self.find(name, current), 0);
-                    if *is_raw {
-                        self.out.push_str(&text);
-                    } else {
-                        escape(&text, &mut self.out);
-                    }
+                Node::Variable { name, writing } => {
+                    let value = self.find(name, current).into_value();
+                    self.variable(&value, *writing);
                 }
                 Node::Section { name, is_inverted, nodes } => {
-                    let value = self.find(name, current);
-                    let elements = value.elements();
-                    let is_shown = elements
-                        .as_ref()
-                        .map_or_else(|| value.is_truthy(), |elements| !elements.is_empty());
-                    match (is_inverted, is_shown, elements) {
-                        (false, true, Some(elements)) => {
-                            for element in elements.iter() {
-                                self.nodes(nodes, element)?;
-                            }
-                        }
-                        (false, true, None) if value.is_object() => self.nodes(nodes, &value)?,
-                        (true, false, _) | (false, true, None) => self.nodes(nodes, current)?,
-                        _ => {}
-                    }
+                    let found = self.find(name, current);
+                    self.section(found, *is_inverted, nodes, current)?;
                 }
             }
         }
         Ok(())
     }
+
+    fn section(
+        &mut self,
+        found: Found<'v>,
+        is_inverted: bool,
+        nodes: &[Node],
+        current: &Found<'v>,
+    ) -> Result<(), MustacheError> {
+        let Found::Value(value) = &found else {
+            return if is_inverted { Ok(()) } else { self.nodes(nodes, &found) };
+        };
+        let elements = value.elements();
+        let is_shown =
+            elements.as_ref().map_or_else(|| value.is_truthy(), |elements| !elements.is_empty());
+        match (is_inverted, is_shown, elements) {
+            (false, true, Some(elements)) => {
+                for element in elements.iter() {
+                    self.nodes(nodes, &Found::Value(element.clone()))?;
+                }
+                Ok(())
+            }
+            (false, true, None) if value.is_object() => self.nodes(nodes, &found),
+            (true, false, _) | (false, true, None) => self.nodes(nodes, current),
+            _ => Ok(()),
+        }
+    }
+
+    fn variable(&mut self, value: &Value, writing: Writing) {
+        match (writing, value.scalar_text()) {
+            (Writing::Raw, Some(text)) => self.out.push_str(&text),
+            (_, Some(text)) => self.escape.push(&text, &mut self.out),
+            (Writing::JsonValue, None) => self.out.push_str(&json::to_string(value)),
+            (Writing::JsonItems, None) if value.is_structure() => self.json_items(value),
+            (Writing::Raw, None) => print(value, false, 0, &mut self.out),
+            (Writing::Escaped | Writing::JsonItems, None) => {
+                let mut text = String::new();
+                print(value, self.escape == Escape::Json, 0, &mut text);
+                self.escape.push(&text, &mut self.out);
+            }
+        }
+    }
+
+    /// A list as items, so that a template may write the brackets itself.
+    fn json_items(&mut self, value: &Value) {
+        let Some(elements) = value.elements() else {
+            self.out.push_str(&json::to_string(value));
+            return;
+        };
+        for (at, element) in elements.iter().enumerate() {
+            if at > 0 {
+                self.out.push(',');
+            }
+            self.out.push_str(&json::to_string(element));
+        }
+    }
 }
 
-/// The text of a value: lists joined with commas as JavaScript does, null and absent empty.
-fn printed(value: &Value, depth: usize) -> String {
+/// Appends the text of a value: lists joined with commas as JavaScript does, null and absent empty. Objects
+/// have no text of their own; only JSON is `with_json`.
+fn print(value: &Value, with_json: bool, depth: usize, out: &mut String) {
     if let Some(text) = value.scalar_text() {
-        return text.as_str().to_owned();
+        out.push_str(&text);
+        return;
     }
     match value.elements() {
         Some(elements) if depth < DEPTH_MAX => {
-            let texts: Vec<_> = elements.iter().map(|item| printed(item, depth + 1)).collect();
-            texts.join(",")
+            for (at, element) in elements.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                print(element, with_json, depth + 1, out);
+            }
         }
-        None if value.is_object() => "[object Object]".to_owned(),
-        _ => String::new(),
+        None if value.is_object() && with_json => out.push_str(&json::to_string(value)),
+        None if value.is_object() => out.push_str("[object Object]"),
+        _ => {}
     }
-}
-
-/// Escapes for HTML; an ampersand that already starts an entity stays.
-fn escape(text: &str, out: &mut String) {
-    for (at, character) in text.char_indices() {
-        match (xml::reference_of(character), character) {
-            (_, '&') if is_entity(&text[at + 1..]) => out.push('&'),
-            (Some(reference), _) => out.push_str(reference),
-            (None, other) => out.push(other),
-        }
-    }
-}
-
-/// Names of entities are short; looking no further keeps escaping linear.
-fn is_entity(rest: &str) -> bool {
-    const NAME_MAX: usize = 32;
-    let rest = rest.strip_prefix('#').unwrap_or(rest);
-    let name = rest.bytes().take(NAME_MAX).take_while(u8::is_ascii_alphanumeric).count();
-    name > 0 && rest.as_bytes().get(name) == Some(&b';')
 }

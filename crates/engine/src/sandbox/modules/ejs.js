@@ -105,10 +105,16 @@ exports.generate = function (template) {
     }
 };
 
-exports.escape = function (value) {
-    const text = String(value);
-    if (!/[&<>"]/.test(text)) { return text; }
-    return text.replace(/&(?!#?[a-zA-Z0-9]+;)/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+// What `<%=` does to a value, by the type of the body.
+exports.escapes = {
+    markup(value) {
+        const text = String(value);
+        if (!/[&<>"]/.test(text)) { return text; }
+        return text.replace(/&(?!#?[a-zA-Z0-9]+;)/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+    },
+    // The inside of a JSON string.
+    json(value) { return JSON.stringify(String(value)).slice(1, -1); },
+    form(value) { return encodeURIComponent(String(value).toWellFormed()); },
 };
 
 const filters = {
