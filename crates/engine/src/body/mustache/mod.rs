@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn values_are_written_into_json_as_json_needs_them() {
-        let root = r#"{"q": "la\"mp", "n": 7, "b": false, "z": null, "l": ["a\"b", 2], "o": {"k": ["v"]}, "e": []}"#;
+        let root = r#"{"q": "la\"mp", "n": 7, "b": false, "z": null, "l": ["a\"b",2], "o": {"k":["v"]}, "e": []}"#;
         for (template, text) in [
             (r#"{"q": "{{q}}", "n": {{n}}, "b": {{b}}}"#, r#"{"q": "la\"mp", "n": 7, "b": false}"#),
             (r#"{"z": {{z}}, "g": {{ghost}} }"#, r#"{"z": null, "g": null }"#),
