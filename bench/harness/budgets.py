@@ -65,6 +65,10 @@ def formats(point, json_point):
     return lambda results: results.ratio(point, "qlio", "qlio", REQUESTS, json_point)
 
 
+def added(point, base="H"):
+    return lambda results: results.difference(point, base, "qlio", CPU)
+
+
 def peak_megabytes(point):
     def value(results):
         return results.median(point, "qlio", "peak_bytes") / 1e6 if results.has(point, "qlio") else None
@@ -141,6 +145,11 @@ BUDGETS = (
     budget("E3", "E3: requests/s relative to J3, three columns", 0.5, True, formats("E3", "J3")),
     budget("F", "F: requests/s relative to J, all of each row", 1.2, True, formats("F", "J")),
     budget("F3", "F3: requests/s relative to J3, three columns", 1.2, True, formats("F3", "J3")),
+    *(
+        budget(name, f"{name}: CPU added to H", 8, False, added(name), "µs")
+        for name in ("H-uri", "H-headers", "H-status", "H-mustache")
+    ),
+    budget("H-ejs", "H-ejs: CPU added to H", 15, False, added("H-ejs"), "µs"),
     budget("G", "G: time per request relative to nginx passing the body on", 1.5, False, against("G", "nginx", P50)),
     budget("A@500", "peak memory, A over 500 connections", RESIDENT_MEGABYTES_MAX, False, peak_megabytes("A@500"), "MB"),
     budget("D@500", "peak memory, D over 500 connections", RESIDENT_MEGABYTES_MAX, False, peak_megabytes("D@500"), "MB"),

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import formats, graphql, tools
+from . import formats, graphql, hooks, tools
 from .dataset import Scenario, exchanges_of_d
 from .processes import Processes, StartError, free_port
 from .verify import upstream_counters
@@ -28,6 +28,7 @@ QLIO_LIMITS = {"maxNestedRequests": 1_000, "maxResponseLength": 200_000_000}
 
 AGGREGATION = ("A", "B", "C", "D")
 FORMATS = ("J", "E", "F", "J3", "E3", "F3")
+SCRIPTED = (*hooks.HOOKS, *(hooks.posted(name) for name in hooks.PUBLISHED))
 
 
 def unchanged(value):
@@ -184,7 +185,7 @@ class Fleet:
         return Contender("hive", "Hive Gateway (GraphQL)", f"http://127.0.0.1:{port}", process.pid, scenarios, requests)
 
     def start_qlio(self, binary):
-        return self.gateway(binary, "qlio", "qlio", (*AGGREGATION, *FORMATS, "G"))
+        return self.gateway(binary, "qlio", "qlio", (*AGGREGATION, *FORMATS, "G", *SCRIPTED))
 
     def start_plain(self, binary):
         return self.gateway(binary, "plain", "qlio, built without a profile", AGGREGATION)
@@ -193,6 +194,7 @@ class Fleet:
         folder = self.folder / name
         shutil.copytree(BENCH / "qlio", folder)
         shutil.copy(formats.SCHEMA, folder / "tables")
+        shutil.copy(formats.REQUEST, folder / "tables")
         settings = folder / "config.json"
         settings.write_text(json.dumps({"upstream": f"127.0.0.1:{self.upstream_port}", **QLIO_LIMITS}))
         command = [binary, "serve", "--tables", folder / "tables", "--routes", folder / "routes"]

@@ -77,6 +77,14 @@ class Results:
         ratios = [mine[measure] / theirs[measure] for mine, theirs in pairs if theirs[measure]]
         return statistics.median(ratios) if ratios else None
 
+    def difference(self, point, base, contender, measure):
+        """The median of what the measure is higher at a point than at another one, or None when there is none."""
+        if not (self.has(point, contender) and self.has(base, contender)):
+            return None
+        pairs = self.pairs((point, contender), (base, contender))
+        differences = [mine[measure] - theirs[measure] for mine, theirs in pairs]
+        return statistics.median(differences) if differences else None
+
     def pairs(self, one, other):
         """The windows of two series that were taken in the same turn of the same round."""
         theirs = {(window["round"], window["turn"]): window for window in self.series[other]["windows"]}

@@ -18,6 +18,8 @@ from .dataset import Scenario
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "finding"
 SUFFIXES = ("json", "xml", "protobuf")
 SCHEMA = EXAMPLE / "tables" / "finding" / "search.proto"
+# The body template of the published search.
+REQUEST = EXAMPLE / "tables" / "finding" / "request.ejs"
 COLUMNS = ("title", "location", "viewItemUrl")
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?$")
 NAMESPACE = re.compile(r"\{[^}]*\}")

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import dataset, formats, probes, sizes, tools
+from . import dataset, formats, hooks, probes, sizes, tools
 from .calm import Calm
 from .contenders import OPEN_FILES, Fleet
 from .environment import environment
@@ -21,7 +21,11 @@ from .verify import WrongAnswer, verify
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CONTENDERS = ("nginx", "qlio", "plain", "lua", "node", "hive", "bare", "bare-own")
-SCENARIOS = ("A", "B", "C", "D", "J", "E", "F", "J3", "E3", "F3", "G")
+SCENARIOS = (
+    *("A", "B", "C", "D", "J", "E", "F", "J3", "E3", "F3", "G"),
+    *hooks.HOOKS,
+    *(hooks.posted(name) for name in hooks.PUBLISHED),
+)
 PARTS = ("load", "crowd", "growth", "start", "compile")
 WARM_UP_SECONDS = 1
 # The large body is handed over one at a time: its question is how long one takes.
@@ -109,6 +113,7 @@ class Measurement:
         self.load_before = os.getloadavg()
         say("generating data")
         available = dataset.generate(folder / "data") | formats.generate(folder / "data")
+        available |= hooks.scenarios(available)
         self.scenarios = [available[name] for name in chosen.scenarios]
         if "growth" in chosen.parts:
             sizes.generate(folder / "data", self.largest_rows())

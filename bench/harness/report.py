@@ -3,7 +3,7 @@
 Pure: results in, texts out. Each section is left out when the run did not measure it.
 """
 
-from . import published, soak
+from . import hooks, published, soak
 from .budgets import RESIDENT_MEGABYTES_MAX, TOPICS, judge
 from .charts import Bar, Line, Panel, bars, lines, timeline
 from .figures import CPU, P50, REQUESTS, Results, spread
@@ -230,6 +230,32 @@ def formats_section(results):
     ]
 
 
+def hooks_section(results):
+    points = measured(results, (*hooks.HOOKS, *(hooks.posted(name) for name in hooks.PUBLISHED)))
+    if not points:
+        return []
+    bases = {name: "H" for name in hooks.HOOKS if name != "H"} | {hooks.posted(name): name for name in hooks.PUBLISHED}
+    rows = [
+        [f"{point} - {base}", f"{added:+.1f} µs"]
+        for point, base in bases.items()
+        if (added := results.difference(point, base, "qlio", CPU)) is not None
+    ]
+    return [
+        "## Hooks and templates",
+        "",
+        "The same route with each hook, and the published experiment as it was: by POST, with a body that an EJS template writes.",
+        "A hook pays for what it looks at ([ADR 0022](adr/0022-hooks-pay-for-what-they-read.md)).",
+        "",
+        scenario_lines(results, points),
+        "",
+        table(WINDOW_HEADER, window_rows(results, points)),
+        "",
+        "What is added to the CPU of a request, in the same turn:",
+        "",
+        table(["", "CPU"], rows),
+    ]
+
+
 def large_section(results):
     points = measured(results, ("G",))
     if not points:
@@ -432,6 +458,7 @@ def markdown(results: Results, hour=None):
         machine_section(results),
         load_section(results),
         formats_section(results),
+        hooks_section(results),
         large_section(results),
         crowd_section(results),
         soak_section(hour),

@@ -41,7 +41,7 @@ def curve(name, contender, sizes, milliseconds):
 
 
 def document():
-    titles = {"A": "pass-through", "D": "eleven calls", "J": "JSON", "E": "XML", "F": "messages", "G": "large"}
+    titles = {"H": "no hook", "H-status": "patch status", "A": "pass-through", "D": "eleven calls", "J": "JSON", "E": "XML", "F": "messages", "G": "large"}
     calls = {"D": 11}
     return {
         "environment": {
@@ -76,6 +76,8 @@ def document():
             series("J", "qlio", 1000, 1000, 1000),
             series("E", "qlio", 400, 500, 450),
             series("F", "qlio", 1300, 1300, 1300),
+            series("H", "qlio", 1000, 1000, 1000, cpu_us_per_request=60.0),
+            series("H-status", "qlio", 900, 900, 900, cpu_us_per_request=64.5),
             series("G", "nginx", 100, 100, 100),
             series("G", "qlio", 50, 50, 50, p50_ms=2.0),
             series("A@500", "qlio", 900, 900, 900),

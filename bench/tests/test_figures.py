@@ -40,6 +40,11 @@ class Ratios(unittest.TestCase):
     def test_a_ratio_may_be_between_scenarios(self):
         self.assertAlmostEqual(Results(document()).ratio("E", "qlio", "qlio", REQUESTS, "J"), 0.45)
 
+    def test_a_difference_is_between_scenarios(self):
+        results = Results(document())
+        self.assertAlmostEqual(results.difference("H-status", "H", "qlio", CPU), 4.5)
+        self.assertIsNone(results.difference("H-uri", "H", "qlio", CPU))
+
     def test_a_ceiling_leaves_out_only_the_contenders_own_code(self):
         results = Results(document())
         # 2 cores: 2,000,000 / 855 - 40 µs for a request leaves 869.9 requests/s, against 900.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use divan::{Bencher, counter::ItemsCount};
 use qlio_data::{Object, Value, codec::json};
 use qlio_engine::sandbox::{
-    EjsTemplate, FunctionModule, HookArgs, HookSession, Patch, Realm, RowArgument, RowCall, Rows,
-    Sandbox, SandboxLimits,
+    EjsTemplate, FunctionModule, HookArgs, HookSession, Lazy, Patch, Realm, RowArgument, RowCall,
+    Rows, Sandbox, SandboxLimits,
 };
 use qlio_plan::catalog::{ModuleFolders, SourceFolder};
 
@@ -176,8 +176,8 @@ fn patch_status(bencher: Bencher<'_, '_>) {
     let patch =
         Patch::load(&scripts.sandbox, &realm, std::path::Path::new("s.js")).expect("the patch");
     let session = HookSession::new(&scripts.sandbox, &realm, object(PARAMS), object(STATEMENT));
-    let headers = object(HEADERS);
-    let body = value(r#"{"ok": true, "items": [{"id": 1}, {"id": 2}]}"#);
+    let headers = Lazy::from(value(HEADERS));
+    let body = Lazy::from(value(r#"{"ok": true, "items": [{"id": 1}, {"id": 2}]}"#));
     bencher.bench_local(|| {
         let uri = "http://api.test/find?q=lamp&page=2&sort=price";
         let args = HookArgs::PatchStatus { uri, status: 200, headers: &headers, body: &body };

@@ -1,5 +1,7 @@
-//! From an upstream's answer to the value of a request (`connectors.md` 5): hooks, status, rows. Bodies
-//! are decoded in [`decoding`](super::decoding).
+//! From an upstream's answer to the value of a request: hooks, status, rows. Bodies are decoded in
+//! [`decoding`](super::decoding), those that hooks may look at in [`hooked_body`](super::hooked_body).
+
+use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{StatusCode, header};
@@ -19,13 +21,14 @@ use super::{
     Call,
     decoding::{Undecodable, is_blank, is_other_text_format},
     failure::FailedAnswer,
-    hooks::{Hooks, content_bytes},
+    hooked_body::HookedBody,
+    hooks::{Hooks, content_bytes, received_headers},
 };
 use crate::{
     error::{Fact, RunError},
     event::Announced,
     operator::project::Decoded,
-    sandbox::{Content, Hook, Parsed},
+    sandbox::{Content, Hook, Lazy, Parsed},
     transport::{Headers, Reply, Timings, as_text, shown_uri},
 };
 
@@ -122,17 +125,23 @@ impl Call<'_> {
     ) -> Result<Answer<'r>, RunError> {
         let mut answer = Answer::received(reply, asked_uri);
         let parsed = match hooks {
-            Some(hooks) => {
-                let status = reply.status.as_u16();
+            Some(hooks) if hooks.has(Hook::ParseResponse) => {
                 let sandbox = self.run.engine.sandbox();
-                if self.verb.format.is_some() && hooks.has(Hook::ParseResponse) {
-                    sandbox.set_decoded(Some(self.declared(&answer)));
+                let declared = self.verb.format.is_some().then(|| {
+                    let body = HookedBody::declared(self, &answer);
+                    (Rc::clone(&body), move || body.declared_value())
+                });
+                let (body, decode) = declared.unzip();
+                sandbox.set_decoder(decode.map(|decode| Rc::new(decode) as Rc<_>));
+                let status = reply.status.as_u16();
+                let parsed = hooks.parse(asked_uri, status, &reply.headers, &reply.body);
+                sandbox.set_decoder(None);
+                if let Some(body) = body {
+                    body.pass_warnings_on(self);
                 }
-                let parsed = hooks.parse(asked_uri, status, reply.headers.map(), &reply.body);
-                sandbox.set_decoded(None);
                 parsed
             }
-            None => Ok(Parsed::Unchanged),
+            _ => Ok(Parsed::Unchanged),
         };
         let parsed = parsed.map(|parsed| {
             answer.parsed = match parsed {
@@ -148,31 +157,34 @@ impl Call<'_> {
         }
     }
 
-    /// The body by the declared format, or why it cannot be decoded (`connectors.md` 9.3).
-    fn declared(&self, answer: &Answer<'_>) -> Result<Value, String> {
-        let is_success = answer.status.is_success();
-        self.decode(answer.body.clone(), &answer.media_type(), &Projection::All, is_success)
-            .map_err(|fault| fault.message)
-    }
-
     /// The rows of the answer if they can stay text, else its value. `rows` may have read the beginning of
     /// the body.
     ///
     /// # Errors
-    /// See [`Self::value`].
+    /// A status outside 200–299; a body that is not what it says; a hook that throws.
     pub(super) fn decoded_rows(
         &self,
         answer: &Answer<'_>,
         hooks: Option<&Hooks>,
         rows: Option<Box<RowReader<'_>>>,
     ) -> Result<Decoded, RunError> {
+        match hooks.filter(|hooks| hooks.see_answers()) {
+            Some(hooks) => self.hooked_rows(answer, hooks, rows),
+            None => self.plain_rows(answer, rows),
+        }
+    }
+
+    fn plain_rows(
+        &self,
+        answer: &Answer<'_>,
+        rows: Option<Box<RowReader<'_>>>,
+    ) -> Result<Decoded, RunError> {
         if let Some(columns) = &self.plain_columns
-            && hooks.is_none()
             && let Some(cells) = self.cells(answer, columns, rows)
         {
             return Ok(Decoded::Cells(cells));
         }
-        self.value(answer, hooks).map(Decoded::Value)
+        self.plain_value(answer).map(Decoded::Value)
     }
 
     /// The rows of JSON as it came, of XML, or of declared Protocol Buffers.
@@ -196,11 +208,15 @@ impl Call<'_> {
         let Some(format) = format.filter(|format| !is_other_text_format(&media_type, format.kind))
         else {
             let is_xml = media_type.decoder() == Some(Decoder::Xml);
-            return if is_xml { self.xml_rows(body, &media_type, columns) } else { None };
+            return if is_xml {
+                self.decoding().xml_rows(body, &media_type, columns)
+            } else {
+                None
+            };
         };
         match (format.kind, &format.protobuf) {
             _ if format.root.is_some() => None,
-            (FormatKind::Xml, _) => self.xml_rows(body, &media_type, columns),
+            (FormatKind::Xml, _) => self.decoding().xml_rows(body, &media_type, columns),
             (FormatKind::Protobuf, Some(schema)) if self.verb.grpc.is_none() => {
                 let (message, options) = (&schema.message, &schema.options);
                 protobuf::decode_rows(body, steps, columns, message, options, &limits)
@@ -214,21 +230,6 @@ impl Call<'_> {
         answer.status.is_success() && self.verb.format.is_none() && is_plain_json(answer.headers)
     }
 
-    /// The decoded answer after hooks and resultset.
-    ///
-    /// # Errors
-    /// A status outside 200–299; a body that is not what it says; a hook that throws.
-    pub(super) fn value(
-        &self,
-        answer: &Answer<'_>,
-        hooks: Option<&Hooks>,
-    ) -> Result<Value, RunError> {
-        match hooks {
-            None => self.plain_value(answer),
-            Some(hooks) => self.hooked_value(answer, hooks),
-        }
-    }
-
     fn plain_value(&self, answer: &Answer<'_>) -> Result<Value, RunError> {
         let is_success = answer.status.is_success();
         if self.is_plain(answer)
@@ -240,76 +241,90 @@ impl Call<'_> {
         let failed = answer.failed(self);
         if !is_success {
             // An error page that does not decode must not hide the status (C-Q43).
-            let body = match self.decode(answer.body.clone(), &media_type, &Projection::All, false)
-            {
-                Ok(value) => value,
-                Err(fault) => fault.text.map_or(Value::Null, Value::String),
-            };
-            return Err(failed.status_error(body));
+            let decoded =
+                self.decoding().decode(answer.body.clone(), &media_type, &Projection::All, false);
+            return Err(failed.status_error(decoded.unwrap_or_else(Undecodable::into_shown)));
         }
-        match self.decode(answer.body.clone(), &media_type, self.projection, true) {
+        match self.decoding().decode(answer.body.clone(), &media_type, self.projection, true) {
             Ok(value) => Ok(self.resultset(value)),
             Err(fault) => Err(fault.into_error(&failed)),
         }
     }
 
-    /// The same with the response hooks in between (`connectors.md` 5.1).
-    fn hooked_value(&self, answer: &Answer<'_>, hooks: &Hooks) -> Result<Value, RunError> {
-        let (uri, status) = (answer.asked_uri, answer.status.as_u16());
-        let headers = answer.headers.map();
-        let failed = answer.failed(self);
-        let decoded = match &answer.parsed {
-            Parsed::Value(value) => Ok(value.clone()),
-            Parsed::Unchanged | Parsed::Content { .. } => self.decoded(answer, hooks)?,
-        };
-        let shown = match &decoded {
-            Ok(value) if value.is_truthy() => value.clone(),
-            _ => Value::from(lossy(&answer.content())),
-        };
-        let patched =
-            hooks.status(uri, status, headers, &shown).map_err(|error| answer.with_body(error))?;
-        if !(200..300).contains(&patched) {
-            let failed =
-                FailedAnswer { patched: Some(patched).filter(|it| *it != status), ..failed };
-            return Err(failed.status_error(match decoded {
-                Ok(value) => value,
-                Err(fault) => fault.text.map_or(Value::Null, Value::String),
-            }));
-        }
-        let value = decoded.map_err(|fault| fault.into_error(&failed))?;
-        let value = hooks
-            .response(uri, patched, headers, value)
-            .map_err(|error| answer.with_body(error))?;
-        Ok(self.resultset(value))
-    }
-
-    /// "patch mediaType" and the decoder that it, or the transformer of the table, chooses.
-    fn decoded(
+    /// The rows with the response hooks in between. What no hook has looked at is decoded as if there were
+    /// none.
+    fn hooked_rows(
         &self,
         answer: &Answer<'_>,
         hooks: &Hooks,
-    ) -> Result<Result<Value, Undecodable>, RunError> {
-        let (body, headers) = (answer.content(), answer.headers.map());
-        let media_type = in_charset_of(answer, answer.media_type());
-        let changed =
-            hooks.media_type(answer.asked_uri, answer.status.as_u16(), headers, || {
-                self.lossy_text(&body, &media_type)
-            })?;
-        let media_type = match changed {
-            Some(changed) => in_charset_of(answer, MediaType::parse(&changed)),
-            None => media_type,
-        };
-        if !is_blank(&body, &media_type)
-            && let Some(value) =
-                hooks.transform(self, || self.lossy_text(&body, &media_type), headers)
+        rows: Option<Box<RowReader<'_>>>,
+    ) -> Result<Decoded, RunError> {
+        let (uri, status) = (answer.asked_uri, answer.status.as_u16());
+        let headers = received_headers(answer.headers);
+        let body = self.hooked_body(answer, hooks, &headers)?;
+        let patched = hooks.status(uri, status, &headers, || body.lazily(HookedBody::shown));
+        body.pass_warnings_on(self);
+        let patched = patched.map_err(|error| answer.with_body(error))?;
+        let failed = answer.failed(self);
+        if !(200..300).contains(&patched) {
+            let failed =
+                FailedAnswer { patched: Some(patched).filter(|it| *it != status), ..failed };
+            let decoded = body.decoded().clone();
+            return Err(failed.status_error(decoded.unwrap_or_else(Undecodable::into_shown)));
+        }
+        let has_response_hook = hooks.has(Hook::PatchResponse);
+        if !has_response_hook && body.is_untouched() && answer.status.is_success() {
+            return self.plain_rows(answer, rows);
+        }
+        let decoded = body.decoded().clone();
+        body.pass_warnings_on(self);
+        let mut value = decoded.map_err(|fault| fault.into_error(&failed))?;
+        if has_response_hook {
+            value = hooks
+                .response(uri, patched, &headers, value)
+                .map_err(|error| answer.with_body(error))?;
+        }
+        Ok(self.rows_of(self.resultset(value)))
+    }
+
+    /// Rows that have stayed text are read as such.
+    fn rows_of(&self, value: Value) -> Decoded {
+        if let (Value::Raw(text), Some(columns)) = (&value, &self.plain_columns)
+            && let Some(cells) = CellTable::of_raw(text, columns)
         {
-            return Ok(Ok(value?));
+            return Decoded::Cells(cells);
         }
-        // Content with a type of its own has been decoded before; the declared format is not its.
-        if let Parsed::Content { media_type: Some(_), .. } = &answer.parsed {
-            return Ok(self.decode_by_type(body, &media_type, &Projection::All));
+        Decoded::Value(value)
+    }
+
+    /// The body as hooks may look at it, after "patch mediaType" and the transformer of the table.
+    fn hooked_body(
+        &self,
+        answer: &Answer<'_>,
+        hooks: &Hooks,
+        headers: &Lazy,
+    ) -> Result<Rc<HookedBody>, RunError> {
+        let status = answer.status.as_u16();
+        let mut body = HookedBody::new(self, answer);
+        let text = || {
+            let (content, media_type) = (body.content.clone(), body.media_type.clone());
+            let later = body.later.clone();
+            Lazy::new(content.len() * 2, move || {
+                let text = later.with(|decoding| decoding.lossy_text(&content, &media_type));
+                text.map_or(Value::Absent, Value::String)
+            })
+        };
+        if let Some(changed) = hooks.media_type(answer.asked_uri, status, headers, text)? {
+            body.media_type = in_charset_of(answer, MediaType::parse(&changed));
+            body.is_as_it_came = false;
         }
-        Ok(self.decode(body, &media_type, &Projection::All, answer.status.is_success()))
+        if hooks.has_transformer() && !is_blank(&body.content, &body.media_type) {
+            let text = || self.decoding().lossy_text(&body.content, &body.media_type);
+            if let Some(value) = hooks.transform(self, text, answer.headers) {
+                body = body.with_value(value?);
+            }
+        }
+        Ok(Rc::new(body))
     }
 
     /// The rows of an answer; a resultset that leads nowhere is told, because it is easily misspelt.
@@ -328,12 +343,12 @@ impl Call<'_> {
     }
 }
 
-fn lossy(body: &[u8]) -> String {
+pub(super) fn lossy(body: &[u8]) -> String {
     String::from_utf8_lossy(body).into_owned()
 }
 
 /// The media type as it holds for the content of this answer.
-fn in_charset_of(answer: &Answer<'_>, mut media_type: MediaType) -> MediaType {
+pub(super) fn in_charset_of(answer: &Answer<'_>, mut media_type: MediaType) -> MediaType {
     if answer.is_text() && media_type.decoder().is_some() {
         media_type.params.retain(|(name, _)| !name.eq_ignore_ascii_case("charset"));
         media_type.params.push(("charset".to_owned(), Some("utf-8".to_owned())));

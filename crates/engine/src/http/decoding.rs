@@ -3,6 +3,8 @@
 //! In: a body, its media type, what the verb declares, the projection. Out: its value, or why not. Status,
 //! hooks and resultset are the business of [`answer`](super::answer).
 
+use std::cell::RefCell;
+
 use bytes::Bytes;
 use qlio_data::{
     Object, Text, Value,
@@ -14,17 +16,21 @@ use qlio_data::{
         media_type::{Decoder, MediaType},
         msgpack,
         protobuf::{self, Message, ProtobufOptions},
-        xml::{self, ArrayPaths, XmlOptions},
+        xml::{self, ArrayPaths, Coerce, XmlOptions},
     },
     projection::Projection,
 };
-use qlio_plan::catalog::{Format, FormatKind};
+use qlio_plan::catalog::{Format, FormatKind, Verb};
 use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{Call, failure::FailedAnswer};
-use crate::error::{Fact, RunError};
+use crate::{
+    error::{Fact, RunError},
+    run::Run,
+};
 
 /// Why an answer could not be decoded.
+#[derive(Clone)]
 pub(super) struct Undecodable {
     code: Code,
     pub(super) message: String,
@@ -35,6 +41,12 @@ pub(super) struct Undecodable {
 }
 
 impl Undecodable {
+    /// What is shown of the answer where its status is the error: an error page that does not decode must
+    /// not hide the status.
+    pub(super) fn into_shown(self) -> Value {
+        self.text.map_or(Value::Null, Value::String)
+    }
+
     /// As the failure of this answer.
     pub(super) fn into_error(self, answer: &FailedAnswer<'_>) -> RunError {
         let error = answer.decode_error(self.code, self.message, self.text.as_deref());
@@ -48,7 +60,41 @@ impl Undecodable {
     }
 }
 
+/// What decoding depends on besides the body: the verb, some settings, and who is told of what was replaced.
+pub(super) struct Decoding<'a> {
+    pub(super) verb: &'a Verb,
+    pub(super) table: &'a Text,
+    pub(super) xml_coerce: Coerce,
+    pub(super) decoded_bytes_max: usize,
+    pub(super) warnings: Warnings<'a>,
+}
+
+/// Who is told of bytes that were replaced.
+#[derive(Clone, Copy)]
+pub(super) enum Warnings<'a> {
+    Run(&'a Run<'a>),
+    /// Kept, because the run cannot be reached from a hook.
+    Kept(&'a RefCell<Vec<String>>),
+}
+
 impl Call<'_> {
+    pub(super) fn decoding(&self) -> Decoding<'_> {
+        let settings = self.run.engine.settings();
+        Decoding {
+            verb: self.verb,
+            table: &self.table.name,
+            xml_coerce: settings.xml_coerce,
+            decoded_bytes_max: settings.decoded_bytes_max,
+            warnings: Warnings::Run(self.run),
+        }
+    }
+
+    pub(super) fn limits(&self) -> DecodeLimits {
+        self.decoding().limits()
+    }
+}
+
+impl Decoding<'_> {
     pub(super) fn lossy_text(&self, body: &Bytes, media_type: &MediaType) -> Text {
         match self.to_text(body.clone(), media_type, Sniff::None) {
             Ok(text) => text,
@@ -201,7 +247,7 @@ impl Call<'_> {
 
     fn xml_options(&self) -> XmlOptions {
         XmlOptions {
-            coerce: self.verb.xml_coerce.unwrap_or(self.run.engine.settings().xml_coerce),
+            coerce: self.verb.xml_coerce.unwrap_or(self.xml_coerce),
             arrays: ArrayPaths::new(&self.verb.xml_arrays),
         }
     }
@@ -245,10 +291,12 @@ impl Call<'_> {
         match charset::to_utf8(body, media_type.charset(), sniff) {
             Ok((text, was_replaced)) => {
                 if was_replaced {
-                    self.run.warn(format!(
-                        "table {}: bytes that are not text became U+FFFD",
-                        self.table.name
-                    ));
+                    let table = self.table;
+                    let message = format!("table {table}: bytes that are not text became U+FFFD");
+                    match self.warnings {
+                        Warnings::Run(run) => run.warn(message),
+                        Warnings::Kept(kept) => kept.borrow_mut().push(message),
+                    }
                 }
                 Ok(text)
             }
@@ -262,10 +310,7 @@ impl Call<'_> {
     }
 
     pub(super) fn limits(&self) -> DecodeLimits {
-        DecodeLimits {
-            decoded_bytes_max: self.run.engine.settings().decoded_bytes_max,
-            ..DecodeLimits::default()
-        }
+        DecodeLimits { decoded_bytes_max: self.decoded_bytes_max, ..DecodeLimits::default() }
     }
 }
 

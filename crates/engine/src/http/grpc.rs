@@ -26,7 +26,7 @@ use qlio_data::{
 };
 use qlio_plan::catalog::ProtobufFormat;
 
-use super::Call;
+use super::{Call, decoding::Decoding};
 use crate::transport::{self, Exchange, GRPC_HEAD_BYTES, GRPC_STATUS, Reply, as_text};
 
 /// Messages of one answer.
@@ -121,7 +121,9 @@ impl Call<'_> {
         let message = self.verb.format.as_ref().and_then(|format| format.protobuf.as_ref());
         settle(reply, limit, message.map(|format| &format.message)).await
     }
+}
 
+impl Decoding<'_> {
     /// The value of an answer that was settled: a message, or the list of them.
     pub(super) fn call_value(
         &self,

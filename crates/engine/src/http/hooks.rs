@@ -21,11 +21,15 @@ use crate::{
     error::{Fact, RunError},
     function::with_position,
     sandbox::{
-        Content, Hook, HookArgs, HookResult, HookSession, Parsed, Payload, ScriptError,
+        Content, Hook, HookArgs, HookResult, HookSession, Lazy, Parsed, Payload, ScriptError,
         ScriptErrorKind,
     },
     scope::StatementParams,
+    transport::Headers,
 };
+
+/// About how many bytes the headers of an answer take inside the interpreter.
+const HEADERS_WEIGHT: usize = 16 << 10;
 
 /// What `compute key` decided.
 pub(super) enum ComputedKey {
@@ -46,8 +50,11 @@ pub(crate) struct Hooks {
 impl Hooks {
     /// Starts an execution for these own values.
     pub(super) fn begin(call: &Call<'_>, scripts: &Rc<VerbScripts>, own: &[(Text, Value)]) -> Self {
-        let lower = visible_params(&call.params(own, None));
-        let statement = statement_record(call, own);
+        let (lower, statement) = if scripts.runs_sessions() {
+            (visible_params(&call.params(own, None)), statement_record(call, own))
+        } else {
+            Default::default()
+        };
         let session = HookSession::new(call.run.engine.sandbox(), &scripts.realm, lower, statement);
         Self { scripts: Rc::clone(scripts), session }
     }
@@ -64,6 +71,21 @@ impl Hooks {
 
     pub(super) fn has(&self, hook: Hook) -> bool {
         self.scripts.patch.as_ref().is_some_and(|patch| patch.has(hook))
+    }
+
+    /// Some script looks at answers, or takes part in reading them.
+    pub(super) fn see_answers(&self) -> bool {
+        self.has(Hook::PatchStatus) || self.may_replace_answers()
+    }
+
+    /// Some script may make something else of an answer than is decoded of it.
+    pub(super) fn may_replace_answers(&self) -> bool {
+        let hooks = [Hook::ParseResponse, Hook::PatchMediaType, Hook::PatchResponse];
+        self.has_transformer() || hooks.into_iter().any(|hook| self.has(hook))
+    }
+
+    pub(super) fn has_transformer(&self) -> bool {
+        self.scripts.transformer.is_some()
     }
 
     fn call(&self, args: HookArgs<'_>) -> Result<HookResult, RunError> {
@@ -126,8 +148,9 @@ impl Hooks {
         if !self.has(Hook::PatchHeaders) {
             return Ok(headers);
         }
-        match self.call(HookArgs::PatchHeaders { uri, headers: &to_object(&headers) })? {
-            HookResult::Headers(object) => from_object(&object),
+        let shown = shown_headers(&headers);
+        match self.call(HookArgs::PatchHeaders { uri, headers: &shown })? {
+            HookResult::Headers(Some(object)) => from_object(&object),
             _ => Ok(headers),
         }
     }
@@ -138,11 +161,11 @@ impl Hooks {
         uri: &str,
         headers: &mut HeaderMap,
     ) -> Result<Option<Payload>, RunError> {
-        self.body_hook(
-            Hook::BodyTemplate,
-            HookArgs::BodyTemplate { uri, headers: &to_object(headers) },
-            headers,
-        )
+        if !self.has(Hook::BodyTemplate) {
+            return Ok(None);
+        }
+        let shown = shown_headers(headers);
+        self.body_hook(HookArgs::BodyTemplate { uri, headers: &shown }, headers)
     }
 
     /// `patch body`.
@@ -152,23 +175,25 @@ impl Hooks {
         headers: &mut HeaderMap,
         body: Payload,
     ) -> Result<Payload, RunError> {
-        let args = HookArgs::PatchBody { uri, headers: &to_object(headers), body: &body };
-        let patched = self.body_hook(Hook::PatchBody, args, headers)?;
+        if !self.has(Hook::PatchBody) {
+            return Ok(body);
+        }
+        let shown = shown_headers(headers);
+        let args = HookArgs::PatchBody { uri, headers: &shown, body: &body };
+        let patched = self.body_hook(args, headers)?;
         Ok(patched.unwrap_or(body))
     }
 
     fn body_hook(
         &self,
-        hook: Hook,
         args: HookArgs<'_>,
         headers: &mut HeaderMap,
     ) -> Result<Option<Payload>, RunError> {
-        if !self.has(hook) {
-            return Ok(None);
-        }
         match self.call(args)? {
             HookResult::Body { payload, headers: changed } => {
-                *headers = from_object(&changed)?;
+                if let Some(changed) = changed {
+                    *headers = from_object(&changed)?;
+                }
                 Ok(payload)
             }
             _ => Ok(None),
@@ -236,7 +261,7 @@ impl Hooks {
             method: &call.verb.method,
             uri,
             body: (!body.is_empty()).then_some(&*body),
-            headers: &to_object(headers),
+            headers: &shown_headers(headers),
             request_id_name: &call.run.engine.settings().request_id_header,
         };
         match self.call(args)? {
@@ -250,38 +275,29 @@ impl Hooks {
         &self,
         uri: &str,
         status: u16,
-        headers: &HeaderMap,
+        headers: &Headers,
         body: &Bytes,
     ) -> Result<Parsed, RunError> {
-        if !self.has(Hook::ParseResponse) {
-            return Ok(Parsed::Unchanged);
-        }
-        match self.call(HookArgs::ParseResponse {
-            uri,
-            status,
-            headers: &to_object(headers),
-            body,
-        })? {
+        let headers = received_headers(headers);
+        let args = HookArgs::ParseResponse { uri, status, headers: &headers, body };
+        match self.call(args)? {
             HookResult::Parsed(parsed) => Ok(parsed),
             _ => Ok(Parsed::Unchanged),
         }
     }
 
-    /// `patch mediaType`; the text is made only when the hook is there.
+    /// `patch mediaType`; the text is made only if the hook looks at it.
     pub(super) fn media_type(
         &self,
         uri: &str,
         status: u16,
-        headers: &HeaderMap,
-        text: impl FnOnce() -> Text,
+        headers: &Lazy,
+        text: impl FnOnce() -> Lazy,
     ) -> Result<Option<String>, RunError> {
         if !self.has(Hook::PatchMediaType) {
             return Ok(None);
         }
-        let text = text();
-        let args =
-            HookArgs::PatchMediaType { uri, status, headers: &to_object(headers), body: &text };
-        match self.call(args)? {
+        match self.call(HookArgs::PatchMediaType { uri, status, headers, body: &text() })? {
             HookResult::MediaType(media_type) => Ok(media_type),
             _ => Ok(None),
         }
@@ -292,18 +308,13 @@ impl Hooks {
         &self,
         uri: &str,
         status: u16,
-        headers: &HeaderMap,
-        body: &Value,
+        headers: &Lazy,
+        body: impl FnOnce() -> Lazy,
     ) -> Result<u16, RunError> {
         if !self.has(Hook::PatchStatus) {
             return Ok(status);
         }
-        match self.call(HookArgs::PatchStatus {
-            uri,
-            status,
-            headers: &to_object(headers),
-            body,
-        })? {
+        match self.call(HookArgs::PatchStatus { uri, status, headers, body: &body() })? {
             HookResult::Status(Some(patched)) => Ok(u16::try_from(patched).unwrap_or(500)),
             _ => Ok(status),
         }
@@ -314,20 +325,13 @@ impl Hooks {
         &self,
         uri: &str,
         status: u16,
-        headers: &HeaderMap,
+        headers: &Lazy,
         body: Value,
     ) -> Result<Value, RunError> {
-        if !self.has(Hook::PatchResponse) {
-            return Ok(body);
-        }
-        match self.call(HookArgs::PatchResponse {
-            uri,
-            status,
-            headers: &to_object(headers),
-            body: &body,
-        })? {
+        let args = HookArgs::PatchResponse { uri, status, headers, body: &Lazy::from(body) };
+        match self.call(args)? {
             HookResult::Response(value) => Ok(value),
-            _ => Ok(body),
+            _ => Err(RunError::internal("a hook gave the result of another")),
         }
     }
 
@@ -336,18 +340,29 @@ impl Hooks {
         &self,
         call: &Call<'_>,
         text: impl FnOnce() -> Text,
-        headers: &HeaderMap,
+        headers: &Headers,
     ) -> Option<Result<Value, RunError>> {
         let transformer = self.scripts.transformer.as_ref()?;
         let deadline_ms = call.run.engine.settings().timeout.as_millis() as u64;
         let value = transformer.to_value(
             call.run.engine.sandbox(),
             &text(),
-            &to_object(headers),
+            &to_object(headers.map()),
             deadline_ms,
         );
         Some(value.map_err(|error| hook_failed("transformer", &error)))
     }
+}
+
+/// The headers of a request, for hooks.
+fn shown_headers(headers: &HeaderMap) -> Lazy {
+    Lazy::from(Value::object(to_object(headers)))
+}
+
+/// The headers of an answer, for hooks.
+pub(super) fn received_headers(headers: &Headers) -> Lazy {
+    let headers = headers.clone();
+    Lazy::new(HEADERS_WEIGHT, move || Value::object(to_object(headers.map())))
 }
 
 fn hook_failed(hook: &'static str, error: &ScriptError) -> RunError {

@@ -17,6 +17,7 @@ mod decoding;
 mod failure;
 mod grpc;
 mod headers;
+mod hooked_body;
 mod hooks;
 mod oauth2;
 mod onlooker;

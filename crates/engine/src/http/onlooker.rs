@@ -28,7 +28,8 @@ impl<'c, 'a> Onlooker<'c, 'a> {
         hooks: Option<&Hooks>,
     ) -> Self {
         Self {
-            may_have_rows: hooks.is_none() && call.verb.format.is_none(),
+            may_have_rows: !hooks.is_some_and(Hooks::may_replace_answers)
+                && call.verb.format.is_none(),
             ..Self::new(call, announced)
         }
     }

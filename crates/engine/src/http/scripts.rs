@@ -129,6 +129,13 @@ impl VerbScripts {
             || has_template(verb)
     }
 
+    /// Whether some script sees the parameters and the record of a statement.
+    pub(super) fn runs_sessions(&self) -> bool {
+        self.patch.is_some()
+            || self.auth.is_some()
+            || matches!(self.template, Some(Template::Ejs(_)))
+    }
+
     /// Loads everything of a verb.
     ///
     /// # Errors

@@ -11,7 +11,11 @@ use rquickjs::{
     Value as JsValue, atom::PredefinedAtom, function::This, object::Property,
 };
 
-use super::{error::Fault, limits::SandboxLimits};
+use super::{
+    error::Fault,
+    limits::SandboxLimits,
+    view::{self, Behind},
+};
 
 /// How much of a value may come out of a script.
 #[derive(Debug, Clone, Copy)]
@@ -93,11 +97,6 @@ fn start<'js>(
     stack: &mut Vec<Build<'js>>,
 ) -> Result<JsValue<'js>, Fault> {
     Ok(match value {
-        Value::Absent => JsValue::new_undefined(ctx.clone()),
-        Value::Null => JsValue::new_null(ctx.clone()),
-        Value::Bool(flag) => JsValue::new_bool(ctx.clone(), *flag),
-        Value::Number(number) => JsValue::new_number(ctx.clone(), number.as_f64()),
-        Value::String(text) => JsString::from_str(ctx.clone(), text)?.into_value(),
         Value::Array(elements) => {
             let target = JsArray::new(ctx.clone())?;
             let made = target.clone().into_value();
@@ -115,6 +114,20 @@ fn start<'js>(
             Value::Raw(_) => JsValue::new_undefined(ctx.clone()),
             tree => return start(ctx, &tree, stack),
         },
+        scalar => scalar_to_js(ctx, scalar)?,
+    })
+}
+
+/// The JavaScript value of a scalar; what is absent, or no scalar, is `undefined`.
+pub(super) fn scalar_to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> rquickjs::Result<JsValue<'js>> {
+    Ok(match value {
+        Value::Null => JsValue::new_null(ctx.clone()),
+        Value::Bool(flag) => JsValue::new_bool(ctx.clone(), *flag),
+        Value::Number(number) => JsValue::new_number(ctx.clone(), number.as_f64()),
+        Value::String(text) => JsString::from_str(ctx.clone(), text)?.into_value(),
+        Value::Absent | Value::Array(_) | Value::Object(_) | Value::Raw(_) => {
+            JsValue::new_undefined(ctx.clone())
+        }
     })
 }
 
@@ -185,6 +198,15 @@ fn open<'js>(
     if value.is_function() {
         return Ok(Some(Value::Absent));
     }
+    let target;
+    let object = match view::what_is_behind(ctx, value)? {
+        Behind::Nothing => object,
+        Behind::Value(value) => return Ok(Some(value)),
+        Behind::Target(found) => {
+            target = found;
+            &target
+        }
+    };
     if let Some(array) = object.as_array() {
         stack.push(read_array(array, bounds)?);
         return Ok(None);

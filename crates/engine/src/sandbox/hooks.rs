@@ -4,6 +4,8 @@
 use bytes::Bytes;
 use qlio_data::{Object, Text, Value};
 
+use super::lazy::Lazy;
+
 /// A hook that a patch may export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hook {
@@ -103,21 +105,21 @@ pub enum HookArgs<'a> {
         /// The URI.
         uri: &'a str,
         /// The headers so far.
-        headers: &'a Object,
+        headers: &'a Lazy,
     },
     /// Before the body is rendered.
     BodyTemplate {
         /// The URI.
         uri: &'a str,
         /// The headers so far.
-        headers: &'a Object,
+        headers: &'a Lazy,
     },
     /// After the body is rendered.
     PatchBody {
         /// The URI.
         uri: &'a str,
         /// The headers so far.
-        headers: &'a Object,
+        headers: &'a Lazy,
         /// The rendered body.
         body: &'a Payload,
     },
@@ -132,7 +134,7 @@ pub enum HookArgs<'a> {
         /// The body's text.
         body: Option<&'a str>,
         /// The headers to be sent.
-        headers: &'a Object,
+        headers: &'a Lazy,
         /// The name of the request-id header.
         request_id_name: &'a str,
     },
@@ -143,7 +145,7 @@ pub enum HookArgs<'a> {
         /// The upstream status.
         status: u16,
         /// The response's headers.
-        headers: &'a Object,
+        headers: &'a Lazy,
         /// The body.
         body: &'a Bytes,
     },
@@ -154,20 +156,20 @@ pub enum HookArgs<'a> {
         /// The upstream status.
         status: u16,
         /// The response's headers.
-        headers: &'a Object,
+        headers: &'a Lazy,
         /// The body's text.
-        body: &'a str,
+        body: &'a Lazy,
     },
-    /// After decoding.
+    /// Before decoding, unless the hook looks at the body.
     PatchStatus {
         /// The URI.
         uri: &'a str,
         /// The upstream status.
         status: u16,
         /// The response's headers.
-        headers: &'a Object,
+        headers: &'a Lazy,
         /// The decoded body.
-        body: &'a Value,
+        body: &'a Lazy,
     },
     /// After decoding, for a successful status.
     PatchResponse {
@@ -176,9 +178,9 @@ pub enum HookArgs<'a> {
         /// The patched status.
         status: u16,
         /// The response's headers.
-        headers: &'a Object,
+        headers: &'a Lazy,
         /// The decoded body.
-        body: &'a Value,
+        body: &'a Lazy,
     },
 }
 
@@ -228,14 +230,14 @@ pub enum HookResult {
         /// The hook gave a list, of whatever length.
         is_list: bool,
     },
-    /// `patch headers`: all headers; values are text or lists of text.
-    Headers(Object),
+    /// `patch headers`: all headers, unless the hook did not look at them; values are text or lists of text.
+    Headers(Option<Object>),
     /// `body template` and `patch body`.
     Body {
         /// The new template or payload; `None` keeps what there was.
         payload: Option<Payload>,
-        /// The headers as the hook left them.
-        headers: Object,
+        /// The headers as the hook left them, unless it did not look at them.
+        headers: Option<Object>,
     },
     /// `compute key`: `None` means do not cache.
     Key(Option<String>),

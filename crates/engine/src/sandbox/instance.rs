@@ -15,7 +15,13 @@ use rquickjs::{
 };
 
 use super::{
-    bundled, coding, convert, error::Fault, function::Scope, log::LogBuffer, realm::Realm, services,
+    arguments::{self, Inputs},
+    bundled, coding, convert,
+    error::Fault,
+    function::Scope,
+    log::LogBuffer,
+    realm::Realm,
+    services,
 };
 
 /// Number of characters before the author's first character in a compiled module.
@@ -27,13 +33,18 @@ pub(super) const TEMPLATE_FILE_PREFIX: &str = "template:";
 
 const KERNEL: &str = include_str!("kernel.js");
 
+/// Decodes the body of an answer by its declared format, or says why it cannot.
+pub(crate) type Decode = Rc<dyn Fn() -> Result<Value, String>>;
+
 /// What host functions of all realms of a sandbox share.
 pub(super) struct HostState {
     pub(super) log: RefCell<LogBuffer>,
     /// The names that the running function may read through `this`.
     pub(super) scope: RefCell<Option<Scope>>,
-    /// What `args.decode()` gives the running hook, or why it gives nothing.
-    pub(super) decoded: RefCell<Option<Result<Value, String>>>,
+    /// What the running call may ask for.
+    pub(super) inputs: RefCell<Option<Rc<Inputs>>>,
+    /// What `args.decode()` calls for the running hook.
+    pub(super) decode: RefCell<Option<Decode>>,
     pub(super) depth_max: usize,
     pub(super) elements_max: usize,
 }
@@ -235,10 +246,17 @@ fn host_services<'js>(
     )?;
     let state = Rc::clone(host);
     add(
+        "ask",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, part: u32, call: f64, target, view| {
+            arguments::ask(ctx, &state, part, call, target, view)
+        }),
+    )?;
+    let state = Rc::clone(host);
+    add(
         "decoded",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
-            let decoded = state.decoded.borrow().clone();
-            match decoded {
+            let decode = state.decode.borrow().clone();
+            match decode.map(|decode| decode()) {
                 Some(Ok(value)) => convert::to_js(&ctx, &value, state.depth_max)
                     .map_err(|fault| services::thrown(&ctx, fault)),
                 Some(Err(message)) => Err(services::thrown(&ctx, Fault::result(message))),

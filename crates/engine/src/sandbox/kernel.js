@@ -5,7 +5,7 @@
 'use strict';
 
 // Taken before any script runs, so that scripts which change the built-ins break only themselves.
-const { assign, defineProperty, create, freeze, keys, getPrototypeOf } = Object;
+const { defineProperty, create, freeze, hasOwn, keys, getPrototypeOf, setPrototypeOf } = Object;
 const PENDING = Symbol('pending');
 const TIMERS_MAX = 10000;
 
@@ -217,8 +217,13 @@ function poll() {
 }
 
 function isThenable(value) {
-    return value !== null && (typeof value === 'object' || typeof value === 'function')
-        && typeof value.then === 'function';
+    if (value === null || typeof value !== 'object' && typeof value !== 'function') { return false; }
+    isProbing = true;
+    try {
+        return typeof value.then === 'function';
+    } finally {
+        isProbing = false;
+    }
 }
 
 // Waits for a promise; anything else is an answer at once.
@@ -227,33 +232,69 @@ function settle(value) {
     return poll();
 }
 
+// ---- structures of the host, filled level by level as scripts look into them (see view.rs)
+const ProxyClass = Proxy;
+// A function called `then` is never the host's, so asking for one looks into nothing.
+let isProbing = false;
+
+function fill(handler, target) {
+    const { source, at, make, isFrozen } = handler;
+    setPrototypeOf(handler, null);
+    handler.source = null;
+    source(at, target, make);
+    if (isFrozen) { freeze(target); }
+}
+const viewTraps = create(null);
+for (const name of ['set', 'has', 'deleteProperty', 'ownKeys', 'getOwnPropertyDescriptor', 'defineProperty', 'preventExtensions']) {
+    const reflect = Reflect[name];
+    viewTraps[name] = function (target, a, b, c) { fill(this, target); return reflect(target, a, b, c); };
+}
+viewTraps.get = function (target, name) {
+    if (isProbing && name === 'then') { return undefined; }
+    fill(this, target);
+    return target[name];
+};
+function view(isList, source, at) {
+    return new ProxyClass(isList ? [] : {}, { __proto__: viewTraps, source, at, make: view, isFrozen: false });
+}
+function frozenView(isList, source, at) {
+    return new ProxyClass(isList ? [] : {}, { __proto__: viewTraps, source, at, make: frozenView, isFrozen: true });
+}
+
+// ---- what the running call may ask for; the numbers are those of arguments.rs
+const URI = 0;
+const HEADERS = 1;
+const BODY = 2;
+const BYTES = 3;
+const PARAMS = 4;
+const WRITTEN = 5;
+const STATEMENT = 6;
+const { ask } = host;
+
 // ---- executions of statements
 const sessions = new Map();
-function openSession(id, lower, statement, overlay) {
-    const params = create(lower);
-    if (overlay) { for (const name of keys(overlay)) { params[name] = overlay[name]; } }
-    for (const name of keys(statement)) { freezeAll(statement[name]); }
-    sessions.set(id, { params, statement });
-}
-// `statement` is a read-only copy: what a hook writes into it, the next one does not see. Its
-// structures may be large and are shared, so that a hook costs the same whatever they hold.
-function statementOf(session) { return assign({}, session.statement); }
-function freezeAll(value) {
-    const left = [value];
-    while (left.length > 0) {
-        const next = left.pop();
-        if (next === null || typeof next !== 'object') { continue; }
-        for (const name of keys(next)) { left.push(next[name]); }
-        freeze(next);
+function paramsOf(id, call) {
+    let params = sessions.get(id);
+    if (params === undefined) {
+        const lower = {};
+        const isWritten = ask(PARAMS, call, lower, view);
+        params = create(lower);
+        if (isWritten) { ask(WRITTEN, call, params, view); }
+        sessions.set(id, params);
     }
+    return params;
+}
+// `statement` is a read-only copy: what a hook writes into it, the next one does not see.
+function askStatement(call, target, make) { ask(STATEMENT, call, target, make); }
+function statementOf(call) {
+    return new ProxyClass({}, { __proto__: viewTraps, source: askStatement, at: call, make: frozenView, isFrozen: false });
 }
 function closeSession(id) { sessions.delete(id); }
 // What scripts have written into `params`; undefined if nothing, as mostly.
 function overlayOf(id) {
-    const session = sessions.get(id);
-    return session && keys(session.params).length > 0 ? session.params : undefined;
+    const params = sessions.get(id);
+    return params !== undefined && keys(params).length > 0 ? params : undefined;
 }
-function sessionIds() { return Array.from(sessions.keys()); }
 
 function mutableUri(text) {
     const MutableURI = requireBundled('ql.io-mutable-uri');
@@ -289,10 +330,44 @@ const toBase64 = Uint8Array.prototype.toBase64;
 
 function bufferOf(bytes) { return requireBundled('buffer').Buffer.fromHost(bytes); }
 
-const noFinish = (value) => value;
+// ---- arguments of hooks, made when a hook looks at them
+const argumentTraps = create(null);
+function makeArgument(handler, target, name) {
+    const value = target[name];
+    if (value !== undefined) { return value; }
+    const make = handler.makers[name];
+    if (make === undefined || hasOwn(target, name)) { return value; }
+    return target[name] = make(handler, target);
+}
+argumentTraps.get = function (target, name) {
+    return typeof name === 'symbol' ? target[name] : makeArgument(this, target, name);
+};
+argumentTraps.set = function (target, name, value) { target[name] = value; return true; };
+for (const trap of ['has', 'deleteProperty', 'ownKeys', 'getOwnPropertyDescriptor', 'defineProperty', 'preventExtensions']) {
+    const reflect = Reflect[trap];
+    argumentTraps[trap] = function (target, a, b) {
+        for (const name of keys(this.makers)) { makeArgument(this, target, name); }
+        setPrototypeOf(this, null);
+        return reflect(target, a, b);
+    };
+}
+
+const statement = ({ call }) => statementOf(call);
+const params = ({ id, call }) => paramsOf(id, call);
+const uriText = ({ call }) => ask(URI, call);
+const uri = ({ call }) => mutableUri(ask(URI, call));
+const headers = ({ call }) => ask(HEADERS, call, undefined, view);
+const body = ({ call }) => ask(BODY, call, undefined, view);
+const bytes = ({ call }) => bufferOf(ask(BYTES, call));
+
+function textOrNothing(result) { return result ? String(result) : undefined; }
+function withHeaders(result, args) { return { payload: payloadOf(result), headers: args.headers }; }
+
+// The arguments that a hook may look at, and what its result means.
 const hooks = {
+    'validate param': { makers: { __proto__: null, statement, params } },
     'patch uri': {
-        before(args, a) { args.uri = mutableUri(a.uri); },
+        makers: { __proto__: null, uri, statement, params },
         after(result) {
             if (!result) { return undefined; }
             if (!Array.isArray(result)) { return formatted(result); }
@@ -302,48 +377,46 @@ const hooks = {
         },
     },
     'patch headers': {
-        before: withUri,
+        makers: { __proto__: null, uri, headers, statement, params },
         after(result, args) { return result || args.headers; },
     },
-    'body template': {
-        before: withUri,
-        after(result, args) { return { payload: payloadOf(result), headers: args.headers }; },
+    'body template': { makers: { __proto__: null, uri, headers, statement, params }, after: withHeaders },
+    'patch body': { makers: { __proto__: null, uri, headers, statement, params }, after: withHeaders },
+    'compute key': { makers: { __proto__: null, uri: uriText, headers, statement, params }, after: textOrNothing },
+    'parse response': {
+        makers: {
+            __proto__: null,
+            uri,
+            headers,
+            bytes,
+            body: (handler, args) => [makeArgument(handler, args, 'bytes')],
+            length: (handler, args) => makeArgument(handler, args, 'bytes').length,
+            decode: () => () => host.decoded(),
+            statement,
+            params,
+        },
+        after: payloadOf,
     },
-    'patch body': {
-        before: withUri,
-        after(result, args) { return { payload: payloadOf(result), headers: args.headers }; },
-    },
-    'compute key': { before() {}, after(result) { return result ? String(result) : undefined; } },
-    'parse response': { before: withBytes, after: payloadOf },
-    'patch mediaType': { before() {}, after(result) { return result ? String(result) : undefined; } },
+    'patch mediaType': { makers: { __proto__: null, uri: uriText, headers, body, statement, params }, after: textOrNothing },
     'patch status': {
-        before: withUri,
+        makers: { __proto__: null, uri, headers, body, statement, params },
         after(result) { return result ? Number(result) : undefined; },
     },
-    'patch response': { before: withUri, after: noFinish },
+    'patch response': {
+        makers: { __proto__: null, uri, headers, body, statement, params },
+        after(result) { return result; },
+    },
 };
-function withUri(args, a) { args.uri = mutableUri(a.uri); }
-function withBytes(args, a, bytes) {
-    withUri(args, a);
-    const buffer = bufferOf(bytes);
-    args.bytes = buffer;
-    args.length = buffer.length;
-    args.body = [buffer];
-    args.decode = () => host.decoded();
-}
 
-function callHook(id, exports, name, given, bytes, isAsync) {
-    const session = sessions.get(id);
+function callHook(id, call, exports, name, given, isAsync) {
     const hook = exports[name];
     if (typeof hook !== 'function') { throw new TypeError('`' + name + '` is not a function'); }
-    const kind = hooks[name];
-    const args = given;
-    kind.before(args, given, bytes);
-    args.statement = statementOf(session);
-    args.params = session.params;
-    args.log = log;
-    begin((result) => kind.after(result, args));
-    return answer(hook.call(args.statement, args), name, isAsync);
+    const { makers, after } = hooks[name];
+    const handler = { __proto__: argumentTraps, makers, id, call };
+    given.log = log;
+    begin((result) => after(result, given));
+    const self = makeArgument(handler, given, 'statement');
+    return answer(hook.call(self, new ProxyClass(given, handler)), name, isAsync);
 }
 
 function answer(result, name, isAsync) {
@@ -356,12 +429,12 @@ function answer(result, name, isAsync) {
 }
 
 // Validates all names in one crossing: the index of the first that is refused, or -1.
-function validate(id, exports, names, values, from, to) {
-    const session = sessions.get(id);
+function validate(id, call, exports, names, values, count) {
     const hook = exports['validate param'];
-    const args = { statement: statementOf(session), params: session.params, log };
+    const { makers } = hooks['validate param'];
+    const args = new ProxyClass({ log }, { __proto__: argumentTraps, makers, id, call });
     begin();
-    for (let i = from; i < to; i += 1) {
+    for (let i = 0; i < count; i += 1) {
         const accepted = hook(args, names[i], values[i]);
         if (isThenable(accepted)) { throw new Error('hook validate param can not return a promise'); }
         if (!accepted) { return i; }
@@ -369,8 +442,7 @@ function validate(id, exports, names, values, from, to) {
     return -1;
 }
 
-function callAuth(id, exports, config) {
-    const session = sessions.get(id);
+function callAuth(id, call, exports) {
     const auth = typeof exports === 'function' ? exports : exports.auth;
     if (typeof auth !== 'function') { throw new TypeError('the auth module exports no function `auth`'); }
     begin();
@@ -378,7 +450,8 @@ function callAuth(id, exports, config) {
         if (error === undefined || error === null || error === false) { succeed(true); } else { fail(error); }
     };
     // Modules of the original's time take no settings: a function of two is given the callback second.
-    const given = auth.length === 2 ? [session.params, done] : [session.params, config, done];
+    const params = paramsOf(id, call);
+    const given = auth.length === 2 ? [params, done] : [params, ask(BODY, call, undefined, view), done];
     const result = apply(auth, exports, given);
     // An auth function may also be asynchronous; its rejection is a denial.
     if (isThenable(result)) { result.then(undefined, fail); }
@@ -491,22 +564,21 @@ function loadTemplate(id, text, file, escape) {
     const body = host.compile(ejs.generate(text), file, 'locals, filters, escape');
     templates.set(id, (locals) => body(locals, ejs.filters, ejs.escapes[escape]));
 }
-function renderTemplate(id, session) {
+function renderTemplate(id, session, call) {
     const render = templates.get(id);
     if (!render) { return null; }
-    const { params, ...rest } = sessions.get(session);
-    const statement = statementOf(rest);
+    const locals = { statement: statementOf(call), params: paramsOf(session, call) };
     begin();
     const before = new Set(keys(globalThis));
     try {
-        return render({ statement, params });
+        return render(locals);
     } finally {
         // Templates assign undeclared loop variables; they must not meet the next rendering.
         for (const name of keys(globalThis)) { if (!before.has(name)) { delete globalThis[name]; } }
     }
 }
 
-function isHook(name) { return name === 'validate param' || hooks.hasOwnProperty(name); }
+function isHook(name) { return hasOwn(hooks, name); }
 function describeExports(exports) {
     const found = { hooks: [], others: [], accept: undefined };
     if (exports === null || typeof exports !== 'object' && typeof exports !== 'function') { return found; }
@@ -519,7 +591,7 @@ function describeExports(exports) {
 
 const inner = { get isLoading() { return loads > 0; } };
 return {
-    load, tick, poll, openSession, bufferOf, closeSession, overlayOf, sessionIds, callHook, validate, callAuth,
+    load, tick, poll, bufferOf, closeSession, overlayOf, callHook, validate, callAuth,
     callTransformer, placeOf, callFunction, startRows, wholeRow, callRows, settleColumns, loadTemplate,
     renderTemplate, describeExports,
 };

@@ -4,10 +4,7 @@ use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
@@ -15,10 +12,11 @@ use qlio_data::{Object, Value};
 use rquickjs::{Ctx, Runtime, Value as JsValue};
 
 use super::{
+    arguments::Inputs,
     convert::{self, Bounds},
     error::{Activity, Fault, ScriptError, ScriptErrorKind, explain},
     function::Scope,
-    instance::{Entry, HostState, Instance, Kernel},
+    instance::{Decode, Entry, HostState, Instance, Kernel},
     limits::{Meter, SandboxLimits},
     log::{LogBuffer, LogLine},
     realm::{Realm, WeakRealm},
@@ -40,11 +38,10 @@ struct State {
     machine: RefCell<Option<Machine>>,
     /// Sessions dropped since the interpreter was last entered, with their realm.
     closed: RefCell<Vec<(u64, u64)>>,
-    /// What hooks had written in sessions whose realm had to be built anew.
-    rescued: RefCell<HashMap<u64, Object>>,
     /// Bytes that live sessions hold inside the interpreter.
     held: Cell<usize>,
     next_session: Cell<u64>,
+    calls: Cell<u64>,
 }
 
 /// Fields are dropped in order: the contexts before their runtime.
@@ -131,7 +128,8 @@ impl Sandbox {
         let host = Rc::new(HostState {
             log: RefCell::new(LogBuffer::new(&limits)),
             scope: RefCell::new(None),
-            decoded: RefCell::new(None),
+            inputs: RefCell::new(None),
+            decode: RefCell::new(None),
             depth_max: limits.depth,
             elements_max: limits.result_elements,
         });
@@ -142,9 +140,9 @@ impl Sandbox {
                 host,
                 machine: RefCell::new(None),
                 closed: RefCell::default(),
-                rescued: RefCell::default(),
                 held: Cell::new(0),
                 next_session: Cell::new(1),
+                calls: Cell::new(0),
             }),
         }
     }
@@ -188,6 +186,7 @@ impl Sandbox {
         // The interpreter asks the meter whatever it runs, also when it only makes the next realm.
         state.meter.disarm();
         state.host.scope.borrow_mut().take();
+        state.host.inputs.borrow_mut().take();
         if !is_idle {
             drop(instance);
             self.rebuild(realm.id());
@@ -233,9 +232,7 @@ impl Sandbox {
             slot.last_use = machine.uses;
             return Ok(Rc::clone(&slot.instance));
         }
-        for instance in machine.make_room(state.limits.realms) {
-            self.rescue(&instance);
-        }
+        machine.make_room(state.limits.realms);
         machine.runtime.set_memory_limit(0);
         let instance = Instance::new(&machine.runtime, realm, &state.host).map_err(|_| failed())?;
         let instance = Rc::new(instance);
@@ -270,53 +267,18 @@ impl Sandbox {
         }
     }
 
-    /// Drops a realm's instance, or all if jobs of it are still queued; what hooks wrote is kept.
+    /// Drops a realm's instance, or all if jobs of it are still queued.
     fn rebuild(&self, realm: u64) {
         let state = &*self.state;
         let Some(mut machine) = state.machine.borrow_mut().take() else { return };
         machine.runtime.set_memory_limit(0);
         let has_jobs = machine.runtime.is_job_pending();
-        let dropped: Vec<u64> =
-            machine.instances.keys().copied().filter(|id| has_jobs || *id == realm).collect();
-        for id in dropped {
-            if let Some(slot) = machine.instances.remove(&id) {
-                self.rescue(&slot.instance);
-            }
-        }
-        if has_jobs {
-            drop(machine);
-        } else {
+        if !has_jobs {
+            machine.instances.remove(&realm);
             machine.runtime.run_gc();
             machine.measure();
             *state.machine.borrow_mut() = Some(machine);
         }
-    }
-
-    /// Saves what hooks wrote into the sessions of an instance.
-    fn rescue(&self, instance: &Rc<Instance>) {
-        let state = &*self.state;
-        instance.context().with(|ctx| {
-            state.meter.arm(Duration::from_millis(state.limits.time_ms));
-            let saved = Self::work(&ctx, state, instance, |entered| {
-                let ids: Vec<f64> = entered.kernel.call("sessionIds", ())?;
-                let mut saved = Vec::new();
-                for id in ids {
-                    let overlay: JsValue<'_> = entered.kernel.call("overlayOf", (id,))?;
-                    if let Value::Object(overlay) = entered.to_value(&overlay)? {
-                        #[expect(clippy::cast_sign_loss, reason = "ids count up from 1")]
-                        saved.push((id as u64, Arc::unwrap_or_clone(overlay)));
-                    }
-                }
-                Ok(saved)
-            });
-            if let Ok(saved) = saved {
-                state.rescued.borrow_mut().extend(saved);
-            }
-            if ctx.has_exception() {
-                ctx.catch();
-            }
-        });
-        state.meter.disarm();
     }
 
     // ---- for sessions
@@ -327,8 +289,15 @@ impl Sandbox {
         id
     }
 
-    pub(super) fn take_rescued(&self, session: u64) -> Option<Object> {
-        self.state.rescued.borrow_mut().remove(&session)
+    /// The number of a call that begins now.
+    pub(super) fn next_call(&self) -> u64 {
+        self.state.calls.set(self.state.calls.get() + 1);
+        self.state.calls.get()
+    }
+
+    /// What the running call may ask for until it ends.
+    pub(super) fn set_inputs(&self, inputs: &Rc<Inputs>) {
+        self.state.host.inputs.replace(Some(Rc::clone(inputs)));
     }
 
     pub(super) fn hold(&self, bytes: usize) {
@@ -337,13 +306,12 @@ impl Sandbox {
 
     pub(super) fn close_session(&self, realm: u64, session: u64, bytes: usize) {
         self.state.held.set(self.state.held.get().saturating_sub(bytes));
-        self.state.rescued.borrow_mut().remove(&session);
         self.state.closed.borrow_mut().push((realm, session));
     }
 
-    /// What `args.decode()` gives until this is called again.
-    pub(crate) fn set_decoded(&self, decoded: Option<Result<Value, String>>) {
-        *self.state.host.decoded.borrow_mut() = decoded;
+    /// What `args.decode()` calls until this is called again.
+    pub(crate) fn set_decoder(&self, decode: Option<Decode>) {
+        self.state.host.decode.replace(decode);
     }
 
     pub(super) fn set_scope(&self, scope: Option<&Scope>) {
@@ -429,16 +397,13 @@ impl Machine {
         }
     }
 
-    /// Drops instances of realms that nobody holds, and gives those that were least recently used
-    /// above the limit.
-    fn make_room(&mut self, realms_max: usize) -> Vec<Rc<Instance>> {
+    /// Drops instances of realms that nobody holds, and those that were least recently used above the limit.
+    fn make_room(&mut self, realms_max: usize) {
         self.instances.retain(|_, slot| !slot.realm.is_dead());
-        let mut dropped = Vec::new();
         while self.instances.len() >= realms_max.max(1) {
             let oldest = self.instances.iter().min_by_key(|(_, slot)| slot.last_use);
             let Some(id) = oldest.map(|(id, _)| *id) else { break };
-            dropped.extend(self.instances.remove(&id).map(|slot| slot.instance));
+            self.instances.remove(&id);
         }
-        dropped
     }
 }

@@ -13,8 +13,10 @@
 //! Deliberately not here: which hook runs when, and what becomes of the results; that is the
 //! connector's business. Operators are trusted: the limits guard against mistakes.
 //!
-//! Read on in `machine` (the way in), then `session` for hooks and `function` for UDFs.
+//! Read on in `machine` (the way in), then `session` for hooks, `view` for what they look into, and `function`
+//! for UDFs.
 
+mod arguments;
 mod bundled;
 mod coding;
 mod convert;
@@ -22,6 +24,7 @@ mod error;
 mod function;
 mod hooks;
 mod instance;
+mod lazy;
 mod limits;
 mod log;
 mod machine;
@@ -33,12 +36,14 @@ mod test_module;
 #[cfg(test)]
 mod tests;
 mod transformer;
+mod view;
 
 pub use self::{
     bundled::is_bundled,
     error::{ScriptError, ScriptErrorKind},
     function::{FunctionModule, RowArgument, RowCall, Rows, Scope},
     hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},
+    lazy::Lazy,
     limits::SandboxLimits,
     log::{LogLine, Severity},
     machine::Sandbox,

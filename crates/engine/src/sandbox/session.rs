@@ -2,24 +2,25 @@
 //! ejs template share (`connectors.md` 2.1, 2.8, 3).
 
 use std::{
-    cell::{Cell, OnceCell, Ref, RefCell},
+    cell::{Cell, Ref, RefCell},
     path::Path,
+    rc::Rc,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use bytes::Bytes;
 use qlio_data::{Object, Value};
 use rquickjs::{Object as JsObject, Value as JsValue};
 
 use super::{
+    arguments::{self, Inputs},
     convert,
     error::{Activity, Fault, ScriptError},
-    hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},
-    instance::{Entry, byte_array},
+    hooks::{Hook, HookArgs, HookResult},
+    instance::Entry,
+    lazy::Lazy,
     machine::{Entered, Sandbox},
     realm::Realm,
 };
@@ -167,9 +168,9 @@ pub struct HookSession {
     id: u64,
     lower: Value,
     statement: Value,
+    /// About how many bytes `params` takes in the interpreter.
     held: Cell<usize>,
-    is_begun: OnceCell<()>,
-    /// The instance in which it is open; 0 before it is in any.
+    /// The instance in which `params` has been made; 0 before it is in any.
     opened_in: Cell<u64>,
     /// What scripts had written into `params` when the last call ended.
     written: RefCell<Object>,
@@ -177,14 +178,16 @@ pub struct HookSession {
 
 impl Drop for HookSession {
     fn drop(&mut self) {
-        self.sandbox.close_session(self.realm.id(), self.id, self.held.get());
+        if self.opened_in.get() != 0 {
+            self.sandbox.close_session(self.realm.id(), self.id, self.held.get());
+        }
     }
 }
 
 impl HookSession {
     /// Starts an execution. `lower` holds the layers below the overlay, flattened, absent members
     /// left out; `statement` is the record that hooks see as `args.statement` and as `this`. Nothing
-    /// is made in the interpreter before the first call.
+    /// is made in the interpreter before a script looks at it.
     pub fn new(sandbox: &Sandbox, realm: &Realm, lower: Object, statement: Object) -> Self {
         Self {
             sandbox: sandbox.clone(),
@@ -193,7 +196,6 @@ impl HookSession {
             lower: Value::object(lower),
             statement: Value::object(statement),
             held: Cell::new(0),
-            is_begun: OnceCell::new(),
             opened_in: Cell::new(0),
             written: RefCell::default(),
         }
@@ -203,21 +205,22 @@ impl HookSession {
     pub fn call(&self, patch: &Patch, args: HookArgs<'_>) -> Result<HookResult, ScriptError> {
         let hook = args.hook();
         let activity = Activity { subject: "Hook", name: hook.name(), is_load: false };
-        self.enter(&patch.entry, hook.name(), activity, weight(&args), |entered| {
+        let weight = arguments::weight(&args);
+        self.enter(&patch.entry, hook.name(), activity, weight, |entered| {
             let exports = entered.instance.load(entered.ctx, &patch.entry)?;
-            let result = if let HookArgs::ValidateParam { params } = args {
-                validate(entered, self.js_id(), exports, params)?
-            } else {
-                let (given, bytes) = given(entered, &args)?;
+            let mut inputs = self.inputs();
+            let given = arguments::give(entered, &args, &mut inputs)?;
+            self.run(entered, inputs, |call| {
+                if let HookArgs::ValidateParam { params } = args {
+                    return validate(entered, (self.js_id(), call), exports, params);
+                }
                 let is_async = entered.limits.hooks_async;
-                let arguments = (self.js_id(), exports, hook.name(), given, bytes, is_async);
+                let arguments = (self.js_id(), call, exports, hook.name(), given, is_async);
                 let first: JsValue<'_> = entered.kernel.call("callHook", arguments)?;
                 let silence = "the hook did not answer";
                 let result = entered.drive(first, entered.limits.time_ms, silence)?;
-                read_result(entered, hook, &result)?
-            };
-            self.note_written(entered)?;
-            Ok(result)
+                arguments::read_result(entered, hook, &result)
+            })
         })
     }
 
@@ -230,13 +233,15 @@ impl HookSession {
         deadline_ms: u64,
     ) -> Result<(), ScriptError> {
         let activity = Activity { subject: "Auth module", name: "", is_load: false };
-        self.enter(&auth.entry, "auth", activity, convert::weight(config), |entered| {
+        self.enter(&auth.entry, "auth", activity, 0, |entered| {
             let exports = entered.instance.load(entered.ctx, &auth.entry)?;
-            let config = entered.to_js(config)?;
-            let first: JsValue<'_> =
-                entered.kernel.call("callAuth", (self.js_id(), exports, config))?;
-            entered.drive(first, deadline_ms, "Auth module did not answer")?;
-            self.note_written(entered)
+            let inputs = Inputs { body: Some(Lazy::from(config.clone())), ..self.inputs() };
+            self.run(entered, inputs, |call| {
+                let arguments = (self.js_id(), call, exports);
+                let first: JsValue<'_> = entered.kernel.call("callAuth", arguments)?;
+                entered.drive(first, deadline_ms, "Auth module did not answer")?;
+                Ok(())
+            })
         })
     }
 
@@ -253,7 +258,7 @@ impl HookSession {
             return Err(ScriptError::new(kind, &template.file, message));
         }
         let is_compiled = Cell::new(false);
-        let rendered = self.enter_open(activity, 0, |entered| {
+        let rendered = self.sandbox.enter(&self.realm, activity, 0, |entered| {
             let file = &template.file;
             let id = (template.id, template.version);
             let escape = template.escape_name();
@@ -261,11 +266,14 @@ impl HookSession {
             is_compiled.set(true);
             #[expect(clippy::cast_precision_loss, reason = "ids count templates")]
             let id = template.id as f64;
-            let text: JsValue<'_> = entered.kernel.call("renderTemplate", (id, self.js_id()))?;
-            match text.as_string() {
-                Some(text) => Ok(convert::string_text(entered.ctx, text)?),
-                None => Err(Fault::result("the template did not give text")),
-            }
+            self.run(entered, self.inputs(), |call| {
+                let text: JsValue<'_> =
+                    entered.kernel.call("renderTemplate", (id, self.js_id(), call))?;
+                match text.as_string() {
+                    Some(text) => Ok(convert::string_text(entered.ctx, text)?),
+                    None => Err(Fault::result("the template did not give text")),
+                }
+            })
         });
         if let Err(error) = &rendered
             && !is_compiled.get()
@@ -283,16 +291,41 @@ impl HookSession {
         self.written.borrow()
     }
 
-    /// Takes down what scripts have written, in the same visit to the interpreter. Jobs that are left
-    /// over may still write.
-    fn note_written(&self, entered: &Entered<'_, '_>) -> Result<(), Fault> {
+    fn inputs(&self) -> Inputs {
+        let written = self.written.borrow().clone();
+        Inputs::new(self.sandbox.next_call(), self.lower.clone(), self.statement.clone(), written)
+    }
+
+    /// Runs a script that may ask for the inputs, and takes down what it has written into `params`, in the
+    /// same visit to the interpreter.
+    fn run<R>(
+        &self,
+        entered: &Entered<'_, '_>,
+        inputs: Inputs,
+        work: impl FnOnce(f64) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        let serial = entered.instance.serial();
+        let inputs = Rc::new(inputs);
+        self.sandbox.set_inputs(&inputs);
+        #[expect(clippy::cast_precision_loss, reason = "calls of a thread stay far below 2^53")]
+        let result = work(inputs.call as f64);
+        if inputs.is_opened.get() {
+            if self.opened_in.replace(serial) == 0 {
+                self.held.set(convert::weight(&self.lower));
+                self.sandbox.hold(self.held.get());
+            }
+        } else if self.opened_in.get() != serial {
+            return result;
+        }
+        let result = result?;
+        // Jobs that are left over may still write.
         entered.run_jobs()?;
         let overlay: JsValue<'_> = entered.kernel.call("overlayOf", (self.js_id(),))?;
         *self.written.borrow_mut() = match entered.to_value(&overlay)? {
             Value::Object(overlay) => Arc::unwrap_or_clone(overlay),
             _ => Object::new(),
         };
-        Ok(())
+        Ok(result)
     }
 
     /// Ids count up from 1 and stay far below the precision of a float.
@@ -301,8 +334,7 @@ impl HookSession {
         self.id as f64
     }
 
-    /// Enters for a function of a module, with the module loaded under its own time, and the session
-    /// open.
+    /// Enters for a function of a module, with the module loaded under its own time.
     fn enter<R>(
         &self,
         entry: &Entry,
@@ -314,43 +346,14 @@ impl HookSession {
         if !self.sandbox.is_loaded(&self.realm, entry) {
             self.sandbox.load(&self.realm, entry, activity.name, |_, _| Ok(()))?;
         }
-        let outcome = self.enter_open(activity, weight, work);
+        let outcome = self.sandbox.enter(&self.realm, activity, weight, work);
         outcome.map_err(|error| self.sandbox.placed(&self.realm, entry, function, error))
-    }
-
-    fn enter_open<R>(
-        &self,
-        activity: Activity<'_>,
-        weight: usize,
-        work: impl FnOnce(&Entered<'_, '_>) -> Result<R, Fault>,
-    ) -> Result<R, ScriptError> {
-        if self.is_begun.set(()).is_ok() {
-            let held = convert::weight(&self.lower) + convert::weight(&self.statement);
-            self.held.set(held);
-            self.sandbox.hold(held);
-        }
-        let rescued = self.sandbox.take_rescued(self.id);
-        self.sandbox.enter(&self.realm, activity, weight, |entered| {
-            if self.opened_in.get() != entered.instance.serial() {
-                let lower = entered.to_js(&self.lower)?;
-                let statement = entered.to_js(&self.statement)?;
-                let overlay = match &rescued {
-                    Some(overlay) => entered.object_to_js(overlay)?,
-                    None => JsValue::new_undefined(entered.ctx.clone()),
-                };
-                entered
-                    .kernel
-                    .call::<_, ()>("openSession", (self.js_id(), lower, statement, overlay))?;
-                self.opened_in.set(entered.instance.serial());
-            }
-            work(entered)
-        })
     }
 }
 
 fn validate<'js>(
     entered: &Entered<'_, 'js>,
-    session: f64,
+    (session, call): (f64, f64),
     exports: JsValue<'js>,
     params: &Object,
 ) -> Result<HookResult, Fault> {
@@ -359,211 +362,7 @@ fn validate<'js>(
     let (names, values) = (entered.to_js(&names)?, entered.to_js(&values)?);
     let count = params.len();
     let refused: i32 =
-        entered.kernel.call("validate", (session, exports, names, values, 0, count))?;
+        entered.kernel.call("validate", (session, call, exports, names, values, count))?;
     let refused = usize::try_from(refused).ok().and_then(|at| params.at(at));
     Ok(HookResult::Refused(refused.map(|(name, value)| (name.clone(), value.clone()))))
-}
-
-/// The members of `args` that come from the host, and the bytes of a response.
-fn given<'js>(
-    entered: &Entered<'_, 'js>,
-    args: &HookArgs<'_>,
-) -> Result<(JsObject<'js>, JsValue<'js>), Fault> {
-    let given = JsObject::new(entered.ctx.clone())?;
-    let mut bytes = JsValue::new_undefined(entered.ctx.clone());
-    match *args {
-        HookArgs::ValidateParam { .. } => {}
-        HookArgs::PatchUri { uri } => given.set("uri", uri)?,
-        HookArgs::PatchHeaders { uri, headers } | HookArgs::BodyTemplate { uri, headers } => {
-            given.set("uri", uri)?;
-            given.set("headers", entered.object_to_js(headers)?)?;
-        }
-        HookArgs::PatchBody { uri, headers, body } => {
-            given.set("uri", uri)?;
-            given.set("body", payload_to_js(entered, body)?)?;
-            given.set("headers", entered.object_to_js(headers)?)?;
-        }
-        HookArgs::ComputeKey { table, method, uri, body, headers, request_id_name } => {
-            given.set("table", table)?;
-            given.set("method", method)?;
-            given.set("uri", uri)?;
-            given.set("body", body)?;
-            given.set("headers", entered.object_to_js(headers)?)?;
-            given.set("reqIdName", request_id_name)?;
-        }
-        HookArgs::ParseResponse { uri, status, headers, body } => {
-            given.set("uri", uri)?;
-            given.set("status", status)?;
-            given.set("headers", entered.object_to_js(headers)?)?;
-            bytes = byte_array(entered.ctx, body)?;
-        }
-        HookArgs::PatchMediaType { uri, status, headers, body } => {
-            given.set("uri", uri)?;
-            given.set("status", status)?;
-            given.set("headers", entered.object_to_js(headers)?)?;
-            given.set("body", body)?;
-        }
-        HookArgs::PatchStatus { uri, status, headers, body }
-        | HookArgs::PatchResponse { uri, status, headers, body } => {
-            given.set("uri", uri)?;
-            given.set("status", status)?;
-            given.set("headers", entered.object_to_js(headers)?)?;
-            given.set("body", entered.to_js(body)?)?;
-        }
-    }
-    Ok((given, bytes))
-}
-
-fn payload_to_js<'js>(
-    entered: &Entered<'_, 'js>,
-    payload: &Payload,
-) -> Result<JsObject<'js>, Fault> {
-    let object = JsObject::new(entered.ctx.clone())?;
-    match &payload.content {
-        Some(Content::Text(text)) => object.set("content", text.as_str())?,
-        Some(Content::Bytes(bytes)) => {
-            let bytes = byte_array(entered.ctx, bytes)?;
-            let buffer: JsValue<'js> = entered.kernel.call("bufferOf", (bytes,))?;
-            object.set("content", buffer)?;
-        }
-        None => {}
-    }
-    object.set("type", payload.media_type.as_deref())?;
-    Ok(object)
-}
-
-fn read_result<'js>(
-    entered: &Entered<'_, 'js>,
-    hook: Hook,
-    result: &JsValue<'js>,
-) -> Result<HookResult, Fault> {
-    Ok(match hook {
-        // Answered before.
-        Hook::ValidateParam => HookResult::Refused(None),
-        Hook::PatchUri => {
-            let text = |uri: &Value| uri.as_str().map(str::to_owned);
-            let (uris, is_list) = match entered.to_value(result)? {
-                Value::Absent => (Vec::new(), false),
-                Value::Array(uris) => (uris.iter().filter_map(text).collect(), true),
-                uri => (text(&uri).into_iter().collect(), false),
-            };
-            HookResult::Uris { uris, is_list }
-        }
-        Hook::PatchHeaders => HookResult::Headers(headers_of(entered, result)?),
-        Hook::BodyTemplate | Hook::PatchBody => {
-            let Some(object) = result.as_object() else {
-                return Err(Fault::result("the hook must return an object"));
-            };
-            let headers: JsValue<'js> = object.get("headers")?;
-            let payload: JsValue<'js> = object.get("payload")?;
-            HookResult::Body {
-                payload: payload_of(entered, &payload)?.map(|(payload, _)| payload),
-                headers: headers_of(entered, &headers)?,
-            }
-        }
-        Hook::ComputeKey => HookResult::Key(text_of(entered, result)?),
-        Hook::ParseResponse => HookResult::Parsed(match payload_of(entered, result)? {
-            None => Parsed::Unchanged,
-            Some((_, Some(value))) => Parsed::Value(value),
-            Some((Payload { content: None, .. }, None)) => {
-                return Err(Fault::result("parse response must return content or a value"));
-            }
-            Some((Payload { content: Some(content), media_type }, None)) => {
-                Parsed::Content { content, media_type }
-            }
-        }),
-        Hook::PatchMediaType => HookResult::MediaType(text_of(entered, result)?),
-        Hook::PatchStatus => HookResult::Status(match result.as_number() {
-            None => None,
-            Some(status) if status.is_finite() => {
-                #[expect(clippy::cast_possible_truncation, reason = "a status is a small number")]
-                let status = status as i64;
-                Some(status)
-            }
-            Some(_) => return Err(Fault::result("patch status must return a number")),
-        }),
-        Hook::PatchResponse => HookResult::Response(entered.to_value(result)?),
-    })
-}
-
-fn text_of<'js>(entered: &Entered<'_, 'js>, value: &JsValue<'js>) -> Result<Option<String>, Fault> {
-    match value.as_string() {
-        Some(text) => Ok(Some(convert::string_text(entered.ctx, text)?)),
-        None => Ok(None),
-    }
-}
-
-/// Headers with text values; members without a value are left out.
-fn headers_of<'js>(entered: &Entered<'_, 'js>, headers: &JsValue<'js>) -> Result<Object, Fault> {
-    let Value::Object(members) = entered.to_value(headers)? else {
-        return Err(Fault::result("the headers must be an object"));
-    };
-    let mut headers = Object::with_capacity(members.len());
-    for (name, value) in members.iter() {
-        let value = match value {
-            Value::Array(list) => list
-                .iter()
-                .filter_map(|item| item.scalar_text().map(Value::String))
-                .collect::<Value>(),
-            other => match other.scalar_text() {
-                Some(text) => Value::String(text),
-                None => continue,
-            },
-        };
-        headers.insert(name.clone(), value);
-    }
-    Ok(headers)
-}
-
-/// The payload, and the value of `{value: …}`.
-fn payload_of<'js>(
-    entered: &Entered<'_, 'js>,
-    payload: &JsValue<'js>,
-) -> Result<Option<(Payload, Option<Value>)>, Fault> {
-    let Some(object) = payload.as_object() else { return Ok(None) };
-    let content: JsValue<'js> = object.get("content")?;
-    let content = match (content.as_string(), content.as_object()) {
-        (Some(text), _) => Some(Content::Text(convert::string_text(entered.ctx, text)?.into())),
-        (None, Some(bytes)) => {
-            let base64: String = bytes.get("base64")?;
-            let bytes = STANDARD.decode(base64).map_err(|_| Fault::result("unreadable bytes"))?;
-            Some(Content::Bytes(Bytes::from(bytes)))
-        }
-        (None, None) => None,
-    };
-    let media_type: JsValue<'js> = object.get("type")?;
-    let media_type = text_of(entered, &media_type)?.map(Into::into);
-    let value: JsValue<'js> = object.get("value")?;
-    let value = match value.as_object() {
-        Some(wrapped) => {
-            let value: JsValue<'js> = wrapped.get("is")?;
-            Some(entered.to_value(&value)?)
-        }
-        None => None,
-    };
-    Ok(Some((Payload { content, media_type }, value)))
-}
-
-/// About how many bytes the arguments take inside the interpreter.
-fn weight(args: &HookArgs<'_>) -> usize {
-    match *args {
-        HookArgs::ValidateParam { params } => {
-            params.iter().map(|(name, value)| name.len() + convert::weight(value)).sum()
-        }
-        // The bytes, and room to make text of them in two steps.
-        HookArgs::ParseResponse { body, .. } => body.len().saturating_mul(4),
-        HookArgs::PatchMediaType { body, .. } => body.len() * 2,
-        HookArgs::PatchStatus { body, .. } | HookArgs::PatchResponse { body, .. } => {
-            convert::weight(body)
-        }
-        HookArgs::PatchBody { body, .. } => match &body.content {
-            Some(Content::Text(text)) => text.len() * 2,
-            Some(Content::Bytes(bytes)) => bytes.len(),
-            None => 0,
-        },
-        HookArgs::ComputeKey { body, .. } => body.map_or(0, |body| body.len() * 2),
-        HookArgs::PatchUri { .. }
-        | HookArgs::PatchHeaders { .. }
-        | HookArgs::BodyTemplate { .. } => 0,
-    }
 }

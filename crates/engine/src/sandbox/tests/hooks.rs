@@ -14,6 +14,15 @@ pub(super) struct Table {
 const STATEMENT: &str = r#"{"type": "select", "table": "t", "line": 3, "offset": 30, "limit": 10,
     "exec": {"type": "select", "offset": 30}}"#;
 
+/// Arguments that are made when they are asked for.
+fn lazy(text: &str) -> Lazy {
+    Lazy::from(value(text))
+}
+
+fn no_headers() -> Lazy {
+    lazy("{}")
+}
+
 impl Table {
     fn new(source: &str) -> Self {
         Self::with(SandboxLimits::default(), &[("p.js", source)])
@@ -44,7 +53,7 @@ impl Table {
     }
 
     fn response(&self, body: &str) -> Result<Value, ScriptError> {
-        let (headers, body) = (Object::new(), value(body));
+        let (headers, body) = (no_headers(), Lazy::from(value(body)));
         let args = HookArgs::PatchResponse {
             uri: "http://h/",
             status: 200,
@@ -58,7 +67,7 @@ impl Table {
     }
 
     fn status(&self, body: &str) -> Option<i64> {
-        let (headers, body) = (Object::new(), value(body));
+        let (headers, body) = (no_headers(), Lazy::from(value(body)));
         let args =
             HookArgs::PatchStatus { uri: "http://h/", status: 404, headers: &headers, body: &body };
         match self.call(args).unwrap() {
@@ -68,7 +77,7 @@ impl Table {
     }
 
     fn parse(&self, bytes: &'static [u8]) -> Result<Parsed, ScriptError> {
-        let headers = object(r#"{"content-type": "text/x"}"#);
+        let headers = lazy(r#"{"content-type": "text/x"}"#);
         let body = Bytes::from_static(bytes);
         let args = HookArgs::ParseResponse {
             uri: "http://h/",
@@ -133,10 +142,10 @@ fn patch_uri_changes_drops_and_multiplies() {
 
 #[test]
 fn patch_headers_returns_or_changes_them() {
-    let headers = object(r#"{"accept": "x", "n": "1"}"#);
+    let headers = lazy(r#"{"accept": "x", "n": "1"}"#);
     let args = HookArgs::PatchHeaders { uri: "http://h/q?b=2", headers: &headers };
     let given = |source: &str| match Table::new(source).call(args).unwrap() {
-        HookResult::Headers(headers) => text_of(&Value::object(headers)),
+        HookResult::Headers(headers) => text_of(&Value::object(headers.unwrap())),
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -155,14 +164,16 @@ fn patch_headers_returns_or_changes_them() {
 
 #[test]
 fn body_hooks_give_payloads_and_keep_header_changes() {
-    let headers = object(r#"{"a": "1"}"#);
+    let headers = lazy(r#"{"a": "1"}"#);
     let body = Payload {
         content: Some(Content::Text("abc".into())),
         media_type: Some("text/plain".into()),
     };
     let args = HookArgs::PatchBody { uri: "http://h/", headers: &headers, body: &body };
     let given = |source: &str| match Table::new(source).call(args).unwrap() {
-        HookResult::Body { payload, headers } => (payload, text_of(&Value::object(headers))),
+        HookResult::Body { payload, headers } => {
+            (payload, headers.map(|headers| text_of(&Value::object(headers))))
+        }
         other => panic!("{other:?}"),
     };
     let (payload, headers) = given(
@@ -171,7 +182,7 @@ fn body_hooks_give_payloads_and_keep_header_changes() {
     let payload = payload.unwrap();
     assert!(matches!(&payload.content, Some(Content::Text(text)) if *text == "ABC"), "{payload:?}");
     assert_eq!(payload.media_type.as_deref(), Some("text/plain;x"));
-    assert_eq!(headers, r#"{"a":"1","b":"2"}"#);
+    assert_eq!(headers.as_deref(), Some(r#"{"a":"1","b":"2"}"#));
     assert!(given("exports['patch body'] = function (args) { };").0.is_none());
     let (payload, _) =
         given("exports['patch body'] = function () { return {content: new Buffer([0, 255])}; };");
@@ -181,7 +192,7 @@ fn body_hooks_give_payloads_and_keep_header_changes() {
     // Bytes in are a buffer.
     let body =
         Payload { content: Some(Content::Bytes(Bytes::from_static(b"hi"))), media_type: None };
-    let none = Object::new();
+    let none = no_headers();
     let table = Table::new(
         "exports['patch body'] = function (args) { return {content: Buffer.isBuffer(args.body.content) + args.body.content.toString()}; };",
     );
@@ -206,7 +217,7 @@ fn body_hooks_give_payloads_and_keep_header_changes() {
 
 #[test]
 fn compute_key_and_media_type_get_text_uris() {
-    let headers = object(r#"{"a": "1"}"#);
+    let headers = lazy(r#"{"a": "1"}"#);
     let table = Table::new(
         "exports['compute key'] = function (args) { return [args.table, args.method, args.uri, args.body, args.headers.a, args.reqIdName, typeof args.log].join('|'); };
          exports['patch mediaType'] = function (args) { return args.body === 'x' ? 'application/json' : typeof args.uri === 'string' ? '' : 'no'; };",
@@ -226,8 +237,13 @@ fn compute_key_and_media_type_get_text_uris() {
         other => panic!("{other:?}"),
     }
     for (body, expected) in [("x", Some("application/json")), ("y", None)] {
-        let args =
-            HookArgs::PatchMediaType { uri: "http://h/", status: 200, headers: &headers, body };
+        let body = Lazy::from(Value::from(body));
+        let args = HookArgs::PatchMediaType {
+            uri: "http://h/",
+            status: 200,
+            headers: &headers,
+            body: &body,
+        };
         match table.call(args).unwrap() {
             HookResult::MediaType(media_type) => assert_eq!(media_type.as_deref(), expected),
             other => panic!("{other:?}"),
@@ -303,6 +319,114 @@ fn patch_response_is_taken_as_it_is() {
 }
 
 #[test]
+fn what_a_hook_looks_at_is_what_it_was() {
+    let table = Table::new(
+        "exports['patch response'] = function (args) {
+             var b = args.body, rows = b.rows, seen = [];
+             for (var name in b) { seen.push(name); }
+             rows.forEach(function (row) { seen.push(row.id); });
+             return [seen.join(), Array.isArray(rows), rows instanceof Array, rows.length, rows.concat([1]).length,
+                 JSON.stringify(b.o), 'k' in b.o, b.o.hasOwnProperty('gone'), Object.keys(b).length,
+                 b.o === b.o, b.n === null, typeof b.gone, Object.prototype.toString.call(rows)];
+         };",
+    );
+    let body = r#"{"rows": [{"id": 1}, {"id": 2}], "o": {"k": [true, {}], "é": "ø"}, "n": null}"#;
+    assert_eq!(
+        text_of(&table.response(body).unwrap()),
+        r#"["rows,o,n,1,2",true,true,2,3,"{\"k\":[true,{}],\"é\":\"ø\"}",true,false,3,true,true,"undefined","[object Array]"]"#
+    );
+}
+
+#[test]
+fn what_a_hook_does_not_look_at_stays_as_it_was() {
+    let table = Table::new(
+        "exports['patch response'] = function (args) {
+             if (args.status === 201) { return args.body; }
+             if (args.status === 202) { return {list: args.body.list, same: args.body.list}; }
+             args.body.added = args.body.list[1]; args.body.o.x = 1; delete args.body.gone;
+             return args.body; };",
+    );
+    let respond = |status| {
+        let body =
+            r#"{"list": [12345678901234567890, {"deep": 1.50}], "o": {"y": [0.10]}, "gone": 1}"#;
+        let (headers, body) = (no_headers(), Lazy::from(json::parse_str(body).unwrap()));
+        let args =
+            HookArgs::PatchResponse { uri: "http://h/", status, headers: &headers, body: &body };
+        match table.call(args).unwrap() {
+            HookResult::Response(value) => text_of(&value),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        respond(201),
+        r#"{"list": [12345678901234567890, {"deep": 1.50}], "o": {"y": [0.10]}, "gone": 1}"#
+    );
+    assert_eq!(
+        respond(202),
+        r#"{"list":[12345678901234567890, {"deep": 1.50}],"same":[12345678901234567890, {"deep": 1.50}]}"#
+    );
+    assert_eq!(
+        respond(200),
+        r#"{"list":[12345678901234567000,{"deep": 1.50}],"o":{"y":[0.10],"x":1},"added":{"deep": 1.50}}"#
+    );
+}
+
+#[test]
+fn arguments_are_made_for_those_who_ask() {
+    let table = Table::new(
+        "exports['patch status'] = function (args) { return args.params.look ? args.body.code : args.status; };
+         exports['patch response'] = function (args) {
+             var copy = Object.assign({}, args);
+             return [Object.keys(copy).sort().join(), 'uri' in args, args.uri === copy.uri, args.body]; };",
+    );
+    let made = std::rc::Rc::new(std::cell::Cell::new(0));
+    let count = std::rc::Rc::clone(&made);
+    let body = Lazy::new(0, move || {
+        count.set(count.get() + 1);
+        value(r#"{"code": 299}"#)
+    });
+    let headers = no_headers();
+    for (params, status, times) in [("{}", 200, 0), (r#"{"look": 1}"#, 299, 1)] {
+        let args =
+            HookArgs::PatchStatus { uri: "http://h/", status: 200, headers: &headers, body: &body };
+        match table.session(params).call(&table.patch, args).unwrap() {
+            HookResult::Status(found) => assert_eq!(found, Some(status)),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(made.get(), times);
+    }
+    assert_eq!(
+        text_of(&table.response("[1]").unwrap()),
+        r#"["body,headers,log,params,statement,status,uri",true,true,[1]]"#
+    );
+}
+
+#[test]
+fn arguments_end_with_their_call_but_what_was_seen_stays() {
+    let table = Table::new(
+        "var kept, seen;
+         exports['patch status'] = function (args) { kept = args; seen = args.body; };
+         exports['patch response'] = function (args) {
+             try { return kept.headers; } catch (error) { return [error.message, seen.list[1].a]; } };",
+    );
+    assert_eq!(table.status(r#"{"list": [0, {"a": 7}]}"#), None);
+    assert_eq!(
+        text_of(&table.response("1").unwrap()),
+        r#"["what a hook was given can not be kept beyond its call",7]"#
+    );
+}
+
+#[test]
+fn the_record_of_the_statement_is_read_only_below_its_top() {
+    let table = Table::new(
+        "exports['patch response'] = function (args) {
+             'use strict';
+             try { args.statement.exec.offset = 1; } catch (error) { return [error.name, this.exec.offset]; } };",
+    );
+    assert_eq!(text_of(&table.response("1").unwrap()), r#"["TypeError",30]"#);
+}
+
+#[test]
 fn params_show_all_layers_and_serialise_what_hooks_wrote() {
     let table = Table::new(
         "exports['patch uri'] = function (args) { args.params.zone = 'N'; args.params.a = 2; args.seen = 1; return args.uri; };
@@ -312,7 +436,7 @@ fn params_show_all_layers_and_serialise_what_hooks_wrote() {
     );
     let session = table.session(r#"{"a": 1, "b": "x"}"#);
     session.call(&table.patch, HookArgs::PatchUri { uri: "http://h/" }).unwrap();
-    let (headers, body) = (Object::new(), value("[1]"));
+    let (headers, body) = (no_headers(), Lazy::from(value("[1]")));
     let respond = |status| {
         let args =
             HookArgs::PatchResponse { uri: "http://h/", status, headers: &headers, body: &body };
@@ -401,7 +525,7 @@ fn a_hook_over_its_limit_fails_and_what_was_written_stays() {
     session.call(&table.patch, uri).unwrap();
     let error = session.call(&table.patch, uri).unwrap_err();
     assert_eq!(error.message, "Hook patch uri exceeded its time limit");
-    let (headers, body) = (Object::new(), value("1"));
+    let (headers, body) = (no_headers(), Lazy::from(value("1")));
     let status =
         HookArgs::PatchStatus { uri: "http://h/", status: 200, headers: &headers, body: &body };
     assert_eq!(
@@ -440,7 +564,7 @@ fn tables_do_not_see_each_other() {
     let patch = Patch::load(&one.sandbox, &realm, Path::new("p.js")).unwrap();
     assert_eq!(text_of(&one.response("1").unwrap()), r#"[2,1,"undefined"]"#);
     let session = HookSession::new(&one.sandbox, &realm, Object::new(), Object::new());
-    let (headers, body) = (Object::new(), value("1"));
+    let (headers, body) = (no_headers(), Lazy::from(value("1")));
     let args =
         HookArgs::PatchResponse { uri: "http://h/", status: 200, headers: &headers, body: &body };
     match session.call(&patch, args).unwrap() {

@@ -1,0 +1,4 @@
+-- Scenario F3-post: three columns of the same rows.
+return select title as title, location as location, viewItemUrl as viewItemUrl
+  from bench.published.protobuf.item where keywords = "{q}"
+  via route '/f3-post?q={q}' using method get;

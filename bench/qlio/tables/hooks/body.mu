@@ -1,0 +1,3 @@
+{
+  "q": "{{params.q}}", "rows": {{params.rows}}
+}

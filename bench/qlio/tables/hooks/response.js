@@ -1,0 +1,4 @@
+exports['patch response'] = function (args) {
+    args.body.page += 1;
+    return args.body;
+};

@@ -1,0 +1,3 @@
+exports['patch status'] = function (args) {
+    return args.status;
+};
