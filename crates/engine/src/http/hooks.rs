@@ -239,7 +239,7 @@ impl Hooks {
             }
             Template::Mustache(template) => {
                 let root = TemplateNames::new(params, statement);
-                template.render(Found::Names(&root)).map_err(|error| mustache_failed(&error))
+                template.render(&Found::Names(&root)).map_err(|error| mustache_failed(&error))
             }
         }
     }

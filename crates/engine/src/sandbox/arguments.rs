@@ -24,8 +24,8 @@ use super::{
 
 /// What the running call may ask for, by the numbers that the kernel uses.
 pub(super) struct Inputs {
-    /// Counts calls, so that what was kept from an earlier one is told from this.
-    pub(super) call: u64,
+    /// Numbers calls, so that what was kept from an earlier one is told from this.
+    pub(super) call: u32,
     pub(super) uri: String,
     pub(super) headers: Option<Lazy>,
     pub(super) body: Option<Lazy>,
@@ -41,7 +41,7 @@ pub(super) struct Inputs {
 
 impl Inputs {
     /// Of a call without arguments of its own.
-    pub(super) fn new(call: u64, params: Value, statement: Value, written: Object) -> Self {
+    pub(super) fn new(call: u32, params: Value, statement: Value, written: Object) -> Self {
         Self {
             call,
             uri: String::new(),
@@ -73,13 +73,12 @@ pub(super) fn ask<'js>(
     ctx: Ctx<'js>,
     host: &HostState,
     part: u32,
-    call: f64,
+    call: u32,
     target: Opt<JsValue<'js>>,
     view: Opt<Function<'js>>,
 ) -> rquickjs::Result<JsValue<'js>> {
     let inputs = host.inputs.borrow().clone();
-    #[expect(clippy::cast_precision_loss, reason = "calls of a thread stay far below 2^53")]
-    let inputs = inputs.filter(|inputs| inputs.call as f64 == call);
+    let inputs = inputs.filter(|inputs| inputs.call == call);
     let Some(inputs) = inputs else {
         let message = "what a hook was given can not be kept beyond its call";
         return Err(Exception::throw_message(&ctx, message));

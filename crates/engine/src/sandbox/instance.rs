@@ -247,7 +247,7 @@ fn host_services<'js>(
     let state = Rc::clone(host);
     add(
         "ask",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, part: u32, call: f64, target, view| {
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, part: u32, call: u32, target, view| {
             arguments::ask(ctx, &state, part, call, target, view)
         }),
     )?;

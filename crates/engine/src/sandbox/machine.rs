@@ -41,7 +41,7 @@ struct State {
     /// Bytes that live sessions hold inside the interpreter.
     held: Cell<usize>,
     next_session: Cell<u64>,
-    calls: Cell<u64>,
+    calls: Cell<u32>,
 }
 
 /// Fields are dropped in order: the contexts before their runtime.
@@ -290,8 +290,8 @@ impl Sandbox {
     }
 
     /// The number of a call that begins now.
-    pub(super) fn next_call(&self) -> u64 {
-        self.state.calls.set(self.state.calls.get() + 1);
+    pub(super) fn next_call(&self) -> u32 {
+        self.state.calls.set(self.state.calls.get().wrapping_add(1));
         self.state.calls.get()
     }
 

@@ -40,7 +40,7 @@ pub(super) fn add<'js>(
         let view = value_of(&ctx, &state, &view)?;
         let template =
             Mustache::parse(&template, Escape::Markup).map_err(|error| throw(&ctx, &error))?;
-        template.render(Found::Value(view)).map_err(|error| throw(&ctx, &error))
+        template.render(&Found::Value(view)).map_err(|error| throw(&ctx, &error))
     };
     services.set("mustache", Function::new(ctx.clone(), mustache)?)?;
     services.set("uriTokens", Function::new(ctx.clone(), uri_tokens)?)?;

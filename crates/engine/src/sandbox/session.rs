@@ -302,13 +302,12 @@ impl HookSession {
         &self,
         entered: &Entered<'_, '_>,
         inputs: Inputs,
-        work: impl FnOnce(f64) -> Result<R, Fault>,
+        work: impl FnOnce(u32) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
         let serial = entered.instance.serial();
         let inputs = Rc::new(inputs);
         self.sandbox.set_inputs(&inputs);
-        #[expect(clippy::cast_precision_loss, reason = "calls of a thread stay far below 2^53")]
-        let result = work(inputs.call as f64);
+        let result = work(inputs.call);
         if inputs.is_opened.get() {
             if self.opened_in.replace(serial) == 0 {
                 self.held.set(convert::weight(&self.lower));
@@ -353,7 +352,7 @@ impl HookSession {
 
 fn validate<'js>(
     entered: &Entered<'_, 'js>,
-    (session, call): (f64, f64),
+    (session, call): (f64, u32),
     exports: JsValue<'js>,
     params: &Object,
 ) -> Result<HookResult, Fault> {

@@ -94,7 +94,7 @@ impl Mustache {
     ///
     /// # Errors
     /// A text that becomes too long.
-    pub(crate) fn render(&self, root: Found<'_>) -> Result<String, MustacheError> {
+    pub(crate) fn render(&self, root: &Found<'_>) -> Result<String, MustacheError> {
         render::render(&self.nodes, root, self.escape)
     }
 }
@@ -135,7 +135,7 @@ mod tests {
 
     fn render_as(escape: Escape, template: &str, root: &str) -> String {
         let root = json::parse_str(root).unwrap();
-        Mustache::parse(template, escape).unwrap().render(Found::Value(root)).unwrap()
+        Mustache::parse(template, escape).unwrap().render(&Found::Value(root)).unwrap()
     }
 
     fn render(template: &str, root: &str) -> String {
@@ -300,7 +300,7 @@ mod tests {
             let root = json::parse_str(r#"{"a": [1, {"b": "<"}], "b": {"c": null}, "c": 0}"#).unwrap();
             for escape in [Escape::Json, Escape::Markup, Escape::Form, Escape::Verbatim] {
                 if let Ok(parsed) = Mustache::parse(&template, escape) {
-                    parsed.render(Found::Value(root.clone())).unwrap();
+                    parsed.render(&Found::Value(root.clone())).unwrap();
                 }
             }
         }

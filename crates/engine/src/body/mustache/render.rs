@@ -12,11 +12,11 @@ const STEPS_MAX: usize = 10_000_000;
 /// The text of the nodes over a root.
 pub(super) fn render(
     nodes: &[Node],
-    root: Found<'_>,
+    root: &Found<'_>,
     escape: Escape,
 ) -> Result<String, MustacheError> {
-    let mut renderer = Renderer { root: &root, escape, out: String::new(), steps: 0 };
-    renderer.nodes(nodes, &root)?;
+    let mut renderer = Renderer { root, escape, out: String::new(), steps: 0 };
+    renderer.nodes(nodes, root)?;
     Ok(renderer.out)
 }
 
@@ -48,7 +48,7 @@ impl<'v> Renderer<'_, 'v> {
                 }
                 Node::Section { name, is_inverted, nodes } => {
                     let found = self.find(name, current);
-                    self.section(found, *is_inverted, nodes, current)?;
+                    self.section(&found, *is_inverted, nodes, current)?;
                 }
             }
         }
@@ -57,13 +57,13 @@ impl<'v> Renderer<'_, 'v> {
 
     fn section(
         &mut self,
-        found: Found<'v>,
+        found: &Found<'v>,
         is_inverted: bool,
         nodes: &[Node],
         current: &Found<'v>,
     ) -> Result<(), MustacheError> {
-        let Found::Value(value) = &found else {
-            return if is_inverted { Ok(()) } else { self.nodes(nodes, &found) };
+        let Found::Value(value) = found else {
+            return if is_inverted { Ok(()) } else { self.nodes(nodes, found) };
         };
         let elements = value.elements();
         let is_shown =
@@ -75,7 +75,7 @@ impl<'v> Renderer<'_, 'v> {
                 }
                 Ok(())
             }
-            (false, true, None) if value.is_object() => self.nodes(nodes, &found),
+            (false, true, None) if value.is_object() => self.nodes(nodes, found),
             (true, false, _) | (false, true, None) => self.nodes(nodes, current),
             _ => Ok(()),
         }
