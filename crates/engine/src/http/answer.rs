@@ -128,7 +128,7 @@ impl Call<'_> {
             Some(hooks) if hooks.has(Hook::ParseResponse) => {
                 let sandbox = self.run.engine.sandbox();
                 let declared = self.verb.format.is_some().then(|| {
-                    let body = HookedBody::declared(self, &answer);
+                    let body = Rc::new(HookedBody::new(self, &answer));
                     (Rc::clone(&body), move || body.declared_value())
                 });
                 let (body, decode) = declared.unzip();
@@ -243,7 +243,7 @@ impl Call<'_> {
             // An error page that does not decode must not hide the status (C-Q43).
             let decoded =
                 self.decoding().decode(answer.body.clone(), &media_type, &Projection::All, false);
-            return Err(failed.status_error(decoded.unwrap_or_else(Undecodable::into_shown)));
+            return Err(failed.status_error(decoded.unwrap_or_else(Undecodable::into_text)));
         }
         match self.decoding().decode(answer.body.clone(), &media_type, self.projection, true) {
             Ok(value) => Ok(self.resultset(value)),
@@ -262,21 +262,21 @@ impl Call<'_> {
         let (uri, status) = (answer.asked_uri, answer.status.as_u16());
         let headers = received_headers(answer.headers);
         let body = self.hooked_body(answer, hooks, &headers)?;
-        let patched = hooks.status(uri, status, &headers, || body.lazily(HookedBody::shown));
+        let patched = hooks.status(uri, status, &headers, || body.to_lazy());
         body.pass_warnings_on(self);
         let patched = patched.map_err(|error| answer.with_body(error))?;
         let failed = answer.failed(self);
         if !(200..300).contains(&patched) {
             let failed =
                 FailedAnswer { patched: Some(patched).filter(|it| *it != status), ..failed };
-            let decoded = body.decoded().clone();
-            return Err(failed.status_error(decoded.unwrap_or_else(Undecodable::into_shown)));
+            let decoded = body.value().clone();
+            return Err(failed.status_error(decoded.unwrap_or_else(Undecodable::into_text)));
         }
         let has_response_hook = hooks.has(Hook::PatchResponse);
         if !has_response_hook && body.is_untouched() && answer.status.is_success() {
             return self.plain_rows(answer, rows);
         }
-        let decoded = body.decoded().clone();
+        let decoded = body.value().clone();
         body.pass_warnings_on(self);
         let mut value = decoded.map_err(|fault| fault.into_error(&failed))?;
         if has_response_hook {
@@ -306,6 +306,10 @@ impl Call<'_> {
     ) -> Result<Rc<HookedBody>, RunError> {
         let status = answer.status.as_u16();
         let mut body = HookedBody::new(self, answer);
+        // What "parse response" has decoded needs no decoder.
+        if matches!(answer.parsed, Parsed::Value(_)) {
+            return Ok(Rc::new(body));
+        }
         let text = || {
             let (content, media_type) = (body.content.clone(), body.media_type.clone());
             let later = body.later.clone();

@@ -56,7 +56,7 @@ impl Content {
 }
 
 /// `patch body` on what was rendered.
-fn patched(
+fn patch_content(
     hooks: &Hooks,
     uri: &str,
     headers: &mut HeaderMap,
@@ -94,16 +94,16 @@ impl Call<'_> {
             None => None,
         };
         let mut content = match own_template {
-            Some(template) => self.rendered_own(template, own, hooks)?,
+            Some(template) => self.render_hook_template(template, own, hooks)?,
             None => self.content(own, hooks, payload)?,
         };
         if let Some(hooks) = hooks {
-            content = patched(hooks, uri, headers, content).map_err(Unprepared::Task)?;
+            content = patch_content(hooks, uri, headers, content).map_err(Unprepared::Task)?;
         }
         if let (Some(format), Payload::Template | Payload::Object(_)) =
             (&self.verb.request_format, payload)
         {
-            content = content.map(|content| self.encoded(content, format)).transpose()?;
+            content = content.map(|content| self.encode_content(content, format)).transpose()?;
         }
         // What the statement says, holds: an opaque text replaces whatever was rendered.
         let is_opaque = match payload {
@@ -159,12 +159,12 @@ impl Call<'_> {
             }
             Payload::Template | Payload::Object(_) => {
                 match (&self.verb.body, &self.verb.request_format) {
-                    (Some(body), _) => self.rendered(body, own, hooks).map(Some),
+                    (Some(body), _) => self.render_template(body, own, hooks).map(Some),
                     (None, Some(format)) => {
                         let value = self.payload_value(format, own, payload);
                         // Hooks see JSON, whatever it becomes afterwards.
                         if hooks.is_none() || !is_made_of_json(format) {
-                            return encoded(format, &value).map(Some);
+                            return encode_value(format, &value).map(Some);
                         }
                         let media_type = "application/json".to_owned();
                         Ok(Some(Content::text(json::to_string(&value), Some(media_type))))
@@ -175,7 +175,7 @@ impl Call<'_> {
         }
     }
 
-    fn rendered(
+    fn render_template(
         &self,
         body: &Body,
         own: &[(Text, Value)],
@@ -210,7 +210,7 @@ impl Call<'_> {
 
     /// A template that "body template" gave: content and type of its own, else those of the verb
     /// (`connectors.md` 2.6).
-    fn rendered_own(
+    fn render_hook_template(
         &self,
         template: sandbox::Payload,
         own: &[(Text, Value)],
@@ -265,7 +265,7 @@ impl Call<'_> {
     }
 
     /// JSON text, from a template or a hook, in the declared format of requests (`connectors.md` 9.3).
-    fn encoded(&self, content: Content, format: &Format) -> Result<Content, RunError> {
+    fn encode_content(&self, content: Content, format: &Format) -> Result<Content, RunError> {
         if content.is_encoded || !is_made_of_json(format) {
             return Ok(content);
         }
@@ -277,7 +277,7 @@ impl Call<'_> {
             );
             RunError::client(codes::UNENCODABLE, message)
         })?;
-        encoded(format, &value)
+        encode_value(format, &value)
     }
 
     /// The outgoing multipart message: the body first, then the client's attachments that were asked
@@ -336,7 +336,7 @@ fn random_digits() -> String {
 }
 
 /// A value in the declared format of requests.
-fn encoded(format: &Format, value: &Value) -> Result<Content, RunError> {
+fn encode_value(format: &Format, value: &Value) -> Result<Content, RunError> {
     let unwrapped;
     let value = match &format.root {
         Some(root) => {

@@ -43,7 +43,7 @@ pub(super) struct Undecodable {
 impl Undecodable {
     /// What is shown of the answer where its status is the error: an error page that does not decode must
     /// not hide the status.
-    pub(super) fn into_shown(self) -> Value {
+    pub(super) fn into_text(self) -> Value {
         self.text.map_or(Value::Null, Value::String)
     }
 

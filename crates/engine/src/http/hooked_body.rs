@@ -67,6 +67,7 @@ impl LaterDecoding {
     }
 }
 
+/// The body of an answer between "parse response" and the rows.
 pub(super) struct HookedBody {
     pub(super) later: LaterDecoding,
     pub(super) content: Bytes,
@@ -76,13 +77,13 @@ pub(super) struct HookedBody {
     /// Content with a type of its own has been decoded before; the declared format is not its.
     is_typed_by_hook: bool,
     is_success: bool,
-    decoded: OnceCell<Result<Value, Undecodable>>,
+    value: OnceCell<Result<Value, Undecodable>>,
 }
 
 impl HookedBody {
     /// The body after "parse response".
     pub(super) fn new(call: &Call<'_>, answer: &Answer<'_>) -> Self {
-        let decoded = match &answer.parsed {
+        let value = match &answer.parsed {
             Parsed::Value(value) => OnceCell::from(Ok(value.clone())),
             Parsed::Unchanged | Parsed::Content { .. } => OnceCell::new(),
         };
@@ -93,28 +94,23 @@ impl HookedBody {
             is_as_it_came: matches!(answer.parsed, Parsed::Unchanged),
             is_typed_by_hook: matches!(answer.parsed, Parsed::Content { media_type: Some(_), .. }),
             is_success: answer.status.is_success(),
-            decoded,
+            value,
         }
-    }
-
-    /// The body that "parse response" may have decoded by the declared format.
-    pub(super) fn declared(call: &Call<'_>, answer: &Answer<'_>) -> Rc<Self> {
-        Rc::new(Self::new(call, answer))
     }
 
     /// The value by the declared format, or why there is none.
     pub(super) fn declared_value(&self) -> Result<Value, String> {
-        self.decoded().clone().map_err(|fault| fault.message)
+        self.value().clone().map_err(|fault| fault.message)
     }
 
     /// The body whose value is known already.
     pub(super) fn with_value(self, value: Value) -> Self {
-        Self { is_as_it_came: false, decoded: OnceCell::from(Ok(value)), ..self }
+        Self { is_as_it_came: false, value: OnceCell::from(Ok(value)), ..self }
     }
 
     /// The value, decoded now if nobody has asked before.
-    pub(super) fn decoded(&self) -> &Result<Value, Undecodable> {
-        self.decoded.get_or_init(|| {
+    pub(super) fn value(&self) -> &Result<Value, Undecodable> {
+        self.value.get_or_init(|| {
             let (content, media_type) = (self.content.clone(), &self.media_type);
             let decoded = self.later.with(|decoding| {
                 if self.is_typed_by_hook {
@@ -129,21 +125,21 @@ impl HookedBody {
 
     /// Neither has a hook changed anything nor has anybody asked for the value.
     pub(super) fn is_untouched(&self) -> bool {
-        self.is_as_it_came && self.decoded.get().is_none()
+        self.is_as_it_came && self.value.get().is_none()
     }
 
-    /// What "patch status" sees: the value, or the text of what has none.
-    pub(super) fn shown(&self) -> Value {
-        match self.decoded() {
+    /// The value if it says anything, else the text that came.
+    fn value_or_text(&self) -> Value {
+        match self.value() {
             Ok(value) if value.is_truthy() => value.clone(),
             _ => Value::from(lossy(&self.content)),
         }
     }
 
-    /// What `look` sees of the body, for a hook that may ask for it.
-    pub(super) fn lazily(self: &Rc<Self>, look: fn(&Self) -> Value) -> Lazy {
+    /// The body for "patch status", which may look at it.
+    pub(super) fn to_lazy(self: &Rc<Self>) -> Lazy {
         let body = Rc::clone(self);
-        Lazy::new(self.content.len() * BYTE_WEIGHT, move || look(&body))
+        Lazy::new(self.content.len() * BYTE_WEIGHT, move || body.value_or_text())
     }
 
     /// Tells the run what decoding has warned of.

@@ -93,7 +93,7 @@ impl Hooks {
             return Err(RunError::internal("a hook without a patch"));
         };
         let hook = args.hook();
-        self.session.call(patch, args).map_err(|error| hook_failed(hook.name(), &error))
+        self.session.call(patch, args).map_err(|error| hook_error(hook.name(), &error))
     }
 
     /// `validate param`, once per visible name.
@@ -208,7 +208,7 @@ impl Hooks {
     ) -> Result<String, RunError> {
         match &self.scripts.template {
             None => Ok(String::new()),
-            Some(template) => self.rendered(template, params, statement),
+            Some(template) => self.render_template(template, params, statement),
         }
     }
 
@@ -223,11 +223,11 @@ impl Hooks {
         let template = self
             .scripts
             .own_template(file, text, escape)
-            .map_err(|error| mustache_failed(&error).with(Fact::Hook(Hook::BodyTemplate.name())))?;
-        self.rendered(&template, params, statement)
+            .map_err(|error| mustache_error(&error).with(Fact::Hook(Hook::BodyTemplate.name())))?;
+        self.render_template(&template, params, statement)
     }
 
-    fn rendered(
+    fn render_template(
         &self,
         template: &Template,
         params: &StatementParams<'_>,
@@ -235,11 +235,11 @@ impl Hooks {
     ) -> Result<String, RunError> {
         match template {
             Template::Ejs(template) => {
-                self.session.render(template).map_err(|error| template_failed(&error))
+                self.session.render(template).map_err(|error| template_error(&error))
             }
             Template::Mustache(template) => {
                 let root = TemplateNames::new(params, statement);
-                template.render(&Found::Names(&root)).map_err(|error| mustache_failed(&error))
+                template.render(&Found::Names(&root)).map_err(|error| mustache_error(&error))
             }
         }
     }
@@ -350,7 +350,7 @@ impl Hooks {
             &to_object(headers.map()),
             deadline_ms,
         );
-        Some(value.map_err(|error| hook_failed("transformer", &error)))
+        Some(value.map_err(|error| hook_error("transformer", &error)))
     }
 }
 
@@ -365,7 +365,7 @@ pub(super) fn received_headers(headers: &Headers) -> Lazy {
     Lazy::new(HEADERS_WEIGHT, move || Value::object(to_object(headers.map())))
 }
 
-fn hook_failed(hook: &'static str, error: &ScriptError) -> RunError {
+fn hook_error(hook: &'static str, error: &ScriptError) -> RunError {
     let code = match error.kind {
         ScriptErrorKind::Time => codes::HOOK_TIME,
         ScriptErrorKind::Memory => codes::HOOK_MEMORY,
@@ -375,12 +375,12 @@ fn hook_failed(hook: &'static str, error: &ScriptError) -> RunError {
     with_position(failed, error)
 }
 
-fn mustache_failed(error: &MustacheError) -> RunError {
+fn mustache_error(error: &MustacheError) -> RunError {
     let message = format!("body template line {}: {}", error.line, error.reason);
     RunError::gateway(codes::BAD_BODY_TEMPLATE, message)
 }
 
-fn template_failed(error: &ScriptError) -> RunError {
+fn template_error(error: &ScriptError) -> RunError {
     let failed = RunError::gateway(codes::BAD_BODY_TEMPLATE, error.message.clone());
     with_position(failed, error)
 }

@@ -1,4 +1,4 @@
-//! What a hook is called with, and what it gives back.
+//! Arguments and results of hooks.
 //!
 //! In: the arguments of a hook. Out: an object with those that cost nothing, and the [`Inputs`] from which the
 //! kernel takes the others when the hook looks at them; afterwards, what the result means.
@@ -22,7 +22,7 @@ use super::{
     view,
 };
 
-/// What the running call may ask for, by the numbers that the kernel uses.
+/// The parts that the running call may ask for.
 pub(super) struct Inputs {
     /// Numbers calls, so that what was kept from an earlier one is told from this.
     pub(super) call: u32,
@@ -84,7 +84,7 @@ pub(super) fn ask<'js>(
         return Err(Exception::throw_message(&ctx, message));
     };
     let lazily = |lazy: &Option<Lazy>| match (lazy, &view.0) {
-        (Some(lazy), Some(view)) => view::of_value(&ctx, lazy.get(), view),
+        (Some(lazy), Some(view)) => view::show(&ctx, lazy.get(), view),
         _ => Ok(JsValue::new_undefined(ctx.clone())),
     };
     let fill = |value: &Value| {
@@ -171,7 +171,7 @@ fn payload_to_js<'js>(
     Ok(object)
 }
 
-/// What the result of a hook means.
+/// Reads the result of a hook.
 pub(super) fn read_result<'js>(
     entered: &Entered<'_, 'js>,
     hook: Hook,

@@ -199,7 +199,7 @@ fn open<'js>(
         return Ok(Some(Value::Absent));
     }
     let target;
-    let object = match view::what_is_behind(ctx, value)? {
+    let object = match view::look_behind(ctx, value)? {
         Behind::Nothing => object,
         Behind::Value(value) => return Ok(Some(value)),
         Behind::Target(found) => {

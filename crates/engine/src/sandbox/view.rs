@@ -24,7 +24,7 @@ thread_local! {
 }
 
 /// The JavaScript value of `value`: a structure as a view made by the kernel's function `view`.
-pub(super) fn of_value<'js>(
+pub(super) fn show<'js>(
     ctx: &Ctx<'js>,
     value: &Value,
     view: &Function<'js>,
@@ -33,7 +33,7 @@ pub(super) fn of_value<'js>(
 }
 
 /// Fills `target` with the members of `value`, one level deep; without a target to fill, the value is handed
-/// to [`what_is_behind`].
+/// to [`look_behind`].
 pub(super) fn open<'js>(
     ctx: &Ctx<'js>,
     value: &Value,
@@ -95,7 +95,7 @@ fn make_source<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<(Rc<RefCell<Vec<Value>>>
     Ok((values, Function::new(ctx.clone(), source)?))
 }
 
-/// What stands behind an object that a script hands back.
+/// The host's side of an object that a script hands back.
 pub(super) enum Behind<'js> {
     /// It is no view.
     Nothing,
@@ -106,7 +106,7 @@ pub(super) enum Behind<'js> {
 }
 
 /// Looks behind an object that may be a view.
-pub(super) fn what_is_behind<'js>(
+pub(super) fn look_behind<'js>(
     ctx: &Ctx<'js>,
     value: &JsValue<'js>,
 ) -> rquickjs::Result<Behind<'js>> {

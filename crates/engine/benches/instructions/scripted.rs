@@ -1,0 +1,138 @@
+//! Routes with hooks and templates, from the statement to the rows, over a loopback connection to an upstream
+//! on the same thread: what they add is the difference to the route without.
+
+use std::{hint::black_box, net::SocketAddr, path::PathBuf};
+
+use qlio_data::{Value, codec::json};
+use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions};
+use qlio_plan::{
+    CompileOptions, Origin,
+    catalog::{CatalogBuilder, Resources},
+    compile,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    runtime::Runtime,
+};
+
+use super::{Piece, SCHEMA, answers};
+
+/// The tables of scenario H in `bench/`, and of the published search, over the answers that this file serves.
+const TABLES: &str = "
+    create table hook_none
+      on select post to 'http://{config.upstream}/json?q={^q}' resultset 'searchResult.item';
+    create table hook_uri on select post to 'http://{config.upstream}/json?q={^q}'
+      using patch 'hooks/uri.js' resultset 'searchResult.item';
+    create table hook_headers on select post to 'http://{config.upstream}/json?q={^q}'
+      using patch 'hooks/headers.js' resultset 'searchResult.item';
+    create table hook_status on select post to 'http://{config.upstream}/json?q={^q}'
+      using patch 'hooks/status.js' resultset 'searchResult.item';
+    create table hook_response on select post to 'http://{config.upstream}/json?q={^q}'
+      using patch 'hooks/response.js' resultset 'searchResult.item';
+    create table body_mustache on select post to 'http://{config.upstream}/json?q={^q}'
+      using defaults rows = 15
+      using bodyTemplate 'hooks/body.mu' type 'application/json' resultset 'searchResult.item';
+    create table body_ejs on select post to 'http://{config.upstream}/json?q={^q}'
+      using defaults rows = 15
+      using bodyTemplate 'hooks/body.ejs' type 'application/json' resultset 'searchResult.item';
+    create table xml_none on select post to 'http://{config.upstream}/xml?q={^q}'
+      resultset 'soap:Envelope.soap:Body.findResponse.searchResult.item';
+    create table xml_ejs on select post to 'http://{config.upstream}/xml?q={^q}'
+      using defaults limit = 50, offset = 0
+      using bodyTemplate 'request.ejs' type 'text/xml;charset=utf-8'
+      resultset 'soap:Envelope.soap:Body.findResponse.searchResult.item';";
+
+/// Three columns of 50 rows from a table.
+pub(super) fn route(table: &str) -> Piece {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let upstream = serve(&runtime);
+    let config = json::parse_str(&format!(r#"{{"upstream": "{upstream}"}}"#)).expect("valid");
+    let mut builder = CatalogBuilder::new(config, &BenchFiles);
+    builder.add_table_file("bench.ql", TABLES);
+    let (catalog, diagnostics) = builder.finish();
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let script = format!(
+        "return select title as title, location as location, viewItemUrl as viewItemUrl \
+         from {table} where q = \"lamp\""
+    );
+    let options = CompileOptions { origin: Origin::Stored, file: "route", resources: &BenchFiles };
+    let plan = compile(&script, &catalog, &options).expect("compiles").plan;
+    let options = EngineOptions { tables_root: Some(BenchFiles::folder()), ..Default::default() };
+    let engine = Engine::new(options).expect("an engine");
+    let request = ClientRequest::default();
+    Box::new(move || {
+        let run = engine.run(&plan, &catalog, &request, Caller::Route);
+        let answer = runtime.block_on(run).expect("answered");
+        assert_eq!(answer.value.len(), 50);
+        black_box::<Value>(answer.value);
+    })
+}
+
+/// Starts the upstream: it answers whatever it is asked with the rows, as the path says in JSON or XML.
+fn serve(runtime: &Runtime) -> SocketAddr {
+    let answers = answers();
+    let head = |media_type: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+    };
+    let json = head("application/json", &answers.json);
+    let xml = head("text/xml;charset=UTF-8", &answers.xml);
+    let replies: &'static [String; 2] = Box::leak(Box::new([json, xml]));
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    runtime.spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            tokio::spawn(reply(connection, replies));
+        }
+    });
+    address
+}
+
+/// Answers the requests of one connection, each of which comes in one piece.
+async fn reply(mut connection: TcpStream, [json, xml]: &'static [String; 2]) {
+    let mut request = vec![0; 64 << 10];
+    while let Ok(bytes) = connection.read(&mut request).await
+        && bytes > 0
+    {
+        let is_xml = request[..bytes].starts_with(b"POST /xml");
+        let reply = if is_xml { xml } else { json };
+        if connection.write_all(reply.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The files of the tables of `bench/`, and those of the published search.
+struct BenchFiles;
+
+impl BenchFiles {
+    fn folder() -> PathBuf {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/qlio/tables"))
+    }
+
+    fn read(name: &str) -> Result<(PathBuf, String), String> {
+        let beside = Self::folder().join("../../../examples/finding/tables/finding").join(name);
+        let own = Self::folder().join(name);
+        let path = if own.is_file() { own } else { beside };
+        let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
+        Ok((path, text))
+    }
+}
+
+impl Resources for BenchFiles {
+    fn template(&self, _: &str, name: &str) -> Result<String, String> {
+        Self::read(name).map(|(_, text)| text)
+    }
+
+    fn module(&self, _: &str, name: &str) -> Result<(PathBuf, String), String> {
+        Self::read(name)
+    }
+
+    fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, String> {
+        Ok(SCHEMA.into())
+    }
+}
