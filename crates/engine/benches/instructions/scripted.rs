@@ -1,13 +1,13 @@
 //! Routes with hooks and templates, from the statement to the rows, over a loopback connection to an upstream
 //! on the same thread: what they add is the difference to the route without.
 
-use std::{hint::black_box, net::SocketAddr, path::PathBuf};
+use std::{hint::black_box, net::SocketAddr, sync::Arc};
 
 use qlio_data::{Value, codec::json};
 use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions};
 use qlio_plan::{
     CompileOptions, Origin,
-    catalog::{CatalogBuilder, Resources},
+    catalog::{CatalogBuilder, Resources, ScriptFile, SourceFolder},
     compile,
 };
 use tokio::{
@@ -59,8 +59,7 @@ pub(super) fn route(table: &str) -> Piece {
     );
     let options = CompileOptions { origin: Origin::Stored, file: "route", resources: &BenchFiles };
     let plan = compile(&script, &catalog, &options).expect("compiles").plan;
-    let options = EngineOptions { tables_root: Some(BenchFiles::folder()), ..Default::default() };
-    let engine = Engine::new(options).expect("an engine");
+    let engine = Engine::new(EngineOptions::default()).expect("an engine");
     let request = ClientRequest::default();
     Box::new(move || {
         let run = engine.run(&plan, &catalog, &request, Caller::Route);
@@ -109,27 +108,33 @@ async fn reply(mut connection: TcpStream, [json, xml]: &'static [String; 2]) {
 /// The files of the tables of `bench/`, and those of the published search.
 struct BenchFiles;
 
-impl BenchFiles {
-    fn folder() -> PathBuf {
-        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/qlio/tables"))
-    }
+const FILES: [(&str, &str); 7] = [
+    ("hooks/uri.js", include_str!("../../../../bench/qlio/tables/hooks/uri.js")),
+    ("hooks/headers.js", include_str!("../../../../bench/qlio/tables/hooks/headers.js")),
+    ("hooks/status.js", include_str!("../../../../bench/qlio/tables/hooks/status.js")),
+    ("hooks/response.js", include_str!("../../../../bench/qlio/tables/hooks/response.js")),
+    ("hooks/body.mu", include_str!("../../../../bench/qlio/tables/hooks/body.mu")),
+    ("hooks/body.ejs", include_str!("../../../../bench/qlio/tables/hooks/body.ejs")),
+    ("request.ejs", include_str!("../../../../examples/finding/tables/finding/request.ejs")),
+];
 
-    fn read(name: &str) -> Result<(PathBuf, String), String> {
-        let beside = Self::folder().join("../../../examples/finding/tables/finding").join(name);
-        let own = Self::folder().join(name);
-        let path = if own.is_file() { own } else { beside };
-        let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
-        Ok((path, text))
+impl BenchFiles {
+    fn read(name: &str) -> Result<&'static str, String> {
+        let found = FILES.iter().find(|(file, _)| *file == name);
+        found.map(|(_, text)| *text).ok_or_else(|| format!("no file `{name}`"))
     }
 }
 
 impl Resources for BenchFiles {
     fn template(&self, _: &str, name: &str) -> Result<String, String> {
-        Self::read(name).map(|(_, text)| text)
+        Self::read(name).map(str::to_owned)
     }
 
-    fn module(&self, _: &str, name: &str) -> Result<(PathBuf, String), String> {
-        Self::read(name)
+    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, String> {
+        let path = format!("/{name}");
+        let files = [(path.clone(), Self::read(name).map(|text| text.as_bytes().into()))];
+        let folder = SourceFolder::new("/app".into(), "app".to_owned(), files.into());
+        Ok(ScriptFile { folder: Arc::new(folder), path })
     }
 
     fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, String> {

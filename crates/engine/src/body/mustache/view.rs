@@ -41,9 +41,7 @@ impl<'v> Found<'v> {
         };
         Found::Value(match name.parse::<usize>() {
             Ok(index) if value.is_array() => value.element(index),
-            _ if value.is_array() && name == "length" => {
-                Value::from(value.len())
-            }
+            _ if value.is_array() && name == "length" => Value::from(value.len()),
             _ => value.member(name),
         })
     }
