@@ -11,7 +11,7 @@ use qlio_syntax::diagnostic::codes;
 use super::{
     Call,
     scripts::{Template, VerbScripts},
-    view::{TemplateNames, from_object, statement_record, to_object, visible_params},
+    view::{TemplateNames, from_object, lazy_statement, to_object, visible_params},
 };
 use crate::{
     body::{
@@ -51,9 +51,9 @@ impl Hooks {
     /// Starts an execution for these own values.
     pub(super) fn begin(call: &Call<'_>, scripts: &Rc<VerbScripts>, own: &[(Text, Value)]) -> Self {
         let (lower, statement) = if scripts.runs_sessions() {
-            (visible_params(&call.params(own, None)), statement_record(call, own))
+            (visible_params(&call.params(own, None)), lazy_statement(call, own))
         } else {
-            Default::default()
+            (Object::new(), Lazy::from(Value::Absent))
         };
         let session = HookSession::new(call.run.engine.sandbox(), &scripts.realm, lower, statement);
         Self { scripts: Rc::clone(scripts), session }

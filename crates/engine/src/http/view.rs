@@ -4,12 +4,12 @@
 //! In: a call and its own values. Out: objects, and headers again of what hooks made of theirs.
 //! Which hook sees what is `hooks`'s business.
 
-use std::cell::OnceCell;
+use std::{cell::OnceCell, sync::Arc};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use qlio_data::{Object, Text, Value, params::Params};
 use qlio_plan::{
-    catalog::{Body, DefaultValue},
+    catalog::{Body, DefaultValue, Table, Verb},
     operator::{Column, ColumnPath, Delays, Output, OutputValue, Scan, ScanColumns},
 };
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
@@ -18,6 +18,7 @@ use super::{Call, hooks::Hooks};
 use crate::{
     body::mustache::{Found, Names},
     error::RunError,
+    sandbox::Lazy,
     scope::StatementParams,
 };
 
@@ -109,14 +110,26 @@ impl Names for ParamNames<'_> {
     }
 }
 
-/// What hooks and templates see as `statement` (`connectors.md` 3.3).
+/// What hooks see as `statement`, made when one of them looks at it.
+pub(super) fn lazy_statement(call: &Call<'_>, own: &[(Text, Value)]) -> Lazy {
+    let (table, kind, execution) = (Arc::clone(call.table), call.kind, execution_record(call, own));
+    let make = move || table.verb(kind).map(|verb| verb_record(&table, verb, execution.clone()));
+    Lazy::new(0, move || make().map_or(Value::Absent, Value::object))
+}
+
+/// What templates see as `statement`.
 pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
-    let verb = call.verb;
+    verb_record(call.table, call.verb, execution_record(call, own))
+}
+
+/// The record of a verb, with that of the executing statement in it.
+fn verb_record(table: &Table, verb: &Verb, execution: Object) -> Object {
     let texts = |pairs: &mut dyn Iterator<Item = (Text, Value)>| Value::object(pairs.collect());
-    let mut record = Object::with_capacity(20);
-    record.insert("type", Value::from(call.kind.as_str()));
-    record.insert("table", Value::from(call.table.name.clone()));
-    record.insert("line", Value::from(call.line));
+    let mut record = Object::with_capacity(24);
+    let of_execution = |name: &str| execution.get(name).cloned().unwrap_or_default();
+    record.insert("type", of_execution("type"));
+    record.insert("table", Value::from(table.name.clone()));
+    record.insert("line", of_execution("line"));
     record.insert("method", Value::from(verb.method.as_str()));
     record.insert("uri", Value::from(verb.uri.text()));
     record.insert(
@@ -162,7 +175,6 @@ pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object
     let cache = verb.expires_seconds.map(|seconds| ("expires", Value::from(seconds)));
     record.insert("cache", Value::object(cache.into_iter().collect()));
     record.insert("body", verb.body.as_ref().map_or_else(|| Value::from(""), body_record));
-    let execution = execution_record(call, own);
     for (name, value) in execution.iter() {
         if record.get(name).is_none() {
             record.insert(name.clone(), value.clone());

@@ -34,14 +34,14 @@ pub(super) struct Inputs {
     pub(super) params: Value,
     /// What scripts have written before, for a realm that was built anew since.
     pub(super) written: Object,
-    pub(super) statement: Value,
+    pub(super) statement: Lazy,
     /// The script has looked at its parameters.
     pub(super) is_opened: Cell<bool>,
 }
 
 impl Inputs {
     /// Of a call without arguments of its own.
-    pub(super) fn new(call: u32, params: Value, statement: Value, written: Object) -> Self {
+    pub(super) fn new(call: u32, params: Value, statement: Lazy, written: Object) -> Self {
         Self {
             call,
             uri: String::new(),
@@ -103,7 +103,7 @@ pub(super) fn ask<'js>(
             (!inputs.written.is_empty()).into_js(&ctx)
         }
         part::WRITTEN => fill(&Value::object(inputs.written.clone())),
-        part::STATEMENT => fill(&inputs.statement),
+        part::STATEMENT => fill(inputs.statement.get()),
         _ => Err(Exception::throw_message(&ctx, "the kernel asked for what there is not")),
     }
 }

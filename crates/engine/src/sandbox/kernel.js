@@ -561,19 +561,24 @@ function settleColumns() {
 const templates = new Map();
 function loadTemplate(id, text, file, escape) {
     const ejs = requireBundled('qlio-ejs');
-    const body = host.compile(ejs.generate(text), file, 'locals, filters, escape');
-    templates.set(id, (locals) => body(locals, ejs.filters, ejs.escapes[escape]));
+    const { code, mayAssign } = ejs.generate(text);
+    const body = host.compile(code, file, 'locals, filters, escape');
+    const render = (locals) => body(locals, ejs.filters, ejs.escapes[escape]);
+    templates.set(id, mayAssign ? (locals) => withoutNewGlobals(render, locals) : render);
 }
 function renderTemplate(id, session, call) {
     const render = templates.get(id);
     if (!render) { return null; }
     const locals = { statement: statementOf(call), params: paramsOf(session, call) };
     begin();
+    return render(locals);
+}
+// Templates assign undeclared loop variables; they must not meet the next rendering.
+function withoutNewGlobals(render, locals) {
     const before = new Set(keys(globalThis));
     try {
         return render(locals);
     } finally {
-        // Templates assign undeclared loop variables; they must not meet the next rendering.
         for (const name of keys(globalThis)) { if (!before.has(name)) { delete globalThis[name]; } }
     }
 }

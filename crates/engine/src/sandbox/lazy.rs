@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, fmt, rc::Rc};
 
-use qlio_data::Value;
+use qlio_data::{Object, Value};
 
 use super::convert;
 
@@ -41,6 +41,12 @@ impl From<Value> for Lazy {
         let state =
             State { value: OnceCell::from(value), make: Box::new(|| Value::Absent), weight };
         Self(Rc::new(state))
+    }
+}
+
+impl From<Object> for Lazy {
+    fn from(object: Object) -> Self {
+        Self::from(Value::object(object))
     }
 }
 

@@ -167,7 +167,7 @@ pub struct HookSession {
     realm: Realm,
     id: u64,
     lower: Value,
-    statement: Value,
+    statement: Lazy,
     /// About how many bytes `params` takes in the interpreter.
     held: Cell<usize>,
     /// The instance in which `params` has been made; 0 before it is in any.
@@ -188,13 +188,18 @@ impl HookSession {
     /// Starts an execution. `lower` holds the layers below the overlay, flattened, absent members
     /// left out; `statement` is the record that hooks see as `args.statement` and as `this`. Nothing
     /// is made in the interpreter before a script looks at it.
-    pub fn new(sandbox: &Sandbox, realm: &Realm, lower: Object, statement: Object) -> Self {
+    pub fn new(
+        sandbox: &Sandbox,
+        realm: &Realm,
+        lower: Object,
+        statement: impl Into<Lazy>,
+    ) -> Self {
         Self {
             sandbox: sandbox.clone(),
             realm: realm.clone(),
             id: sandbox.next_session(),
             lower: Value::object(lower),
-            statement: Value::object(statement),
+            statement: statement.into(),
             held: Cell::new(0),
             opened_in: Cell::new(0),
             written: RefCell::default(),

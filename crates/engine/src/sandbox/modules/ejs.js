@@ -51,11 +51,16 @@ function seam(before, after) {
     return /[,(]\s*$/.test(before) || /^\s*(else|catch|finally|while)\b/.test(after) ? '' : ';';
 }
 
+// Code that assigns may make globals: names that nobody declared.
+const ASSIGNS = /(^|[^=!<>])=(?![=>])|\+\+|--|\b(in|of)\b/;
+
+// The source of a template, and whether its code may make globals.
 exports.generate = function (template) {
     // The first line of code stands on the template's first line. Templates may write to `buf`.
     let code = 'var __filters = filters, __escape = escape, __out = [], buf = __out; with (locals) { (function () { ';
     let at = 0;
     let before = null;
+    let mayAssign = false;
     // Line breaks that comments in code needed; those of the next text make up for them.
     let ahead = 0;
     for (;;) {
@@ -75,6 +80,7 @@ exports.generate = function (template) {
             if (template.startsWith('\r\n', at)) { at += 2; js += '\n'; } else if (template[at] === '\n') { at += 1; js += '\n'; }
         }
         const mark = MARK[js[0]] ? js[0] : '';
+        mayAssign = mayAssign || ASSIGNS.test(mark ? js.slice(1) : js);
         if (mark) {
             let expression = js.slice(1);
             if (expression[0] === ':') { expression = filtered(expression.slice(1)); }
@@ -88,7 +94,7 @@ exports.generate = function (template) {
         }
     }
     addText(template.slice(at));
-    return code + ' })(); } return __out.join("");';
+    return { code: code + ' })(); } return __out.join("");', mayAssign };
 
     function addText(text) {
         const breaks = breaksOf(text);
