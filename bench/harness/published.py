@@ -1,6 +1,6 @@
 """The figures that were published in 2012, and what follows from them by arithmetic.
 
-Source: the benchmark pages of the original gateway (`server.md` 6.1 to 6.4). They were taken on other
+Source: the benchmark pages of the original gateway (`docs/reference/bench.md`). They were taken on other
 machines, with another load generator and other data; they stand beside ours to show the shape of the
 work, not to be divided by.
 """

@@ -1,4 +1,5 @@
-//! Measuring: load on servers, scaling of a gateway, formats against each other (`server.md` 6).
+//! Measuring: load on servers, scaling of a gateway, formats against each other
+//! (`docs/reference/bench.md`).
 //!
 //! ```text
 //! options ─▶ command ─▶ (process: upstream, gateway) ─▶ load / codec ─▶ stats ─▶ report ─▶ text, JSON, CSV, SVG, HTML

@@ -39,7 +39,7 @@ impl Random {
         }
     }
 
-    /// A think time: Gaussian, cut off at zero (`server.md` 6.5).
+    /// A think time: Gaussian, cut off at zero (`docs/reference/bench.md`).
     pub(crate) fn think(&mut self, mean: Duration, deviation: Duration) -> Duration {
         let seconds = mean.as_secs_f64() + deviation.as_secs_f64() * self.gaussian();
         Duration::from_secs_f64(seconds.max(0.0))

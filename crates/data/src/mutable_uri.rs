@@ -1,5 +1,5 @@
 //! A URI whose query can be changed: what "patch uri" hooks get, and how every URI is normalised
-//! (`connectors.md` 2.3, 3.4).
+//! (URI-18, HOK-6).
 //!
 //! In: any text. Out: a URI of printable ASCII without blanks. Scheme and host are lower-case, an
 //! empty path is `/`, the query is decoded and encoded anew, repeated names stand together, names
@@ -53,7 +53,7 @@ impl fmt::Display for MutableUriError {
 
 impl std::error::Error for MutableUriError {}
 
-/// Normalises a URI (`connectors.md` 2.3).
+/// Normalises a URI (URI-18).
 pub fn normalize(uri: &str) -> String {
     MutableUri::read(uri).format()
 }

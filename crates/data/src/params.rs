@@ -1,7 +1,7 @@
 //! Where URI templates, headers and bodies of tables get their values from.
 //!
-//! The engine implements [`Params`] over the layers of one statement (`connectors.md` 2.1);
-//! [`lookup`] adds the rule by which a dotted name is found in them (`connectors.md` 2.3).
+//! The engine implements [`Params`] over the layers of one statement (CON-19);
+//! [`lookup`] adds the rule by which a dotted name is found in them (CON-20).
 
 use crate::{Object, Value, path::step};
 
@@ -34,8 +34,8 @@ pub fn lookup(params: &dyn Params, dotted: &str) -> Value {
     if found.is_nothing() { walk(dotted, |name| params.default(name)) } else { found }
 }
 
-/// Finds the value of a name in a text, such as that of a header (`connectors.md` 2.4): the plain walk
-/// of texts (`language.md` 5.3), in which lists have elements by number and a length. Defaults stand
+/// Finds the value of a name in a text, such as that of a header (CON-31): the plain walk
+/// of texts (TOK-13), in which lists have elements by number and a length. Defaults stand
 /// in for what is absent only: null is a value.
 pub fn lookup_text(params: &dyn Params, dotted: &str) -> Value {
     let found = plain_walk(dotted, |name| params.get(name));

@@ -145,7 +145,7 @@ fn step(segment: &Segment, rest: Projection) -> Option<Projection> {
 fn named(name: &str, rest: Projection) -> Projection {
     let is_index = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     if is_index {
-        // On an array a decimal name is a position (`language.md` 5.4), on an object a member.
+        // On an array a decimal name is a position (PTH-10), on an object a member.
         each(rest)
     } else {
         // `length` needs no care: arrays keep their positions, text is kept whole.

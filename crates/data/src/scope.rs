@@ -1,6 +1,6 @@
 //! Where templates and path expressions get their variables from.
 //!
-//! The engine implements [`Scope`] over the layers of one execution (`language.md` 5.2). Script
+//! The engine implements [`Scope`] over the layers of one execution (SCP-10). Script
 //! variables are known when a script is compiled and are asked for by slot, so that filling a
 //! template hashes nothing; every other name is asked for by name.
 

@@ -1,5 +1,5 @@
-//! What names mean while a plan runs: the layers of `language.md` 5.2 in the order of
-//! `decisions.md` 1–2.
+//! What names mean while a plan runs: the layers of SCP-10 in the order of
+//! SAF-1, SAF-2.
 //!
 //! Two views of the same layers: [`Run`] as [`Scope`] for tokens of the script, and
 //! [`StatementParams`] for tokens of a table, where the statement's own values come first and the
@@ -109,7 +109,7 @@ impl Run<'_> {
         layers.into()
     }
 
-    /// Attachments as scripts see them (`server.md` 1.8): `data` is text, or base64 of what is no text.
+    /// Attachments as scripts see them (SRV-23): `data` is text, or base64 of what is no text.
     fn parts(&self) -> Value {
         self.parts.get_or_init(|| make_parts(&self.request.parts)).clone()
     }
@@ -150,7 +150,7 @@ fn make_parts(parts: &[Part]) -> Value {
 /// The most names that one default may need, those that other defaults need for it included.
 const DEFAULT_NAMES_MAX: u32 = 64;
 
-/// The parameters of one statement on a table (`connectors.md` 2.1).
+/// The parameters of one statement on a table (CON-19).
 pub(crate) struct StatementParams<'a> {
     pub(crate) run: &'a Run<'a>,
     pub(crate) verb: &'a Verb,
@@ -257,7 +257,7 @@ impl StatementParams<'_> {
 }
 
 /// What the tokens of a default see: all parameters of the statement, other defaults last. A default
-/// that needs itself is missing (`connectors.md` 1.7, C-Q4).
+/// that needs itself is missing (CON-22).
 struct DefaultScope<'a> {
     params: &'a StatementParams<'a>,
     /// Whose default is filled.

@@ -30,7 +30,7 @@ const COLUMNS_MAX: usize = 500;
 const SETTINGS_MAX: usize = 500;
 const SETTINGS_DEPTH_MAX: usize = 8;
 
-/// The names that tokens find in any client's request (`language.md` 5.2); its query, headers and body have
+/// The names that tokens find in any client's request (SCP-10); its query, headers and body have
 /// names of their own.
 const REQUEST_NAMES: &[&str] = &["req.parts", "remoteAddress"];
 

@@ -1,7 +1,7 @@
 //! The execution plan: nodes, edges and what each node does.
 //!
 //! A node is a statement, a fallback alternative, an `if`, a `try` or the value of the script
-//! (`language.md` 4.1). Edges are stored with the dependent. The plan is immutable and shared by
+//! (EXE-15). Edges are stored with the dependent. The plan is immutable and shared by
 //! all requests that run it; everything that changes while running belongs to the executor.
 
 use std::sync::Arc;
@@ -78,7 +78,7 @@ pub struct Symbol {
 pub struct Node {
     /// Where the node stands in [`Plan::nodes`].
     pub id: NodeId,
-    /// 1-based line of the statement (`language.md` 3.1).
+    /// 1-based line of the statement (EXE-19).
     pub line: u32,
     /// Where the statement stands in the text.
     pub span: Span,
@@ -88,7 +88,7 @@ pub struct Node {
     pub target: Option<SlotId>,
     /// The nodes that must be finished before it may start; the chain's first alternative stands for a chain.
     pub dependencies: Vec<NodeId>,
-    /// Dependencies that exist only because nothing else needs them (`language.md` 4.4).
+    /// Dependencies that exist only because nothing else needs them (EXE-4, EXE-5).
     pub orphans: Vec<NodeId>,
     /// The next alternative, tried when this one fails or yields nothing.
     pub fallback: Option<NodeId>,
@@ -138,7 +138,7 @@ pub enum NodeKind {
         slot: Option<SlotId>,
         /// Its name.
         name: Text,
-        /// `return x` of a null variable is an error (`language.md` 5.5).
+        /// `return x` of a null variable is an error (RET-3).
         is_return: bool,
     },
     /// Calls a script function, or `require`.

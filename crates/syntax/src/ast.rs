@@ -5,7 +5,7 @@
 //! no value and nothing that depends on a catalog. Printing a tree and parsing the text again gives
 //! the same tree apart from spans.
 //!
-//! Source: `language.md` 2 (grammar) and 2.11 (suggested model).
+//! Source: GRM-6 to GRM-10.
 
 use crate::source::Span;
 
@@ -23,7 +23,7 @@ pub struct Script {
     pub items: Vec<Item>,
     /// The `return` clause, if any.
     pub result: Option<Return>,
-    /// Comments after the last statement; they document nothing (`language.md` 1.2).
+    /// Comments after the last statement; they document nothing (TXT-18).
     pub trailing: Vec<Comment>,
 }
 
@@ -170,7 +170,7 @@ pub enum JsonKind {
     /// `true`, `false`.
     Bool(bool),
     /// A number, as valid JSON text: `+5` is `5`, `007` is `7`, `1.` and `1e` are `1`
-    /// (`language.md` 1.7); otherwise as written.
+    /// (TXT-14); otherwise as written.
     Number(String),
     /// Text with its escapes decoded; tokens are kept as written.
     String(String),
@@ -200,7 +200,7 @@ pub struct Operand {
     pub span: Span,
 }
 
-/// The kinds of operands (`language.md` 2.4, 5.7).
+/// The kinds of operands (GRM-7, SEL-17).
 #[derive(Debug, Clone, PartialEq)]
 pub enum OperandKind {
     /// Quoted text, tokens kept as written.
@@ -216,7 +216,7 @@ pub enum OperandKind {
 }
 
 /// A `JSONPath` as it can be written in clauses, kept as segments so that a quoted part may hold
-/// dots (`language.md` 2.1, L11).
+/// dots (PTH-2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     /// The steps in order; never empty.
@@ -382,7 +382,7 @@ pub struct Delays {
     pub min_delay: Option<Count>,
     /// Longest back-off.
     pub max_delay: Option<Count>,
-    /// Overall limit for the statement, retries included (`connectors.md` 4.3).
+    /// Overall limit for the statement, retries included (UPS-8).
     pub deadline: Option<Count>,
 }
 

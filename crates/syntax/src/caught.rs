@@ -1,4 +1,4 @@
-//! Which `try` catches errors of its statements: the form `catch (error)` (`language.md` 5.18).
+//! Which `try` catches errors of its statements: the form `catch (error)` (TRY-9).
 //!
 //! In: a tree. Out: answers about one `try` or the whole script. A name that the body throws is an
 //! ordinary exception, `error` too, so only a `try` that throws no `error` catches errors. In the

@@ -1,7 +1,7 @@
-//! The checks that need nothing but the script (`language.md` 3.2).
+//! The checks that need nothing but the script (EXE-10).
 //!
 //! In: a tree and the lines of its text. Out: diagnostics in the order of the statements they belong
-//! to. Where the specification fixes the wording, [`Diagnostic::wire`] holds it literally, the number
+//! to. Where EXE-20 fixes the wording, [`Diagnostic::wire`] holds it literally, the number
 //! of the statement's line included; odd wordings there are deliberate.
 //! Checks that need tables (`No such table`, missing verbs) belong to the planner. A tree of a text
 //! with syntax errors has gaps, so check only what was read completely: [`crate::analyse`] does that.
@@ -60,7 +60,7 @@ const GUESSES_MAX: usize = 50;
 /// The statement that is being checked.
 #[derive(Clone, Copy)]
 struct Site {
-    /// Its line, as messages count it (`language.md` 3.1).
+    /// Its line, as messages count it (EXE-19).
     line: u32,
     /// Its first byte.
     start: u32,

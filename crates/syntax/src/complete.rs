@@ -60,7 +60,7 @@ pub enum Wanted {
     Connector,
 }
 
-/// The names that tokens of a quoted text may have (`language.md` 5.3, `connectors.md` 1.7, 2.3).
+/// The names that tokens of a quoted text may have (TOK-11, CON-12, URI-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenPlace {
     /// A value of a script: variables, the request, settings.

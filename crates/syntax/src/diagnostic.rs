@@ -2,8 +2,8 @@
 //!
 //! In: whoever finds a problem builds a [`Diagnostic`]. Out: the same value serves the terminal
 //! ([`crate::render::render`]), the HTTP answer ([`crate::render::wire`]) and editors.
-//! A diagnostic holds spans, not lines; only the literal messages that the specification fixes
-//! (`language.md` 3.2) carry their line number in the text, in [`Diagnostic::wire`].
+//! A diagnostic holds spans, not lines; only the literal messages that stay as they are
+//! (EXE-20) carry their line number in the text, in [`Diagnostic::wire`].
 //! This module knows nothing about how a diagnostic is printed.
 
 use std::fmt;
@@ -71,7 +71,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The problem in words, without any line prefix.
     pub message: String,
-    /// The complete literal message where the specification fixes it (`language.md` 3.2).
+    /// The complete literal message where it stays as it is (EXE-20).
     pub wire: Option<String>,
     /// Where.
     pub primary: Label,
@@ -81,7 +81,7 @@ pub struct Diagnostic {
     pub hints: Vec<String>,
     /// Background.
     pub notes: Vec<String>,
-    /// Grammar failures only: the words and symbols that could stand here (`language.md` 3.1).
+    /// Grammar failures only: the words and symbols that could stand here (EXE-20).
     pub expected: Vec<String>,
     /// Grammar failures only: the character that stands here; `None` at the end of the text.
     pub found: Option<String>,
@@ -143,7 +143,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets the literal message that the specification fixes.
+    /// Sets the literal message, which stays as it is (EXE-20).
     #[must_use]
     pub fn wire(mut self, message: impl Into<String>) -> Self {
         self.wire = Some(message.into());

@@ -26,7 +26,7 @@ use document::Doc;
 /// Lines are broken, where they can be, before this column.
 pub const WIDTH: usize = 100;
 
-/// Prints a tree (`language.md` 2).
+/// Prints a tree (GRM-6).
 ///
 /// A tree that [`parser::parse`] made, or one that only uses words as names and no raw text with both
 /// kinds of quotes, reads back as the same tree. The recursion is as deep as the tree.

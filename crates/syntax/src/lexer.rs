@@ -3,7 +3,7 @@
 //! In: the text and a position. Out: words, quoted texts, numbers and symbols with their spans, and
 //! every comment of the text in order.
 //! The language has no token stream of its own: which of the two kinds of quoted text a quote opens,
-//! and whether a dot continues a name, depends on the place in the grammar (`language.md` 1.6). So
+//! and whether a dot continues a name, depends on the place in the grammar (TXT-20). So
 //! the parser says what it expects and the lexer reads that. After every token white space and
 //! comments are skipped once, so the position always stands at the start of the next token.
 //! It never goes back, and looks ahead only past the blanks after one word: the cost is linear.
@@ -14,7 +14,7 @@ use crate::{
     source::Span,
 };
 
-/// Whether `c` ends a line (`language.md` 1.1).
+/// Whether `c` ends a line (TXT-2).
 pub(crate) fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
@@ -24,7 +24,7 @@ pub(crate) fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\u{A0}' | '\u{FEFF}' | '\u{B}' | '\u{C}')
 }
 
-/// Whether a word can start with `c` (`language.md` 1.4).
+/// Whether a word can start with `c` (TXT-8).
 pub(crate) fn is_word_start(c: char) -> bool {
     c.is_ascii_alphabetic() || matches!(c, '$' | ':' | '_') || (!c.is_ascii() && c.is_alphabetic())
 }
@@ -283,7 +283,7 @@ impl<'t> Lexer<'t> {
         LexError { code: codes::BAD_ESCAPE, span, message, hint, is_open_to_end: false }
     }
 
-    /// Reads a number (`language.md` 1.7) and gives it as valid JSON text; `None` if none starts
+    /// Reads a number (TXT-14) and gives it as valid JSON text; `None` if none starts
     /// here. White space behind it is left alone.
     pub(crate) fn number(&mut self) -> Option<(String, Span)> {
         let rest = self.rest().as_bytes();

@@ -5,7 +5,7 @@
 //! statements around it goes on at the next statement. There is no backtracking: a choice looks ahead
 //! one word, so the cost is linear in the length of the text.
 //!
-//! There are no reserved words (`language.md` 1.4): a word is a keyword only where the grammar says
+//! There are no reserved words (GRM-1): a word is a keyword only where the grammar says
 //! so and what follows does not turn it into a name (`limit = 2` is a statement, `limit 2` a clause).
 //!
 //! Files: `script` and `control` (lists of statements), `select`, `write`, `create`, `clause`,
@@ -53,7 +53,7 @@ impl Parsed {
     }
 }
 
-/// Reads a script, a route or a table file with the default [`Limits`] (`language.md` 2).
+/// Reads a script, a route or a table file with the default [`Limits`] (GRM-6).
 ///
 /// Never fails as a whole and never panics; time is linear in the length of the text.
 pub fn parse(text: &str) -> Parsed {

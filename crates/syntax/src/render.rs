@@ -1,7 +1,7 @@
 //! Diagnostics for people and for the wire.
 //!
 //! In: diagnostics and the text they belong to. Out: a report with the source lines under it
-//! ([`render`]), or the plain fields of an error object ([`wire`], `language.md` 3.1).
+//! ([`render`]), or the plain fields of an error object ([`wire`], EXE-20).
 //! The renderer crate is private to this module, so that it can be exchanged. Whether to colour is
 //! the caller's decision; nothing here looks at a terminal or at the environment.
 
@@ -15,7 +15,7 @@ use crate::{
     source::{LineIndex, Span},
 };
 
-/// The fields of an error as clients see them (`language.md` 3.1), to be converted to JSON by whoever
+/// The fields of an error as clients see them (EXE-20), to be converted to JSON by whoever
 /// owns the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError {

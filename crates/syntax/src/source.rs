@@ -29,7 +29,7 @@ impl Span {
 pub struct Position {
     /// 1-based line.
     pub line: u32,
-    /// 1-based column in characters (`language.md` 1.1).
+    /// 1-based column in characters (TXT-1).
     pub column: u32,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Position {
 
 /// The starts of all lines of a text, for turning byte offsets into positions.
 ///
-/// Line ends are LF, CR, CRLF (one end), U+2028 and U+2029 (`language.md` 1.1).
+/// Line ends are LF, CR, CRLF (one end), U+2028 and U+2029 (TXT-2).
 #[derive(Debug, Clone)]
 pub struct LineIndex {
     starts: Vec<u32>,

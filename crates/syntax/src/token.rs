@@ -1,6 +1,6 @@
 //! The names that brace references in texts start from: `order` in `"{order.id}"`.
 //!
-//! In: text with tokens as written (`language.md` 1.9, 5.3). Out: the root name of every token,
+//! In: text with tokens as written (TOK-1, TOK-3). Out: the root name of every token,
 //! nested ones included. Only static roots are found: of `{{key}.x}` that is `key`.
 //! Nothing is resolved and nothing inside a path's filters is looked at; that needs values.
 

@@ -1,4 +1,4 @@
-//! The checks of `language.md` 3.2 with their literal messages.
+//! The checks of EXE-10 with their literal messages.
 
 use qlio_syntax::analyse;
 

@@ -1,8 +1,8 @@
 //! The answers of `examples/finding`: one product search of 50 items in three formats.
 //!
 //! The published experiment compared XML and Protocol Buffers on a captured answer of 84,387 and
-//! 27,497 bytes (`server.md` 6.1). These answers have the same shape and about the same sizes, and
-//! everything in them is made up from a fixed seed, so each run gives the same bytes.
+//! 27,497 bytes (`docs/reference/bench.md`). These answers have the same shape and about the same
+//! sizes, and everything in them is made up from a fixed seed, so each run gives the same bytes.
 //!
 //! In goes the schema of the example, out come the bodies. The rows are made once, as a value in the
 //! JSON form of the messages; the formats are written from it.

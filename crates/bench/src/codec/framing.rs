@@ -1,7 +1,8 @@
 //! Many messages in one buffer: where one ends and the next begins.
 //!
 //! Formats whose messages show their own end need nothing; all others get their length in decimal
-//! digits and a line end in front, as the published Protocol Buffers stream does (`server.md` 6.3).
+//! digits and a line end in front, as the published Protocol Buffers stream does
+//! (`docs/reference/bench.md`).
 
 use qlio_data::Value;
 

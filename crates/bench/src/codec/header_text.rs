@@ -1,4 +1,4 @@
-//! The head of an HTTP request as a message format (`server.md` 6.3): a request line, lines of
+//! The head of an HTTP request as a message format (`docs/reference/bench.md`): a request line, lines of
 //! `Name: value`, a blank line. Nothing is converted; all values are texts.
 
 use qlio_data::{Object, Value};

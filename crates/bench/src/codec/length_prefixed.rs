@@ -1,5 +1,5 @@
-//! The length-prefixed struct (`server.md` 6.3): total length, then each field as length and bytes, all
-//! lengths 16 bits in the order of this machine. There are no names; the order is agreed.
+//! The length-prefixed struct (`docs/reference/bench.md`): total length, then each field as length
+//! and bytes, all lengths 16 bits in the order of this machine. There are no names; the order is agreed.
 
 use qlio_data::Value;
 

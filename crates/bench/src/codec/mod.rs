@@ -1,4 +1,4 @@
-//! The formats that are compared: one message to bytes and back (`server.md` 6.3, 6.5).
+//! The formats that are compared: one message to bytes and back (`docs/reference/bench.md`).
 //!
 //! In: a message as a value. Out: bytes, and the value again. JSON, XML, `MessagePack` and Protocol
 //! Buffers are the codecs that qlio serves with ([`qlio_data::codec`]), decoding everything; how XML

@@ -145,8 +145,8 @@ pub(super) fn additions(plan: &LoadPlan, result: &LoadResult, capacity: Option<f
     out
 }
 
-/// `users / rate - average`: the pause between requests that a closed loop shows (`server.md` 6.1). Users
-/// that had not started yet during the ramp do not count.
+/// `users / rate - average`: the pause between requests that a closed loop shows
+/// (`docs/reference/bench.md`). Users that had not started yet during the ramp do not count.
 pub(super) fn closed_loop_ms(plan: &LoadPlan, result: &LoadResult) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "users are few")]
     let users = if plan.ramp.is_zero() { plan.users as f64 } else { result.users_mean };

@@ -16,7 +16,7 @@ use crate::{
     stop::Stop,
 };
 
-/// A step that gains less than this is the knee (`server.md` 6.5).
+/// A step that gains less than this is the knee (`docs/reference/bench.md`).
 const KNEE_GAIN: f64 = 1.02;
 
 /// What to do.

@@ -1,5 +1,5 @@
 //! One request header as six texts: the message of the oldest of the published comparisons
-//! (`server.md` 6.3).
+//! (`docs/reference/bench.md`).
 
 use qlio_data::Value;
 

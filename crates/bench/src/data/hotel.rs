@@ -1,4 +1,4 @@
-//! Hotels with rooms: the data set of the published client comparison (`server.md` 6.2, 6.5).
+//! Hotels with rooms: the data set of the published client comparison (`docs/reference/bench.md`).
 
 use qlio_data::Value;
 

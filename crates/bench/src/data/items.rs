@@ -1,5 +1,5 @@
 //! Fifty items of a marketplace: the data set of the published comparison of XML and Protocol Buffers
-//! (`server.md` 6.1, 6.5). As XML it has about 83 KB, as Protocol Buffers about 27 KB.
+//! (`docs/reference/bench.md`). As XML it has about 83 KB, as Protocol Buffers about 27 KB.
 
 use qlio_data::Value;
 

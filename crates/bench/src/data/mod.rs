@@ -1,4 +1,4 @@
-//! The data sets that are measured: made here, the same bytes on every machine (`server.md` 6.3, 6.5).
+//! The data sets that are measured: made here, the same bytes on every machine (`docs/reference/bench.md`).
 //!
 //! [`header`] is one small flat message, [`hotel`] a list with nested lists of flat records, [`items`]
 //! what a marketplace answers, [`scenario`] what the upstreams of the scripts A to D answer, and

@@ -1,4 +1,4 @@
-//! The scripts A to D and what their upstreams answer (`server.md` 6.4, 6.5).
+//! The scripts A to D and what their upstreams answer (`docs/reference/bench.md`).
 //!
 //! The rows are padded so that the gateway's answers have the published sizes to the byte. Details and
 //! reviews of scenario D come in different orders, so only a join by id gives the right rows.

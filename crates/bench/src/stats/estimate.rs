@@ -1,4 +1,4 @@
-//! A rate and how far it may be off, the way benchmark.js states it (`server.md` 6.5).
+//! A rate and how far it may be off, the way benchmark.js states it (`docs/reference/bench.md`).
 
 use super::Moments;
 

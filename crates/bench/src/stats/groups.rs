@@ -1,4 +1,4 @@
-//! Which results cannot be told apart: intervals that overlap (`server.md` 6.5, 8.63).
+//! Which results cannot be told apart: intervals that overlap (`docs/reference/bench.md`).
 
 /// The largest sets of at least two intervals that all overlap each other, each set in the order of
 /// `intervals`, the sets by their lowest start. An interval can be in several sets: overlapping is

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// Two significant digits and a bit: buckets are at most 0.1 % wide (`server.md` 6.5 wants 1 %).
+/// Two significant digits and a bit: buckets are at most 0.1 % wide (`docs/reference/bench.md`).
 const SIGNIFICANT_DIGITS: u8 = 3;
 /// Longer times count as this one.
 const NANOSECONDS_MAX: u64 = 3_600_000_000_000;

@@ -36,7 +36,7 @@ pub(super) struct Answers {
     missing: Answer,
 }
 
-/// What an ending means (`server.md` 6.1 fixes the content types).
+/// What an ending means (`docs/reference/bench.md` fixes the content types).
 const FORMATS: [(&str, Format, &str); 4] = [
     ("xml", Format::Xml, "text/xml;charset=UTF-8"),
     ("json", Format::Json, "application/json;charset=UTF-8"),

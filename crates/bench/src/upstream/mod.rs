@@ -1,5 +1,6 @@
 //! The upstream of every measurement that needs one: the data sets of [`data`](crate::data) over HTTP
-//! (`server.md` 5.2, 6.5). `qlio mock --bench-upstream` is a thin shell around it.
+//! (`docs/reference/mock.md`, `docs/reference/bench.md`). `qlio mock --bench-upstream` is a thin
+//! shell around it.
 //!
 //! In: an address, a delay, a number of threads. Out: answers that were made before the first request,
 //! with their length in front. Deliberately missing: everything a mock can do to an answer; what is

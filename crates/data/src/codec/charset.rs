@@ -1,4 +1,4 @@
-//! From bytes in some charset to text (`connectors.md` 5.2).
+//! From bytes in some charset to text (FMT-4).
 //!
 //! In: the bytes of a body, the charset its content type names, and whether the body may name one
 //! itself. Out: the text, and whether bytes had to be replaced because they mean nothing in that
@@ -24,7 +24,7 @@ pub enum Sniff {
     Xml,
 }
 
-/// A charset that nobody here can read. Prints the message that `connectors.md` 5.2 fixes.
+/// A charset that nobody here can read. Prints the message that FMT-4 fixes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsupportedCharset {
     /// The name as it was given, without quotes.
@@ -61,7 +61,7 @@ pub fn to_utf8(
     Ok(decode(&bytes, encoding))
 }
 
-/// Whether a body is empty or only white space, whatever its charset (`connectors.md` 5.4). Linear in the
+/// Whether a body is empty or only white space, whatever its charset (FMT-9). Linear in the
 /// white space it begins with, but for charsets other than UTF-8.
 pub fn is_blank(bytes: &Bytes, charset: Option<&str>) -> bool {
     let start = bytes.iter().position(|byte| !matches!(byte, b'\t'..=b'\r' | b' '));

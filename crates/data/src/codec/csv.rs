@@ -1,4 +1,4 @@
-//! CSV to values (`connectors.md` 5.7).
+//! CSV to values (FMT-20).
 //!
 //! In: text with commas, double quotes and LF, CR or CRLF line ends; whether the first record names
 //! the columns; what to keep. Out: an array of arrays of texts, or with names an array of objects.

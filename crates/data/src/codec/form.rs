@@ -1,4 +1,4 @@
-//! Form and query text: `a=1&b[c]=2&d[]=3` (`server.md` 1.7, 1.8).
+//! Form and query text: `a=1&b[c]=2&d[]=3` (SRV-19, SRV-23).
 //!
 //! In: `application/x-www-form-urlencoded` text, as in a body or after the `?` of a URI. Out: an
 //! [`Object`] of texts, arrays and objects; and back. A name that comes once is a text, a name that

@@ -7,7 +7,7 @@ use crate::{Text, Value};
 /// level and would double each time.
 pub(super) const KEY_BYTES_MAX: usize = 4096;
 
-/// The text of a key (`connectors.md` 9.4): scalars as they print, null and structures as JSON.
+/// The text of a key (FMT-36): scalars as they print, null and structures as JSON.
 /// `None` is a structure of more than [`KEY_BYTES_MAX`] bytes.
 pub(super) fn text(key: &Value) -> Option<Text> {
     if let Some(text) = key.scalar_text() {

@@ -1,4 +1,4 @@
-//! Media types, and which decoder a body gets because of them (`connectors.md` 5.3, 5.4).
+//! Media types, and which decoder a body gets because of them (FMT-8, FMT-9).
 //!
 //! In: the text of a `content-type` (or what a patch put in its place). Out: a [`MediaType`] in
 //! normal form and the [`Decoder`] it calls for. Parsing never fails: servers send all sorts of
@@ -21,7 +21,7 @@ pub struct MediaType {
     pub is_assumed: bool,
 }
 
-/// How a body becomes a value (`connectors.md` 5.4 and 9.3).
+/// How a body becomes a value (FMT-9, FMT-23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoder {
     /// XML.
@@ -98,7 +98,7 @@ impl MediaType {
     }
 
     /// Whether CSV of this type names its columns in the first record: the parameter `header` is
-    /// there and is not `absent` (`connectors.md` 5.7).
+    /// there and is not `absent` (FMT-20).
     pub fn has_csv_header(&self) -> bool {
         self.has_param("header")
             && !self.param("header").is_some_and(|value| value.eq_ignore_ascii_case("absent"))

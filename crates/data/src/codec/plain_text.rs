@@ -1,4 +1,4 @@
-//! Bodies of the type `text/*`: JSON, else XML, else the text itself (`connectors.md` 5.4, row 6).
+//! Bodies of the type `text/*`: JSON, else XML, else the text itself (FMT-10).
 //!
 //! In: a body that says no more than "text". Out: a value, whatever it may be. Text that starts like
 //! JSON or XML and is neither is the error of the one it starts like; any other text is a value by

@@ -1,7 +1,7 @@
 //! 32-bit floats in a world of 64-bit ones.
 
 /// The 64-bit float that prints as the shortest text of a 32-bit one: 247.99 becomes 247.99, and
-/// not the 247.99000549316406 that it is exactly (`connectors.md` 9.4).
+/// not the 247.99000549316406 that it is exactly (FMT-31).
 pub(super) fn widen(value: f32) -> f64 {
     /// Decimals tried before printing; amounts of money have two or three.
     const QUICK_SCALES: [f64; 5] = [1.0, 10.0, 100.0, 1000.0, 10_000.0];

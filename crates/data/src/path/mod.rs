@@ -1,4 +1,4 @@
-//! Paths into values: the `JSONPath` dialect of the language (`language.md` 5.4).
+//! Paths into values: the `JSONPath` dialect of the language (PTH-10).
 //!
 //! In: path text or segments, once, when a script is compiled; then values, as often as needed.
 //! Out: the matches in document order. Everything that can be decided early is: expressions are
@@ -109,7 +109,7 @@ impl fmt::Display for PathError {
 impl std::error::Error for PathError {}
 
 impl Path {
-    /// Reads path text (`language.md` 5.4): `a.b[0]..c`, `$..name`, `l[?(@.k > 1)].v`.
+    /// Reads path text (PTH-10): `a.b[0]..c`, `$..name`, `l[?(@.k > 1)].v`.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         Ok(Self { segments: parse::segments(text)?, text: text.into() })
     }
@@ -154,7 +154,7 @@ impl Path {
         self.segments.iter().all(|segment| matches!(segment, Segment::Member(_)))
     }
 
-    /// Whether the path descends (`..`); such a column flattens its matches (`language.md` 5.9).
+    /// Whether the path descends (`..`); such a column flattens its matches (PTH-12).
     pub fn has_descent(&self) -> bool {
         self.segments.iter().any(|segment| {
             matches!(
@@ -181,7 +181,7 @@ impl Path {
         }
     }
 
-    /// The matches in document order; none if nothing matches ("wrap" in `language.md` 5.4).
+    /// The matches in document order; none if nothing matches (PTH-11).
     pub fn select(
         &self,
         root: &Value,
@@ -191,7 +191,7 @@ impl Path {
         select::all(self, root, scope, options)
     }
 
-    /// The one match, the list of several matches, or absent ("no wrap" in `language.md` 5.4). A
+    /// The one match, the list of several matches, or absent (PTH-11). A
     /// single match that is an array stays that array.
     pub fn select_one(
         &self,

@@ -1,4 +1,4 @@
-//! One step by name, the way JavaScript reads own properties (`language.md` 5.4).
+//! One step by name, the way JavaScript reads own properties (PTH-10).
 
 use crate::Value;
 

@@ -18,7 +18,7 @@ pub(super) fn keep(template: &Template, scope: &dyn Scope) -> Result<Value, Path
         let value = resolve(token, scope)?;
         if matches!(value, Value::Null) && !token.is_typed && token.is_bare_name() {
             // A variable that is null counts as missing: that of a branch not taken, a declared
-            // parameter that was not sent (`language.md` 5.3, rule 1.2).
+            // parameter that was not sent (TOK-9).
             return Ok(Value::Absent);
         }
         return Ok(match value.scalar_text() {
@@ -166,7 +166,7 @@ fn path_text(
     Ok(Some((path, is_harmless)))
 }
 
-/// The procedure (a) to (e) of `language.md` 5.3. `variables` is what expressions can see.
+/// The steps of TOK-13 to TOK-16. `variables` is what expressions can see.
 fn resolve_reference(
     reference: &Reference,
     scope: &dyn Scope,

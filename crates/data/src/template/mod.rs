@@ -1,4 +1,4 @@
-//! Template strings: text with tokens such as `{boat.name}` (`language.md` 5.3).
+//! Template strings: text with tokens such as `{boat.name}` (TOK-1).
 //!
 //! In: the text, once; then a [`Scope`], as often as needed. Out: a value. A string that is one
 //! token becomes the token's value (scalars as text, `{=x}` with their type, structures as they
@@ -121,7 +121,7 @@ impl Template {
     }
 
     /// Whether the text could not be read as a template and is used verbatim; worth a warning for
-    /// headers (`connectors.md` 2.4).
+    /// headers (CON-31).
     pub fn is_malformed(&self) -> bool {
         self.is_malformed
     }
@@ -145,7 +145,7 @@ impl Template {
         bind_pieces(&mut self.pieces, slot_of);
     }
 
-    /// The value of the template (`language.md` 5.3, target procedure); absent if the whole string
+    /// The value of the template (TOK-7 to TOK-12); absent if the whole string
     /// is one token that does not resolve. Fails if a path expression fails or a limit of paths is
     /// reached.
     pub fn fill(&self, scope: &dyn Scope) -> Result<Value, PathError> {
@@ -153,12 +153,12 @@ impl Template {
     }
 
     /// Fills a template that is worth nothing unless it is whole: absent if any token does not
-    /// resolve or is null. A token is looked up as one flat name first (`connectors.md` 1.7).
+    /// resolve or is null. A token is looked up as one flat name first (CON-20).
     pub fn fill_whole(&self, scope: &dyn Scope) -> Result<Value, PathError> {
         fill::whole(self, scope)
     }
 
-    /// The text of the template in "drop mode" (`language.md` 5.3, `connectors.md` 2.4): a token is
+    /// The text of the template in "drop mode" (CON-31): a token is
     /// looked up as one flat name first, then by a plain walk; what is not found, and structures,
     /// vanish. A malformed template is its own text.
     pub fn fill_drop(&self, scope: &dyn Scope) -> String {
@@ -166,7 +166,7 @@ impl Template {
     }
 
     /// The path of the first prerequisite (`{^x}`) that is absent or null, nested ones included
-    /// (`language.md` 5.16).
+    /// (EXE-6).
     pub fn required_missing(&self, scope: &dyn Scope) -> Result<Option<String>, PathError> {
         fill::required_missing(&self.pieces, scope)
     }

@@ -1,4 +1,4 @@
-//! Settings filled into table texts when they are loaded (`connectors.md` 1.7).
+//! Settings filled into table texts when they are loaded (CON-12).
 
 use super::NESTING_MAX;
 

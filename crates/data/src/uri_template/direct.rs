@@ -1,4 +1,4 @@
-//! Normalising the fixed parts of a template once (`connectors.md` 2.3, "Normalisation").
+//! Normalising the fixed parts of a template once (URI-18).
 //!
 //! In: the pieces as written. Out: pieces whose literals are normal already and whose tokens write
 //! their values in normal form, so that joining them gives the same text as normalising the whole;

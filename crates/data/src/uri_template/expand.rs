@@ -1,4 +1,4 @@
-//! Pieces and parameters to text: the formatting table of `connectors.md` 2.3.
+//! Pieces and parameters to text: URI-4 to URI-8 and URI-19.
 
 use super::{EXPANDED_BYTES_MAX, Encoding, ExpandError, Expansion, Form, Name, Piece, Token};
 use crate::{Params, Text, Value, params::lookup, percent};

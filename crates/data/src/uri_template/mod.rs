@@ -1,8 +1,8 @@
-//! URI templates of tables: `http://h/boats/{^id}?tag={20|tag}` (`connectors.md` 2.3).
+//! URI templates of tables: `http://h/boats/{^id}?tag={20|tag}` (URI-1).
 //!
 //! In: the template text, when a table is loaded; then [`Params`], once per statement. Out: the
 //! URIs to request, none, one or several, normalised. The same language without URI rules writes
-//! form bodies (`connectors.md` 2.6).
+//! form bodies (CON-42).
 //!
 //! What never changes between requests is normalised when the template is parsed: in a *direct*
 //! template only the values are encoded per request. Templates whose tokens could change the shape
@@ -122,7 +122,7 @@ impl fmt::Display for TemplateError {
 impl std::error::Error for TemplateError {}
 
 /// Why a template could not be expanded. The first three display as the literal messages of
-/// `connectors.md` 2.3.
+/// URI-4, URI-5 and URI-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpandError {
     /// A required token has no value, or an empty one.
@@ -233,7 +233,7 @@ impl UriTemplate {
     }
 
     /// Replaces each `{config.x.y}` of a text by what `lookup` has for `x.y`, as raw text, innermost
-    /// first; the others stay (`connectors.md` 1.7). Text with a backtick, unbalanced braces or
+    /// first; the others stay (CON-12, CON-13). Text with a backtick, unbalanced braces or
     /// braces nested deeper than [`NESTING_MAX`] is left wholly untouched.
     pub fn substitute_config(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> String {
         config::substitute(text, lookup)

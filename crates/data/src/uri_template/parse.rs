@@ -1,4 +1,4 @@
-//! Template text to pieces, by recursive descent over the grammar of `connectors.md` 2.3.
+//! Template text to pieces, by recursive descent over the grammar of URI-17.
 
 use super::{Encoding, NESTING_MAX, Name, Piece, TemplateError, Token, UriToken};
 

@@ -74,7 +74,7 @@ impl Value {
         matches!(self, Self::Absent)
     }
 
-    /// Absent or null: what makes a fallback try its next alternative (`language.md` 5.15).
+    /// Absent or null: what makes a fallback try its next alternative (DEF-4).
     pub fn is_nothing(&self) -> bool {
         matches!(self, Self::Absent | Self::Null)
     }
@@ -103,7 +103,7 @@ impl Value {
     }
 
     /// Truthiness: absent, null, false, 0 and `""` are false, everything else is true
-    /// (`language.md` 5.1).
+    /// (VAL-3).
     pub fn is_truthy(&self) -> bool {
         match self {
             Self::Absent | Self::Null => false,

@@ -1,4 +1,4 @@
-//! Numbers: exact while they pass through, 64-bit floats when they are compared (`decisions.md` 14).
+//! Numbers: exact while they pass through, 64-bit floats when they are compared (FMT-12).
 
 use super::Text;
 

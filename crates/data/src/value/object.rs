@@ -12,7 +12,7 @@ const INDEXED_FROM: usize = 64;
 type Index = HashMap<Text, usize, RandomState>;
 
 /// The members of a JSON object. A later member of the same name replaces the value of the earlier
-/// one and keeps its place (`decisions.md` 15).
+/// one and keeps its place (FMT-13).
 #[derive(Debug, Clone, Default)]
 pub struct Object {
     members: Vec<(Text, Value)>,

@@ -1,4 +1,4 @@
-//! Strict equality, `===` of the expression language (`language.md` 5.4).
+//! Strict equality, `===` of the expression language (PTH-6).
 //!
 //! Equal type and equal value; nothing is converted. Structures are equal to nothing, as two
 //! structures read at different places never are the same one.
@@ -80,7 +80,7 @@ impl Number {
 }
 
 /// By value, however the numbers are written: `1.0` is `1`. Whole numbers of 64 bits compare
-/// exactly (`decisions.md` 14).
+/// exactly (FMT-12).
 impl PartialEq for Number {
     fn eq(&self, other: &Self) -> bool {
         self.exact() == other.exact()

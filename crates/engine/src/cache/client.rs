@@ -96,7 +96,7 @@ impl CacheClient {
     /// miss the same key at the same time share one fetch, which runs in the task of one of them.
     ///
     /// `fetch` answers only what is worth caching; whatever its status, after hooks it must have been
-    /// a success (`connectors.md` 6.3, Q61). One that is too large to be stored goes to those who
+    /// a success (CAC-5). One that is too large to be stored goes to those who
     /// wait. The store goes on in the background after this returns; until it is done, the entry
     /// serves all who ask.
     ///

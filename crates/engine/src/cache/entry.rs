@@ -15,7 +15,7 @@ pub(super) const HEAD_BYTES_MAX: usize = 256 << 10;
 /// Bytes that a header costs beyond its name and value, roughly.
 const HEADER_OVERHEAD_BYTES: usize = 64;
 
-/// One cached answer (`connectors.md` 6.3). Cloning shares headers and body.
+/// One cached answer (CAC-5). Cloning shares headers and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The status as it came: hooks that judge it run again on every hit.

@@ -1,4 +1,4 @@
-//! What a cache tells about itself (`connectors.md` 6.4).
+//! What a cache tells about itself (CAC-15).
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Cache keys: what makes two requests the same request (`connectors.md` 6.2). Canonical JSON takes the
-//! place of the normaliser of Ex 61, which dropped what made requests differ (Q60).
+//! Cache keys: what makes two requests the same request (CAC-8). Canonical JSON takes the
+//! place of the normaliser of ql.io 0.8, which dropped what made requests differ (CAC-9).
 //!
 //! In: the request as it would be sent. Out: one short text that all tiers use. Credentials and
 //! bodies enter as digests only, so a key may appear in events and logs.

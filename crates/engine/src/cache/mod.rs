@@ -181,7 +181,7 @@ impl Cache {
     fn is_started_for(&self, key: &CacheKey) -> bool {
         let is_started = self.is_started();
         if !is_started {
-            // The literal text of `connectors.md` 6.5.
+            // The literal text of CAC-11.
             let message = "Cache not started".to_owned();
             self.emit(&CacheEvent::Error { message, key: Some(key.clone()) });
         }

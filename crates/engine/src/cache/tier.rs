@@ -304,7 +304,7 @@ pub(super) fn record_of(bytes: Bytes, key: &CacheKey) -> Result<Record, TierErro
     if record.key == key.as_str().as_bytes() {
         Ok(record)
     } else {
-        // The literal text of `connectors.md` 6.5.
+        // The literal text of CAC-11.
         Err(TierError::Unusable("unexpected result - md5 collusion"))
     }
 }

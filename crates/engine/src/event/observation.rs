@@ -98,7 +98,7 @@ impl<'a> Observation<'a> {
     }
 }
 
-/// A bare `return name` has no line (`server.md` 2.9).
+/// A bare `return name` has no line (TRC-6).
 fn line_of(node: &Node) -> Option<u32> {
     match node.kind {
         NodeKind::Reference { is_return: true, .. } => None,

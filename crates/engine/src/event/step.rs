@@ -1,4 +1,4 @@
-//! Letting the statements of a run through one at a time (`server.md` 2.9, debug mode).
+//! Letting the statements of a run through one at a time (WSK-9).
 
 use std::cell::Cell;
 

@@ -46,7 +46,7 @@ impl EventKind {
         Self::Visualization,
     ];
 
-    /// The name on the wire (`connectors.md` 8.4).
+    /// The name on the wire (TRC-6).
     pub fn name(self) -> &'static str {
         match self {
             Self::Ack => "ack",
@@ -74,7 +74,7 @@ impl EventKind {
 
 /// Kinds of events, and variables whose assignments are told.
 ///
-/// The two have separate name spaces: a variable with the name of an event is not told (L23).
+/// The two have separate name spaces: a variable with the name of an event is not told (TRC-3).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Subscription {
     kinds: u16,

@@ -10,7 +10,7 @@ use crate::{error::RunError, run::Run};
 
 use super::statement;
 
-/// The values of a statement by parameter name (`connectors.md` 2.10).
+/// The values of a statement by parameter name (CON-17).
 pub(crate) type Own = Vec<(Text, Value)>;
 
 /// A JSON literal with its tokens filled.

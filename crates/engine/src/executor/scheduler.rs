@@ -1,4 +1,4 @@
-//! Which nodes may start: demand, edges, fallbacks and blocks (`language.md` 4.7, 5.17, 5.18, 5.22).
+//! Which nodes may start: demand, edges, fallbacks and blocks (EXE-16, IFS-4, TRY-6).
 //!
 //! In: which node has finished. Out: which nodes are ready. The scheduler evaluates nothing and does
 //! no I/O, so every interleaving can be tested by feeding it completions in any order.
@@ -173,7 +173,7 @@ impl<'p> Scheduler<'p> {
             if state.is_demanded || state.is_settled {
                 continue;
             }
-            // What a branch needs is needed once the branch is taken (`language.md` 4.4); until
+            // What a branch needs is needed once the branch is taken (EXE-4, EXE-5); until
             // then only the decision is. `open` demands the statement again.
             if let Some(block) = node.block
                 && !state.is_open

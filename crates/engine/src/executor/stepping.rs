@@ -1,4 +1,4 @@
-//! Runs a plan one statement at a time, as its watcher lets them through (`server.md` 2.9).
+//! Runs a plan one statement at a time, as its watcher lets them through (WSK-9).
 //!
 //! The first statement that may run, runs at once. Every later one waits until the watcher steps, in
 //! the order in which they became ready; a step does not wait for what is already running. After

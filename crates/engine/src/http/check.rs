@@ -2,7 +2,7 @@
 //! first request that needs them.
 //!
 //! In: a catalog. Out: what is wrong or odd, by file and line. Templates in EJS are not looked at:
-//! some in the wild are broken and never used (`connectors.md` 2.6).
+//! some in the wild are broken and never used (CON-48).
 
 use std::path::{Path, PathBuf};
 

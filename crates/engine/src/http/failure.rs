@@ -1,4 +1,4 @@
-//! Failures of exchanges as errors of statements (`connectors.md` 4.9, `decisions.md` 8).
+//! Failures of exchanges as errors of statements (UPS-20, SRV-31).
 
 use qlio_data::{Text, Value};
 use qlio_syntax::diagnostic::{Code, codes};

@@ -1,4 +1,4 @@
-//! From a statement's own values to requests that are ready to send (`connectors.md` 2).
+//! From a statement's own values to requests that are ready to send (CON-23).
 
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ use crate::{
     transport::{Exchange, RequestHeaders},
 };
 
-/// A request of a statement that may not get as far as being sent (`connectors.md` 3.6).
+/// A request of a statement that may not get as far as being sent (HOK-12).
 pub(super) type Task = Result<Prepared, RunError>;
 
 /// Why a request is not complete.
@@ -102,7 +102,7 @@ pub(super) struct Preparation {
 
 impl Call<'_> {
     /// Expands the URI, headers and bodies of all requests of the statement, in the order of
-    /// `connectors.md` 0. A hook that concerns one request fails that request only.
+    /// CON-23. A hook that concerns one request fails that request only.
     pub(super) fn prepare(
         &self,
         own: &Own,
@@ -266,7 +266,7 @@ impl Call<'_> {
     }
 }
 
-/// The values of a `foreach` parameter: a scalar is a list of one, absent is none (C-Q72).
+/// The values of a `foreach` parameter: a scalar is a list of one, absent is none (CON-50).
 fn elements(value: Value) -> Vec<Value> {
     match value.elements() {
         Some(elements) => elements.into_owned(),

@@ -1,4 +1,4 @@
-//! `limit` and `offset` on values that are here (`language.md` 5.10, L52).
+//! `limit` and `offset` on values that are here (SEL-22).
 
 use qlio_data::Value;
 

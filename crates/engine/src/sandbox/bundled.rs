@@ -1,4 +1,4 @@
-//! The modules that `require` finds without a file (`connectors.md` 3.9).
+//! The modules that `require` finds without a file (HOK-10).
 
 /// The source of a bundled module; `None` for any other name.
 pub(super) fn source(name: &str) -> Option<&'static str> {

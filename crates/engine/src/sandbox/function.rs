@@ -1,5 +1,5 @@
 //! Functions of scripts (UDFs): called for a definition, for every row, or for a column
-//! (`language.md` 5.5, 5.9, 5.20).
+//! (UDF-3, SEL-7, UDF-6).
 
 use std::sync::Arc;
 

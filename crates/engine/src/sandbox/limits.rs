@@ -11,7 +11,7 @@ use std::{
 use crate::clock;
 
 /// What one call of a script may use. Every value is per call unless it says otherwise
-/// (`connectors.md` 3.9).
+/// (HOK-10).
 #[derive(Debug, Clone)]
 pub struct SandboxLimits {
     /// Processor time of one call of a hook, function or template, in milliseconds (250).

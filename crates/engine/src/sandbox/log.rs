@@ -2,7 +2,7 @@
 
 use super::limits::SandboxLimits;
 
-/// How serious a logged line is (`connectors.md` 3.5).
+/// How serious a logged line is (HOK-7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// `log('error', …)`, `console.error`.

@@ -3,7 +3,7 @@
 //! An error that was thrown carries a stack, and with it the line. A thrown text has none, nor has a
 //! function that never answers, runs without end or answers with something that is no value. In: such
 //! an error, and the function that was called. Out: the error with the place at which that function
-//! is written, so that every failure of a script names a file and a line (`decisions.md` 6).
+//! is written, so that every failure of a script names a file and a line (SAF-14).
 
 use rquickjs::Array as JsArray;
 

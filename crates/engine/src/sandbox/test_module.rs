@@ -1,4 +1,4 @@
-//! Modules with the hooks of a test: `setup`, `test`, `tearDown` (`server.md` 5.1).
+//! Modules with the hooks of a test: `setup`, `test`, `tearDown` (`docs/guide/testing.md`).
 //!
 //! In: a module's file and the result of a run. Out: which assertions of the `test` object failed, and
 //! where. What `setup` returns stays inside the interpreter, so it may hold anything. The rest of a

@@ -1,4 +1,4 @@
-//! Custom transformers: a module that decodes the answers of one table (`connectors.md` 5.9).
+//! Custom transformers: a module that decodes the answers of one table (FMT-11).
 
 use std::path::Path;
 

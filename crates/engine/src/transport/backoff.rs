@@ -1,4 +1,4 @@
-//! Back-off: leaving a failing target alone for a growing while (`connectors.md` 4.5, the fixed version).
+//! Back-off: leaving a failing target alone for a growing while (UPS-10 to UPS-13).
 //!
 //! Only targets that have failed are remembered, so a healthy system pays one comparison per exchange. Times
 //! come in as arguments; nothing here looks at a clock.

@@ -1,4 +1,4 @@
-//! Content codings: gzip, deflate (zlib and raw), brotli, zstandard, stacked, under a limit (`connectors.md` 4.7).
+//! Content codings: gzip, deflate (zlib and raw), brotli, zstandard, stacked, under a limit (UPS-17).
 //!
 //! Everything is decoded in steps of bounded size; between steps other work of the thread gets its turn.
 

@@ -1,4 +1,4 @@
-//! The egress guard: which hosts and addresses may be called, and by whom (`decisions.md` 4).
+//! The egress guard: which hosts and addresses may be called, and by whom (SAF-8 to SAF-12).
 //!
 //! Names are judged before anything is resolved, addresses after; only addresses that were judged are
 //! connected to, so a name that resolves differently a moment later gains nothing.

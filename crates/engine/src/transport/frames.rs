@@ -12,7 +12,7 @@ use super::headers::Headers;
 pub(crate) const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// The status of an upstream that cannot serve for now; counts as a network failure
-/// (`connectors.md` 9.3).
+/// (UPS-34).
 const UNAVAILABLE: &[u8] = b"14";
 
 /// Flag and length before each message, in bytes.

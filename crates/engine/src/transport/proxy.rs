@@ -1,4 +1,4 @@
-//! Forward proxies: which one to use, and opening a tunnel through it (`connectors.md` 2.9).
+//! Forward proxies: which one to use, and opening a tunnel through it (UPS-27, UPS-28).
 
 use std::{collections::HashMap, io, sync::Arc};
 

@@ -51,7 +51,7 @@ impl Default for TransportSettings {
     }
 }
 
-/// TLS towards upstreams (`connectors.md` 2.9). Certificates are verified against the Mozilla roots.
+/// TLS towards upstreams (UPS-29). Certificates are verified against the Mozilla roots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsSettings {
     /// PEM file with further trusted roots.
@@ -95,7 +95,7 @@ impl ProxyLogin {
     }
 }
 
-/// Back-off from failing targets (`connectors.md` 4.5).
+/// Back-off from failing targets (UPS-10 to UPS-13).
 #[derive(Debug, Clone)]
 pub struct BackoffSettings {
     /// What counts as one target. Default: the URI.
@@ -120,7 +120,7 @@ pub enum BackoffScope {
     Origin,
 }
 
-/// Which hosts may be called (`decisions.md` 4).
+/// Which hosts may be called (SAF-8 to SAF-12).
 ///
 /// Patterns: `*`, `host`, `*.domain` (not the domain itself), each with an optional `:port`; an address, or a
 /// network such as `10.0.0.0/8`, which is compared with resolved addresses too (behind a proxy only

@@ -1,6 +1,6 @@
 //! TLS towards upstreams: rustls with the ring provider, HTTP/2 offered by ALPN.
 //!
-//! Certificates are verified unless the settings name the host as insecure (`connectors.md` 2.9). The trust
+//! Certificates are verified unless the settings name the host as insecure (UPS-29). The trust
 //! anchors are Mozilla's, compiled in, so that a container without a certificate store behaves like any
 //! other; `tls.caFile` adds to them.
 

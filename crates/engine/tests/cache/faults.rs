@@ -1,5 +1,5 @@
 //! Servers that are not there, die, say nothing or talk nonsense: bounded, reported, forgotten
-//! (`connectors.md` Ex 60).
+//! (CAC-7).
 
 use std::time::{Duration, Instant};
 

@@ -271,7 +271,7 @@ proptest! {
             .collect();
         let (rows, list) = (table(&rows), Value::array(list));
         let text = "return select i from rows where k in (\"{=list}\")";
-        // A list of one list is unwrapped by the template, not by the filter (`language.md` 5.3).
+        // A list of one list is unwrapped by the template, not by the filter (SEL-3).
         if list.len() != 1 {
             let actual = run(text, &[("rows", &rows), ("list", &list)])?;
             let what = format!("{} in {}", json::to_string(&rows), json::to_string(&list));
@@ -330,7 +330,7 @@ fn joined(main: &str, other: &str, condition: &str) -> Value {
     run(&text, &[("main", &value(main)), ("other", &value(other))]).expect("a value")
 }
 
-// A list in a list of joining values stands for its elements (`language.md` 5.8, 5.11),
+// A list in a list of joining values stands for its elements (SEL-13, JOI-6),
 // as it does in filters.
 #[test]
 fn a_joining_list_in_a_list_stands_for_its_elements() {

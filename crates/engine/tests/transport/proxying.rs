@@ -1,4 +1,4 @@
-//! Forward proxies (`connectors.md` 2.9, Q28, Ex 44).
+//! Forward proxies (UPS-27, UPS-28).
 
 use qlio_engine::transport::{
     ErrorKind, Exchange, ProxyLogin, ProxyTarget, Transport, TransportSettings,

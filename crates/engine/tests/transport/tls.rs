@@ -1,4 +1,4 @@
-//! TLS with a certificate authority of our own; certificates are verified (`connectors.md` Q29).
+//! TLS with a certificate authority of our own; certificates are verified (UPS-29).
 
 use std::{
     io,

@@ -1,5 +1,5 @@
 //! What was measured of a script's nodes: by running it, or by an earlier run's packets
-//! (`server.md` 4.3).
+//! (`docs/reference/plan.md`).
 
 use std::{cell::RefCell, collections::HashMap, time::Duration};
 

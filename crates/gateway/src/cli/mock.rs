@@ -133,7 +133,7 @@ pub(super) fn mock(args: &MockArgs) -> Exit {
 /// The port of the published measurements.
 const BENCH_PORT_DEFAULT: u16 = 6000;
 
-/// The data sets of `qlio bench` (`server.md` 5.2, 6.5).
+/// The data sets of `qlio bench` (`docs/reference/mock.md`, `docs/reference/bench.md`).
 fn bench_upstream(args: &MockArgs) -> Exit {
     let Latency::Fixed(latency) = args.latency else {
         report::error("nothing was recorded; give `--latency` milliseconds or `none`");

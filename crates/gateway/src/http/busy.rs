@@ -1,4 +1,4 @@
-//! Whether the machine is too busy to compress answers (`server.md` 2.5).
+//! Whether the machine is too busy to compress answers (SRV-36).
 //!
 //! The five-minute load average is compared with half the number of processors. It is read at most
 //! every few seconds, from a file that the kernel makes up and that never waits for a disk. Where

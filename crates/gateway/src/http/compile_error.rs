@@ -1,5 +1,5 @@
 //! Compile errors as an answer: the first one's fields at the top, all of them in `errors`
-//! (`language.md` 3.1).
+//! (SRV-41).
 
 use qlio_data::{Object, Value};
 use qlio_syntax::{

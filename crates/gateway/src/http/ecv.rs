@@ -1,4 +1,4 @@
-//! The health check for load balancers ("extended content verification", `server.md` 2.10).
+//! The health check for load balancers ("extended content verification", ECV-1).
 //!
 //! In: the path that is asked. Out: what is asked of the health check, and its answer. Whether the
 //! server works is found out in `app`, by answering `GET /tables` the way a client would be answered.

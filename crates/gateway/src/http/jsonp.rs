@@ -1,4 +1,4 @@
-//! Answers as JavaScript calls, for pages that load them with a script element (`server.md` 2.7).
+//! Answers as JavaScript calls, for pages that load them with a script element (SRV-37).
 //!
 //! In: the `callback` parameter and the JSON text of an answer. Out: a checked name, and the call.
 //! The name is restricted so that a link cannot make a browser run other code from our origin.

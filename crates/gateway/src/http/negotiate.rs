@@ -1,7 +1,7 @@
 //! What form of an answer a client asks for: JSON or a page, and which content coding.
 //!
 //! In: the `Accept` and `Accept-Encoding` headers and the `format` parameter. Out: decisions; this
-//! module writes nothing. Rules: `server.md` 2.4 and 2.5, the ordering fix of Q32 included.
+//! module writes nothing. Rules: SRV-36, SRV-45.
 
 /// A content coding that we can produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

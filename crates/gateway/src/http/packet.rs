@@ -1,4 +1,4 @@
-//! Events as packets: the JSON that traces and WebSocket messages hold (`server.md` 2.9).
+//! Events as packets: the JSON that traces and WebSocket messages hold (TRC-6).
 //!
 //! In: an [`Event`] of the engine, or what only the gateway knows. Out: a name and a value, made at
 //! once, so that it cannot change afterwards. Promised: secrets of the settings do not appear

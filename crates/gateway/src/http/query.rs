@@ -1,7 +1,7 @@
 //! The query string of a request as an object of texts, arrays and objects.
 //!
 //! In: what stands after `?` in the raw request target. Out: an [`Object`]; a repeated name is an
-//! array, brackets build arrays and objects (`server.md` 1.7). Malformed percent-encoding is an
+//! array, brackets build arrays and objects (SRV-19). Malformed percent-encoding is an
 //! error and becomes a 400. Nothing is trimmed, coerced or filtered.
 
 use qlio_data::{

@@ -1,4 +1,4 @@
-//! Taking the sting out of request text that is quoted in an answer (`server.md` 2.8).
+//! Taking the sting out of request text that is quoted in an answer (SRV-33).
 //!
 //! In: a raw request target. Out: text that shows what was asked for, but whose script elements,
 //! script URLs, risky tags and calls no longer work should a client take the answer for a page. Our

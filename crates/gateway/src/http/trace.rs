@@ -1,5 +1,5 @@
 //! The execution trace of a request: the parameter `events` in, the header `Link` out
-//! (`server.md` 2.6).
+//! (TRC-4).
 //!
 //! A client names the events that it wants; what happened is answered as a list of packets in a data
 //! URI. The list has a fixed size: beyond it the bodies of answers go first, then the oldest

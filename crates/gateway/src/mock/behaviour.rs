@@ -1,4 +1,4 @@
-//! How an upstream misbehaves: the types of `server.md` 5.2 with their parameters.
+//! How an upstream misbehaves: the types of `docs/reference/mock.md` with their parameters.
 //!
 //! In goes a JSON object (an entry of a proxy's configuration, or a `mock.json` of a test); out comes
 //! a [`Behaviour`], which for each exchange draws an [`Effect`] and applies it to HTTP answers. What

@@ -1,4 +1,4 @@
-//! The mock of one port of one test: answers given in code or by files (`server.md` 5.1).
+//! The mock of one port of one test: answers given in code or by files (`docs/guide/testing.md`).
 //!
 //! In go answers, some for one method and path, and a [`Behaviour`] for all of them. Of several that
 //! fit a request the one with the most query pairs is taken, then one with a path before one without.

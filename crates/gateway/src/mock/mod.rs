@@ -1,4 +1,5 @@
-//! Upstreams that are not the real ones: `qlio mock` and the mocks of `qlio test` (`server.md` 5.2).
+//! Upstreams that are not the real ones: `qlio mock` and the mocks of `qlio test`
+//! (`docs/reference/mock.md`).
 //!
 //! | | answers with |
 //! | --- | --- |

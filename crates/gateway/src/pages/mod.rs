@@ -1,4 +1,4 @@
-//! The small HTML pages of the metadata endpoints (`server.md` 2.4).
+//! The small HTML pages of the metadata endpoints (SRV-48).
 //!
 //! In: the same values that the JSON answers hold. Out: complete pages without any outside asset.
 //! Everything that comes from a script is escaped; documentation text, which is markup already,

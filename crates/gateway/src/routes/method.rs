@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The method of a route clause (`server.md` 1.2).
+/// The method of a route clause (SRV-4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
     /// `get`; also serves `HEAD`.
@@ -21,7 +21,7 @@ impl Method {
     /// Every method, in the order `Allow` lists them.
     pub const ALL: [Self; 5] = [Self::Get, Self::Post, Self::Put, Self::Delete, Self::Patch];
 
-    /// The method of that name in any case; `del` is `delete` (`server.md` 2.4).
+    /// The method of that name in any case; `del` is `delete` (SRV-4).
     pub fn from_name(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("del") {
             return Some(Self::Delete);

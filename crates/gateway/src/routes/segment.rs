@@ -16,7 +16,7 @@ pub enum Piece {
     Token,
 }
 
-/// How a segment ranks against others at the same place; smaller is tried first (`server.md` 1.4).
+/// How a segment ranks against others at the same place; smaller is tried first (SRV-11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SegmentClass {
     /// Text only.

@@ -3,7 +3,7 @@
 //! In: the text between the quotes. Out: a [`RouteTemplate`] and the faults found, each with its
 //! byte offset in that text. All faults of one template are reported together. A fatal fault means
 //! that the route cannot be loaded; others (a query value without braces) drop one parameter only.
-//! Nothing here looks at requests. Rules: `server.md` 1.3.
+//! Nothing here looks at requests. Rules: SRV-8.
 
 use qlio_data::percent;
 
@@ -92,7 +92,7 @@ impl RouteTemplate {
     }
 
     /// Whether another route with the same path and method would be a duplicate: the same keys with
-    /// the same token text, in any order (`server.md` 1.1).
+    /// the same token text, in any order (SRV-3).
     pub fn has_same_query(&self, other: &Self) -> bool {
         self.query.len() == other.query.len()
             && self.query.iter().all(|declared| other.query.contains(declared))

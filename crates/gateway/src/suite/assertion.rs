@@ -1,4 +1,4 @@
-//! `<test>.assert`: what must hold for a result, one assertion on each line (`server.md` 5.1).
+//! `<test>.assert`: what must hold for a result, one assertion on each line (`docs/guide/testing.md`).
 //!
 //! ```text
 //! # comment

@@ -1,4 +1,4 @@
-//! What the files of a test directory are called: names only, no file system (`server.md` 5.1).
+//! What the files of a test directory are called: names only, no file system (`docs/guide/testing.md`).
 //!
 //! A name is read from the end, so tests may have dots in their names, and media types may have them
 //! too (`application.vnd.api+json`).

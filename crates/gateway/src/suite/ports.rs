@@ -1,4 +1,4 @@
-//! `{mock.<n>}`: ports that are chosen when a test runs, filled into its texts (`server.md` 5.1).
+//! `{mock.<n>}`: ports that are chosen when a test runs, filled into its texts (`docs/guide/testing.md`).
 
 use std::collections::BTreeMap;
 

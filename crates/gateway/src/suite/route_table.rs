@@ -1,4 +1,4 @@
-//! `<anything>.routes.csv`: one route test on each row (`server.md` 5.1).
+//! `<anything>.routes.csv`: one route test on each row (`docs/guide/testing.md`).
 //!
 //! In goes text, out come requests with the lines they stand on. The columns `name`, `request` and
 //! `type` are known by exactly these titles, in any case; every other column holds headers,

@@ -1,4 +1,4 @@
-//! One test: mocks, set-up, run, assertions, tear-down (`server.md` 5.1).
+//! One test: mocks, set-up, run, assertions, tear-down (`docs/guide/testing.md`).
 
 use std::{
     collections::{BTreeMap, BTreeSet},

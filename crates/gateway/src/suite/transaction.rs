@@ -1,4 +1,4 @@
-//! The transaction check: whatever begins in a run must end in it (`server.md` 5.1).
+//! The transaction check: whatever begins in a run must end in it (`docs/guide/testing.md`).
 //!
 //! In go the events of a run, out come the lines of the statements that began and never ended. Only
 //! runs that went well are judged: a failing one drops what is still under way.

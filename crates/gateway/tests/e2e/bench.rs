@@ -104,7 +104,7 @@ fn check_frame(report: &Value, command: &str) {
     assert_eq!(report["failure"], Value::Null);
 }
 
-// Loads (`server.md` 8.64).
+// Loads (`docs/reference/bench.md`).
 
 #[test]
 fn load_prints_the_eight_lines_and_keeps_the_closed_loop_law() {
@@ -399,7 +399,7 @@ fn a_matrix_has_every_cell() {
     assert!(cells.iter().all(|cell| cell["run"]["errors"] == 0 && cell["run"]["samples"] == 20));
 }
 
-/// `server.md` 8.62.
+/// `docs/reference/bench.md`.
 #[test]
 fn codecs_print_two_lines_each_and_the_published_sizes() {
     let folder = folder(&[]);
@@ -477,7 +477,7 @@ fn a_sample_of_the_user_shows_what_it_would_save() {
     assert!(finished.stderr.contains("shop.Answer, shop.Row"), "{}", finished.stderr);
 }
 
-/// `server.md` 8.63.
+/// `docs/reference/bench.md`.
 #[test]
 fn ops_print_as_benchmark_js_does() {
     let folder = folder(&[]);

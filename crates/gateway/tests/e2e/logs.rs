@@ -1,5 +1,4 @@
-//! Log files: the tree of events of a request, who is told, and what is not (`connectors.md` 8.2, 8.3;
-//! `server.md` 3.7).
+//! Log files: the tree of events of a request, who is told, and what is not (LOG-4, LOG-6, LOG-1).
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -109,7 +108,7 @@ fn q68_q70_a_request_is_a_tree_of_events_in_four_files() {
     );
 }
 
-/// `connectors.md` 8.3: a header that is made from settings may hold a secret that nobody has marked.
+/// LOG-6: a header that is made from settings may hold a secret that nobody has marked.
 #[test]
 fn headers_made_from_settings_are_not_logged() {
     let upstream = Upstream::with([Expectation::get("/t")

@@ -30,7 +30,7 @@ fn it_names_its_address_and_serves_its_folder() {
     assert_eq!(mock.stop(PATIENCE).code(), Some(0));
 }
 
-/// `server.md` 8.61.
+/// `docs/reference/mock.md`.
 #[test]
 fn example_8_61_slows_a_route_down_and_replaces_it() {
     let upstream =

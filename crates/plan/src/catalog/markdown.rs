@@ -1,4 +1,4 @@
-//! Comments as documentation: Markdown to safe HTML (`connectors.md` 1.4).
+//! Comments as documentation: Markdown to safe HTML (CON-5).
 
 use pulldown_cmark::{CowStr, Event, Parser, Tag, TagEnd, html};
 
@@ -7,7 +7,7 @@ pub(super) fn each_to_html(comments: &[String]) -> String {
     comments.iter().map(|comment| to_html(comment)).collect()
 }
 
-/// Consecutive comments as one text, joined by line feeds (`decisions.md`, routes).
+/// Consecutive comments as one text, joined by line feeds (SRV-5).
 pub(super) fn joined_to_html(comments: &[String]) -> String {
     to_html(&comments.join("\n"))
 }

@@ -1,5 +1,5 @@
 //! Whether a table's template or patch has a parameter, so that what it asks the upstream to cut is
-//! not cut again (`decisions.md` 10).
+//! not cut again (SEL-23).
 //!
 //! In: texts of files. Out: yes or no. A name counts where it can be read: as a whole word inside the
 //! tags of a template, or outside the comments of a script. Nothing is parsed further: that a word of

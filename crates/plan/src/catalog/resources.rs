@@ -3,7 +3,7 @@
 use super::{ModuleFolders, ScriptFile};
 
 /// Files that tables refer to. Implementations resolve names relative to the table's file and
-/// refuse paths that leave the tables' root (`connectors.md` 1.6).
+/// refuse paths that leave the tables' root (CON-8).
 pub trait Resources {
     /// The text of a body template.
     ///

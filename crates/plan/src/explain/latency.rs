@@ -1,4 +1,4 @@
-//! Where the time of a run went: the critical path, and what has slack (`server.md` 4.3).
+//! Where the time of a run went: the critical path, and what has slack (`docs/reference/plan.md`).
 //!
 //! In: a plan as a picture and what was measured of its nodes. Out: for each node when it could start at
 //! the earliest, and how much later it could have started without a longer run. A node that was not

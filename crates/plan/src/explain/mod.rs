@@ -1,5 +1,5 @@
-//! Plans for people and tools: stable text, JSON, DOT, SVG and yUML (`server.md` 4.1–4.2), with the times
-//! of a run if one was measured (4.3).
+//! Plans for people and tools: stable text, JSON, DOT, SVG and yUML (`docs/reference/plan.md`),
+//! with the times of a run if one was measured.
 //!
 //! All forms are made of the same [`Explanation`], so they cannot disagree. The same script and
 //! catalog give the same bytes, made in time linear in the plan.

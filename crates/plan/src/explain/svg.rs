@@ -1,4 +1,5 @@
-//! Plans as SVG: boxes in rows, `return` on top, each row above what it waits for (`server.md` 4.2).
+//! Plans as SVG: boxes in rows, `return` on top, each row above what it waits for
+//! (`docs/reference/plan.md`).
 //!
 //! The layout is that of layered graphs in its simplest form: a row per depth, boxes in the order of
 //! those above them. It is linear in the picture but for the sorting of rows.

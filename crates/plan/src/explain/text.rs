@@ -6,7 +6,7 @@ use super::{Edge, EdgeKind, ExplainedNode, Explanation, Latency, latency::millis
 
 /// Prints one level after the other, later alternatives of a fallback chain below their first one,
 /// and at last how the total time comes about: in words, or with the times of a measured run
-/// (`server.md` 4.3).
+/// (`docs/reference/plan.md`).
 pub fn to_text(explanation: &Explanation, latency: Option<&Latency>) -> String {
     let edges = explanation.edges_by_node();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! Plans in the flat text of the original's picture: `[4]->[2],[2]->[1],` (`server.md` 4.2).
+//! Plans in the flat text of the original's picture: `[4]->[2],[2]->[1],` (`docs/reference/plan.md`).
 
 use std::{
     collections::{HashMap, HashSet},

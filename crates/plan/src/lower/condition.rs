@@ -68,7 +68,7 @@ pub(super) fn strip_alias(path: &ast::Path, alias: Option<&str>) -> ast::Path {
     alias.and_then(|alias| path::without_alias(path, alias)).unwrap_or_else(|| path.clone())
 }
 
-/// Bounds of a statement; 0 counts as not given (`language.md` 5.19).
+/// Bounds of a statement; 0 counts as not given (SEL-28).
 pub(super) fn delays(delays: &ast::Delays) -> Delays {
     let given =
         |count: Option<ast::Count>| count.map(|count| count.value).filter(|value| *value > 0);

@@ -65,7 +65,7 @@ impl Lowering<'_> {
     }
 
     /// Lowers an item of an in-list or a value of an insert: a bareword is a token, so an unknown
-    /// word is absent rather than text (`language.md` 5.7).
+    /// word is absent rather than text (SEL-17).
     pub(super) fn listed_operand(&mut self, operand: &ast::Operand) -> Operand {
         match &operand.kind {
             ast::OperandKind::Null => Operand::Constant(Value::Null),
@@ -87,7 +87,7 @@ impl Lowering<'_> {
     }
 
     /// A text that starts with `{^` must resolve before its statement runs; anywhere else the token is
-    /// an ordinary one (`language.md` 5.16).
+    /// an ordinary one (EXE-6).
     pub(super) fn note_prerequisites(&mut self, template: &Template) {
         if template.text().starts_with("{^") {
             self.prerequisites.push(template.clone());
@@ -114,7 +114,7 @@ impl Lowering<'_> {
         if let Some(slot) = module {
             self.read(slot);
         }
-        // A module may be a function itself (`language.md` 2.8).
+        // A module may be a function itself (UDF-2).
         let function = name.text.split_once('.').map_or("", |(_, function)| function);
         Callee { name: name.text.as_str().into(), module, function: function.into() }
     }

@@ -1,4 +1,4 @@
-//! Joins: one statement split into two scans and the equalities between them (`language.md` 5.11).
+//! Joins: one statement split into two scans and the equalities between them (JOI-6).
 
 use qlio_syntax::ast::{self, VerbKind};
 

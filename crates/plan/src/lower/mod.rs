@@ -5,7 +5,7 @@
 //! ([`statement`], [`select`], [`join`], [`write`], [`block`]), noting which variables each one
 //! reads; lower the value ([`result`]); then the rules of [`crate::rewrite`].
 //!
-//! Source: `language.md` 4.
+//! Source: EXE-15.
 
 mod block;
 mod condition;

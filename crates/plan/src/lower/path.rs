@@ -34,7 +34,7 @@ pub(crate) fn path_text(path: &ast::Path) -> String {
 }
 
 /// The rest of `alias.rest`, if the path begins with all words of the alias and goes on. An alias
-/// may have dots (`language.md` 2.4).
+/// may have dots (SEL-10).
 pub(crate) fn without_alias(path: &ast::Path, alias: &str) -> Option<ast::Path> {
     let mut rest = path.segments.as_slice();
     for word in alias.split('.') {

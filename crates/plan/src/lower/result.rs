@@ -1,4 +1,4 @@
-//! The value of a script: its `return`, or what stands for it (`language.md` 4.2).
+//! The value of a script: its `return`, or what stands for it (RET-2).
 
 use std::collections::HashSet;
 

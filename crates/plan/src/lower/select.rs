@@ -101,7 +101,7 @@ impl Lowering<'_> {
         let own: Vec<&str> = conditions.iter().map(|condition| &*condition.name).collect();
         self.warn_unused_parameters(select.conditions.iter(), source, VerbKind::Select);
         self.warn_unfilled_tokens(&lowered, &source.name, VerbKind::Select, &own);
-        // A column that only a row function needs changes the row's shape (`language.md` 5.20).
+        // A column that only a row function needs changes the row's shape (UDF-15).
         let has_hidden = builder.columns.len() > visible;
         let is_flat = output.len() == 1 && !has_aliases && !has_hidden;
         let columns = if is_star { ScanColumns::Star } else { ScanColumns::List(builder.columns) };

@@ -31,7 +31,7 @@ pub enum Expression {
     Object(Vec<(Text, Expression)>),
 }
 
-/// A value in a clause (`language.md` 5.7).
+/// A value in a clause (SEL-17).
 #[derive(Debug, Clone)]
 pub enum Operand {
     /// A value known at compile time.
@@ -73,7 +73,7 @@ pub enum SourceKind {
     /// A table that the script creates.
     Inline(Arc<Table>),
     /// A table that the script creates in a block: if that has run, else the loaded table of the name
-    /// (`language.md` 4.4).
+    /// (EXE-4, EXE-5).
     Conditional {
         /// Its place in the plan's inline tables.
         place: usize,
@@ -139,7 +139,7 @@ pub enum Logic {
     Name(Template),
 }
 
-/// A column path known at compile time, or one with tokens in it (`language.md` L30).
+/// A column path known at compile time, or one with tokens in it (SEL-11).
 #[derive(Debug, Clone)]
 pub enum ColumnPath {
     /// Parsed at compile time.

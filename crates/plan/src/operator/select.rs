@@ -2,7 +2,7 @@
 //!
 //! Inside the engine a row is a list of values, one per scan column; hidden columns for joins and
 //! functions stand behind the selected ones. Names appear only when the output is shaped, so a
-//! hidden column can never collide with an alias (`language.md` L55).
+//! hidden column can never collide with an alias (JOI-12).
 
 use qlio_data::{Text, path::Path, projection::Projection};
 
@@ -82,7 +82,7 @@ pub struct Column {
     /// The path into the row, without the source's alias.
     pub path: ColumnPath,
     /// The column is a key of a join: its value is the list of all matches, lists among them
-    /// opened, as filters see them (`language.md` 5.8).
+    /// opened, as filters see them (SEL-13).
     pub is_key: bool,
 }
 

@@ -32,7 +32,7 @@ pub struct Write {
     pub assign: Option<Text>,
 }
 
-/// The content that an insert or update sends (`connectors.md` 2.6).
+/// The content that an insert or update sends (CON-49).
 #[derive(Debug)]
 pub enum WriteValues {
     /// Column and value pairs.

@@ -1,5 +1,5 @@
 //! Statements nobody needs are demanded by the value, so that every top-level statement runs before
-//! the value is computed; statements needed only by blocks or fallbacks stay lazy (`language.md` 4.4).
+//! the value is computed; statements needed only by blocks or fallbacks stay lazy (EXE-4, EXE-5).
 
 use std::collections::HashSet;
 

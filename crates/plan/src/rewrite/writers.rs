@@ -1,4 +1,4 @@
-//! Writes to the same variable happen in text order (`language.md` 5.13).
+//! Writes to the same variable happen in text order (EXE-7).
 
 use std::collections::BTreeMap;
 

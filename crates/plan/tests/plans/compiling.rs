@@ -79,7 +79,7 @@ fn a_write_is_not_lazy_because_a_branch_writes_after_it() {
     assert!(orphan_lines(&plan).contains(&2), "{:?}", orphan_lines(&plan));
 }
 
-// Text order holds only where nothing else orders two writes (`language.md` 5.13).
+// Text order holds only where nothing else orders two writes (EXE-7).
 #[test]
 fn data_flow_orders_writes_before_the_text_does() {
     let text = "o = {}\nn = insert into o (a) values (\"{m.b}\")\nm = insert into o (b) values (1)\nreturn n";

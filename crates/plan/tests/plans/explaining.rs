@@ -151,7 +151,7 @@ fn shows_describes_and_calls() {
     ));
 }
 
-/// The two-branch script and the first companion command of the specification.
+/// A script with two branches, and a route with a fallback.
 #[test]
 fn the_published_pictures_come_out() {
     let tables = "create table lib.find on select get from 'http://api.test/f'\n\
@@ -214,7 +214,7 @@ fn took(milliseconds: u64) -> Measured {
     Measured { elapsed: Duration::from_millis(milliseconds), ..Measured::default() }
 }
 
-/// The text example of `server.md` 4.3.
+/// The text example of `docs/reference/plan.md`.
 #[test]
 fn a_measured_run_has_a_critical_path_and_slack() {
     let plan = plan(

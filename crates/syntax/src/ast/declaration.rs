@@ -1,6 +1,6 @@
 //! The nodes that declare something: tables with their verbs, and routes.
 //!
-//! Source: `language.md` 2.6 and 2.10, `connectors.md` 1.5, 2.2, 4.4, 5.6, 5.9 and 9.3.
+//! Source: GRM-8, GRM-9.
 
 use super::{Count, Ident, Name, Operand, RawText};
 use crate::source::Span;
@@ -75,19 +75,19 @@ pub struct Verb {
     pub resultset: Option<RawText>,
     /// `expires seconds`.
     pub expires: Option<Count>,
-    /// `using format '…' …` (`connectors.md` 9.3).
+    /// `using format '…' …` (FMT-23).
     pub format: Option<FormatClause>,
     /// `using request format '…' …`.
     pub request_format: Option<FormatClause>,
-    /// `using xml coerce 'safe'` (`connectors.md` 5.6).
+    /// `using xml coerce 'safe'` (FMT-17).
     pub xml_coerce: Option<RawText>,
     /// `using xml arrays 'a.b', …`.
     pub xml_arrays: Vec<RawText>,
-    /// `using transformer 'file.js'` (`connectors.md` 5.9).
+    /// `using transformer 'file.js'` (FMT-11).
     pub transformer: Option<RawText>,
-    /// `paging upstream`: the answer is not sliced again (`connectors.md` 2.2).
+    /// `paging upstream`: the answer is not sliced again (TAB-18).
     pub is_paged_upstream: bool,
-    /// `no retry` (`connectors.md` 4.4).
+    /// `no retry` (UPS-9).
     pub is_retry_off: bool,
     /// `pass status 404, 409`: failures of the upstream that become the client's.
     pub passed_statuses: Vec<Count>,

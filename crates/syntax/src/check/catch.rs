@@ -24,7 +24,7 @@ pub(super) fn check(checker: &mut Checker<'_>, node: &Try, in_region: bool) {
             let site = checker.site(node.span.start);
             let message =
                 format!("exception variable {name} is not thrown inside the try statement.");
-            // The specification has no colon here.
+            // No colon here, as it was in ql.io 0.8 (EXE-20).
             let wire = format!("Line {} {message}", site.line);
             let message = message.trim_end_matches('.');
             let hint = checker.guess(name, thrown.iter().copied().collect());

@@ -1,4 +1,4 @@
-//! Statements that need themselves, directly or through others (`language.md` 3.2, 4.6).
+//! Statements that need themselves, directly or through others (DEF-7).
 //!
 //! In: the script. Out: one diagnostic per knot of statements that wait for each other.
 //! The graph has a node per statement, and for each block a node for its decision and one for its

@@ -1,4 +1,4 @@
-//! The names that a statement needs, as far as they can be seen in its text (`language.md` 4.3).
+//! The names that a statement needs, as far as they can be seen in its text (EXE-17).
 //!
 //! In: one alternative. Out: candidates for names of variables and inline tables; most of them may
 //! name neither. Columns of rows are not references, and neither are the two sides of a join.

@@ -29,7 +29,7 @@ pub(super) fn check<'s>(checker: &mut Checker<'s>, site: Site, node: &'s Select)
         [main, joiner] => join(checker, site, node, [main, joiner]),
         [_, _, third, ..] => {
             let message = "Statement must have no more than two tables in the from clause";
-            // The specification has a colon behind `Line`, too.
+            // A colon behind `Line` too, as it was in ql.io 0.8 (EXE-20).
             let wire = format!("Line: {}: {message}", site.line);
             checker.add_literal(site, codes::TOO_MANY_SOURCES, third.span, message, wire);
         }
@@ -85,7 +85,7 @@ fn row_function(checker: &mut Checker<'_>, site: Site, call: &Call) {
 fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source; 2]) {
     if node.conditions.is_empty() {
         let span = sources[0].span.to(sources[1].span);
-        // The specification has a blank at the end.
+        // A blank at the end, as it was in ql.io 0.8 (EXE-20).
         let message = "Missing join condition in statement ";
         checker.add(site, codes::MISSING_JOIN_CONDITION, span, message);
     }
@@ -192,7 +192,7 @@ fn arguments(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, cal
     }
 }
 
-/// A path as messages name it: without quotes (`language.md` 2.1).
+/// A path as messages name it: without quotes (PTH-2).
 fn path_text(path: &Path) -> String {
     let mut text = String::new();
     for (index, segment) in path.segments.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! The clauses of an `on …` block: any order, each at most once (`language.md` 2.6;
-//! `connectors.md` 1.5, 2.2, 4.4, 5.6, 5.9, 9.3).
+//! The clauses of an `on …` block: any order, each at most once (TAB-3, GRM-8).
 
 use super::{Outcome, Parser};
 use crate::{

@@ -1,4 +1,4 @@
-//! `if`, `try`, `throw` and their conditions (`language.md` 2.9).
+//! `if`, `try`, `throw` and their conditions (GRM-9).
 
 use super::{Failed, Outcome, Parser, script::Place};
 use crate::{

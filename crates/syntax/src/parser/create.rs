@@ -1,4 +1,4 @@
-//! `create table` and the heads of its `on …` blocks (`language.md` 2.6).
+//! `create table` and the heads of its `on …` blocks (GRM-8).
 
 use super::{Outcome, Parser};
 use crate::{

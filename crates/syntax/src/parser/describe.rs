@@ -1,4 +1,4 @@
-//! `show` and `describe` (`language.md` 2.7).
+//! `show` and `describe` (GRM-7).
 
 use super::{Outcome, Parser};
 use crate::{

@@ -2,7 +2,7 @@
 //! that names all of it.
 //!
 //! In: the grammar's questions ("is the next word `from`?"). Out: spans of accepted tokens, or one
-//! diagnostic with `expected` and `found` (`language.md` 3.1) and, where a word is misspelt, a hint.
+//! diagnostic with `expected` and `found` (EXE-20) and, where a word is misspelt, a hint.
 //! All questions asked at one position form one list, so the message names every alternative.
 
 use super::{Failed, Outcome, Parser, habit};
@@ -150,7 +150,7 @@ impl Parser<'_> {
         let habit = self.habit();
         let hint = match meant {
             _ if habit.is_some() => habit,
-            // Only the message tells what is certain (`language.md` 1.5).
+            // Only the message tells what is certain (GRM-2).
             Some(meant) if meant.eq_ignore_ascii_case(wrong) => {
                 message.push_str("; did you mean `");
                 message.push_str(meant);

@@ -1,4 +1,4 @@
-//! JSON literals, counts and quoted texts (`language.md` 1.6, 1.7, 2.3).
+//! JSON literals, counts and quoted texts (TXT-10, TXT-11, TXT-14, GRM-10).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Names, paths, operands and calls: the values of clauses (`language.md` 2.1, 2.4, 2.8).
+//! Names, paths, operands and calls: the values of clauses (GRM-10, GRM-7, GRM-9).
 
 use super::{Outcome, Parser, expect::Expected};
 use crate::{
@@ -304,12 +304,12 @@ impl Parser<'_> {
     }
 }
 
-/// A path as the text of a flat key: its quotes are not part of it (`language.md` 2.1).
+/// A path as the text of a flat key: its quotes are not part of it (PTH-2).
 fn flat_key(source: &str) -> String {
     source.chars().filter(|c| !matches!(c, '"' | '\'')).collect()
 }
 
-/// A bareword, unless it is one of the three literals (`language.md` 1.8).
+/// A bareword, unless it is one of the three literals (TXT-17).
 fn word_operand(path: Path) -> OperandKind {
     if let [Segment::Member { name, is_quoted: false }] = path.segments.as_slice() {
         match name.as_str() {

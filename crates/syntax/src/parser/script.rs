@@ -1,4 +1,4 @@
-//! Scripts, statements, fallback chains and `return` (`language.md` 2.2, 2.10).
+//! Scripts, statements, fallback chains and `return` (GRM-6, GRM-9).
 
 use super::{
     Failed, Outcome, Parser,

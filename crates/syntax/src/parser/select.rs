@@ -1,4 +1,4 @@
-//! `select`, its conditions and the time bounds all statements share (`language.md` 2.4).
+//! `select`, its conditions and the time bounds all statements share (GRM-7).
 
 use super::{Outcome, Parser, expect::Expected};
 use crate::{

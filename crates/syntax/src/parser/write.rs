@@ -1,4 +1,4 @@
-//! `insert`, `update` and `delete` (`language.md` 2.5).
+//! `insert`, `update` and `delete` (GRM-7).
 
 use std::slice;
 

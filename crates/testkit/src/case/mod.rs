@@ -36,7 +36,7 @@ pub struct Case {
     pub id: String,
     /// What the case shows, in one sentence.
     pub why: String,
-    /// Entries of the specification that make the target differ from the original.
+    /// Where qlio differs from ql.io 0.8, for the record.
     #[serde(default)]
     pub fix: Vec<String>,
     /// The settings object.

@@ -1,4 +1,4 @@
-//! Joins in nested loops (`language.md` 5.11).
+//! Joins in nested loops (JOI-6).
 
 use qlio_data::{Value, path::Path};
 use qlio_syntax::ast;

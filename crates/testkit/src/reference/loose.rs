@@ -1,4 +1,4 @@
-//! Loose equality, row by row of the table in `language.md` 5.1.
+//! Loose equality, row by row of the table in VAL-7 to VAL-11.
 
 use qlio_data::Value;
 
@@ -20,7 +20,7 @@ pub fn loosely_equal(a: &Value, b: &Value) -> bool {
         }
         (Value::Number(number), Value::String(text))
         | (Value::String(text), Value::Number(number)) => {
-            // Whole numbers compare exactly, written as text or not (`decisions.md` 14).
+            // Whole numbers compare exactly, written as text or not (FMT-12).
             match (number.as_i64(), text.trim().parse::<i64>()) {
                 (Some(number), Ok(other)) => number == other,
                 _ => number_of(text).is_some_and(|other| same(number.as_f64(), other)),

@@ -1,4 +1,5 @@
-//! Selects from one source, and the evaluation of conditions (`language.md` 5.6–5.10, 5.12, 5.16).
+//! Selects from one source, and the evaluation of conditions (SEL-27, SEL-17, SEL-13, SEL-7,
+//! SEL-22, URI-10, EXE-6).
 
 use qlio_data::{Value, codec::json, path::Path, template::Template};
 use qlio_syntax::ast;
@@ -220,7 +221,7 @@ fn elements(list: &Value) -> Vec<Value> {
     }
 }
 
-/// Whether a `{^x}` of the statement has no value (`language.md` 5.16).
+/// Whether a `{^x}` of the statement has no value (EXE-6).
 pub(super) fn misses_prerequisite(
     primary: &ast::Primary,
     variables: &Variables,

@@ -1,4 +1,4 @@
-//! Inserts into and deletes from variables (`language.md` 5.13).
+//! Inserts into and deletes from variables (INS-10, DEL-2).
 
 use qlio_data::{Object, Value};
 use qlio_syntax::ast;

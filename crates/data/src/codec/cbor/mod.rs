@@ -1,4 +1,4 @@
-//! CBOR (RFC 8949) to values and back (`connectors.md` 9.3, 9.4).
+//! CBOR (RFC 8949) to values and back (FMT-36).
 //!
 //! In: one data item and what to keep of it. Out: a value: map keys that are no text are printed as
 //! text, byte strings are base64, points in time RFC 3339 text, big integers numbers; undefined,
@@ -18,7 +18,7 @@ mod reader;
 pub use self::{decode::decode, encode::encode};
 
 const FORMAT: &str = "CBOR";
-/// Nesting that is read and written at most (`connectors.md` 9.3); tags count.
+/// Nesting that is read and written at most (FMT-26); tags count.
 pub const DEPTH_MAX: usize = 100;
 
 /// Numbers of tags (RFC 8949, 3.4).

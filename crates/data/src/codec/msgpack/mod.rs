@@ -1,4 +1,4 @@
-//! `MessagePack` to values and back (`connectors.md` 9.3).
+//! `MessagePack` to values and back (FMT-36).
 //!
 //! In: one message and what to keep of it. Out: a value: map keys that are no text are printed as
 //! text, binary is base64, timestamps are RFC 3339 text, other extensions `{$ext, $data}`, numbers
@@ -14,7 +14,7 @@ mod encode;
 pub use self::{decode::decode, encode::encode};
 
 const FORMAT: &str = "MessagePack";
-/// Nesting that is read and written at most (`connectors.md` 9.3).
+/// Nesting that is read and written at most (FMT-26).
 pub const DEPTH_MAX: usize = 100;
 /// The extension type of timestamps.
 const TIMESTAMP: i8 = -1;

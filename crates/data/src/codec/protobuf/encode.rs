@@ -1,4 +1,4 @@
-//! From values to messages (`connectors.md` 9.4, last paragraph).
+//! From values to messages (FMT-35).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Protocol Buffers to values and back (`connectors.md` 9.3, 9.4).
+//! Protocol Buffers to values and back (FMT-31 to FMT-35).
 //!
 //! In: a [`Schema`] (read once, when tables are loaded), the [`Message`] that a body is, and what to
 //! keep of it. Out: a value in the JSON mapping of Protocol Buffers, or in the one of the low-level
@@ -38,7 +38,7 @@ pub use self::{
 };
 
 const FORMAT: &str = "Protocol Buffers";
-/// Nesting that is read and written at most (`connectors.md` 9.3).
+/// Nesting that is read and written at most (FMT-26).
 pub const DEPTH_MAX: usize = 100;
 
 /// A message type of a schema.

@@ -1,4 +1,4 @@
-//! Scalars on the wire and what they are as values and as JSON text (`connectors.md` 9.4).
+//! Scalars on the wire and what they are as values and as JSON text (FMT-31).
 
 use std::ops::Range;
 

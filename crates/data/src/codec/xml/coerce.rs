@@ -1,4 +1,4 @@
-//! From XML text to a scalar, or to its JSON text: the three modes of `connectors.md` 5.6 and `decisions.md` 16.
+//! From XML text to a scalar, or to its JSON text: the three modes of FMT-17.
 //!
 //! In: the trimmed text of an element, or the text of an attribute as it stands. Out: a number, a
 //! boolean or the text. `Safe` promises that nothing is lost: what it makes a number prints as the

@@ -110,8 +110,8 @@ fn either_way<'p>(projections: &[&'p Projection]) -> Vec<&'p Projection> {
     all
 }
 
-/// Paths of elements that are arrays however often they come (`using xml arrays`, `connectors.md`
-/// 5.6). A path names the members from the root element on, separated by dots: `tides.tide`.
+/// Paths of elements that are arrays however often they come (`using xml arrays`, FMT-18). A path
+/// names the members from the root element on, separated by dots: `tides.tide`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArrayPaths {
     /// A tree in a list; the first node, if any, is the document.

@@ -1,4 +1,4 @@
-//! XML to values (`connectors.md` 5.6, `decisions.md` 16).
+//! XML to values (FMT-14 to FMT-19).
 //!
 //! In: a document, what to keep of it, how far to coerce, and which elements are arrays. Out: an
 //! object with the root element as its only member. Attributes and children are members, repeated

@@ -4,7 +4,7 @@
 //! has passed is well-formed: tags match, attributes are unique and quoted, references name one of
 //! the five predefined entities or a character, characters are allowed. So whoever reads the events
 //! may ignore some of them and the document has been checked all the same. It resolves no
-//! namespaces, loads nothing, and refuses declared entities (`connectors.md` 5.6).
+//! namespaces, loads nothing, and refuses declared entities (FMT-19).
 
 use std::{collections::HashSet, ops::Range};
 

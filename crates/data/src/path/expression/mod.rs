@@ -1,4 +1,4 @@
-//! The closed expression language of `[?(…)]` and `[(…)]` (`language.md` 5.4).
+//! The closed expression language of `[?(…)]` and `[(…)]` (PTH-5 to PTH-8).
 //!
 //! In: the text between the parentheses, once. Out: an [`Expression`] that is evaluated on one
 //! element (`@`), the root (`$`) and the script's variables, with the conversions of JavaScript.

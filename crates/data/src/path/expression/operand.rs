@@ -14,7 +14,7 @@ pub(super) enum Operand {
     Absent,
     Null,
     Bool(bool),
-    /// A whole number that fits 64 bits, with or without a sign; compared exactly (`decisions.md` 14).
+    /// A whole number that fits 64 bits, with or without a sign; compared exactly (FMT-12).
     Int(i128),
     Float(f64),
     Text(Text),

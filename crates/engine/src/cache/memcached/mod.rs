@@ -1,9 +1,9 @@
-//! Records on memcached servers (`connectors.md` 6.5).
+//! Records on memcached servers (CAC-11).
 //!
 //! The stored name is the MD5 of the key, the record carries the key itself. A record over the size
 //! that servers take is cut: the slices are written first, under names with a random suffix of their
 //! own, the record that names them last. So a reader finds all slices of one generation or an older
-//! record, never a mixture (Q63); slices of a generation that was never finished expire.
+//! record, never a mixture (CAC-11); slices of a generation that was never finished expire.
 
 mod protocol;
 
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn small_entries_stay_whole_and_large_ones_are_cut_in_bytes() {
         assert_eq!(writing(200, 1_000_000), Ok((None, 1)));
-        // `connectors.md` Ex 59.
+        // CAC-11.
         assert_eq!(writing(200, 2_500_000), Ok((Some(1_023_700), 3 + 1)));
     }
 

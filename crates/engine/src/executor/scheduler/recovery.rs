@@ -1,4 +1,4 @@
-//! What a failing statement means for the others, where a `try` catches errors (`language.md` 5.18).
+//! What a failing statement means for the others, where a `try` catches errors (TRY-9 to TRY-15).
 //!
 //! In: the failure of a chain. Out: the statements that fail with it, one by one, and the variables
 //! that get no value. The rules: an error belongs to the nearest `try` around it that catches errors

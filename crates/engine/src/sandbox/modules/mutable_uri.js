@@ -1,4 +1,4 @@
-// A URI that hooks can change (connectors.md 3.4), in the normal form of 2.3: scheme and host in
+// A URI that hooks can change (HOK-6), in the normal form of URI-18: scheme and host in
 // lower case, path at least `/`, query decoded and encoded anew with names grouped.
 'use strict';
 
@@ -136,7 +136,7 @@ Object.assign(MutableURI.prototype, {
     },
     setParam(name, value) {
         check(name, value, true);
-        // It moves behind all others, as if it had been removed and added (`connectors.md` Ex 31).
+        // It moves behind all others, as if it had been removed and added (HOK-6).
         delete this._uri.params[name];
         set(this._uri.params, String(name), Array.isArray(value) ? value.slice() : value);
         return this;

@@ -1,5 +1,5 @@
 // `Schema` of the protobuf module: a compiled descriptor set gives one object per message type,
-// with `parse` and `serialize` (the low-level mapping, connectors.md 9.4).
+// with `parse` and `serialize` (the low-level mapping, FMT-34).
 'use strict';
 
 const { Buffer } = require('buffer');

@@ -1,4 +1,4 @@
-// URI templates of tables (connectors.md 2.3); the host parses and expands them.
+// URI templates of tables (URI-1); the host parses and expands them.
 'use strict';
 
 // The bag may be a chain of layers; the host gets them as one.

@@ -1,4 +1,4 @@
-//! `qlio bench`: measurements (`server.md` 6.5). Here are the options and the printing; what is
+//! `qlio bench`: measurements (`docs/reference/bench.md`). Here are the options and the printing; what is
 //! measured and how is the business of `qlio_bench`.
 //!
 //! The figures go to stdout, progress and where files were written to stderr. Exit codes: 0 measured, 1

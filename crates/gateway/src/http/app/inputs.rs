@@ -5,7 +5,7 @@ use qlio_data::{Object, Value};
 
 use crate::http::multipart;
 
-/// Headers that concern the connection or us; scripts never see them (`server.md` 1.7).
+/// Headers that concern the connection or us; scripts never see them (SRV-20).
 const HIDDEN_HEADERS: [&str; 13] = [
     "connection",
     "host",

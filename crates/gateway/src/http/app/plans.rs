@@ -1,4 +1,4 @@
-//! Compiled scripts of clients, kept by exact text (`language.md` 3.4).
+//! Compiled scripts of clients, kept by exact text (SRV-42).
 //!
 //! Plans are immutable, so one plan serves any number of runs. The cache belongs to one worker and
 //! to one catalog: a new catalog empties it. It is bounded in number and in the size of each text;

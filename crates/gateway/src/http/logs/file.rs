@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-/// A file that would become larger than this gives way to a new one, in bytes (`server.md` 3.7).
+/// A file that would become larger than this gives way to a new one, in bytes (LOG-2).
 const FILE_BYTES_MAX: u64 = 5_120_000;
 
 /// Older files that are kept; the newest one has the number 1.

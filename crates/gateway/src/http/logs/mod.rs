@@ -1,4 +1,4 @@
-//! Log files: what a server does, as JSON lines in four files (`server.md` 3.7, `connectors.md` 8.2, 8.3).
+//! Log files: what a server does, as JSON lines in four files (LOG-1 to LOG-7).
 //!
 //! ```text
 //! request ─▶ RequestLog ─ run ─▶ RunLog ─┐
@@ -173,7 +173,7 @@ impl Logs {
         });
     }
 
-    /// From 1 to 65535, then 1 again (`connectors.md` 8.2).
+    /// From 1 to 65535, then 1 again (LOG-3).
     fn next_event_id(&self) -> u16 {
         let next = |id: u16| Some(id.checked_add(1).unwrap_or(1));
         match self.events.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) {
@@ -210,7 +210,7 @@ impl Logs {
 /// Takes what there is to say about the log files themselves.
 pub type Complaints = Box<dyn Fn(&str) + Send>;
 
-/// How often the log says that the process lives (`connectors.md` 8.2).
+/// How often the log says that the process lives (LOG-1).
 const BEAT_EVERY: Duration = Duration::from_mins(1);
 
 /// The type of most events.

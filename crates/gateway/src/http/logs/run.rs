@@ -1,4 +1,4 @@
-//! The events of one run, as the tree of `connectors.md` 8.2:
+//! The events of one run, as the tree of LOG-4:
 //!
 //! ```text
 //! start-exec ─ engine ─┬─ select ─ select-exec ─ table ─┬─ http-request

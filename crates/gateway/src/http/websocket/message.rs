@@ -1,4 +1,4 @@
-//! The messages of the console protocol (`server.md` 2.9).
+//! The messages of the console protocol (WSK-3).
 //!
 //! One JSON object each. In: the text of a client's message. Out: what it asks, or what is wrong with
 //! it in words for the client; and the text of messages to the client.

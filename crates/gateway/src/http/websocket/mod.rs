@@ -1,4 +1,4 @@
-//! The console protocol over WebSocket, as far as it needs no engine (`server.md` 2.9).
+//! The console protocol over WebSocket, as far as it needs no engine (WSK-1).
 //!
 //! ```text
 //! request ─▶ [handshake] ─ 101 ─▶ frames ─▶ [message] in ─▶ app: scripts, sessions ─▶ [outbox] ─▶ frames

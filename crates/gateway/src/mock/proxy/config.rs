@@ -1,4 +1,4 @@
-//! The configuration of the proxy: tenants, their entries, and changes to them (`server.md` 5.2).
+//! The configuration of the proxy: tenants, their entries, and changes to them (`docs/reference/mock.md`).
 //!
 //! In goes a JSON object, flat or by tenant, and later the parameters of `/setconfig`; out come the
 //! entries that fit a request and the configuration as JSON again, in the form it was given. Pure:

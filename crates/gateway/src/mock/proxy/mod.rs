@@ -1,4 +1,4 @@
-//! A programmable proxy between an engine and its upstreams (`server.md` 5.2).
+//! A programmable proxy between an engine and its upstreams (`docs/reference/mock.md`).
 //!
 //! ```text
 //! HTTP ─▶ control ─ /getconfig, /setconfig, editor page

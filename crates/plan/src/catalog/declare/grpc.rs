@@ -1,6 +1,6 @@
 //! `on select grpc to '…'`: the method is looked up in the schema, its messages are the formats.
 //!
-//! Source: `connectors.md` 9.3.
+//! Source: FMT-23.
 
 use std::sync::Arc;
 

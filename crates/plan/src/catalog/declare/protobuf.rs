@@ -1,6 +1,6 @@
 //! `using format 'protobuf'`: the schema is fetched and compiled, its messages are looked up.
 //!
-//! Source: `connectors.md` 9.3.
+//! Source: FMT-23.
 
 use qlio_data::codec::protobuf::{Mapping, Names, ProtobufOptions, Schema};
 use qlio_syntax::{

@@ -1,4 +1,4 @@
-//! The rules of `connectors.md` 9.4, one by one; [`properties`] compares with another library.
+//! The rules of FMT-31 to FMT-34, one by one; [`properties`] compares with another library.
 
 mod properties;
 
