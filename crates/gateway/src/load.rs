@@ -17,6 +17,7 @@ use qlio_plan::{
     catalog::{CatalogBuilder, FileDiagnostics, Route, Table},
 };
 use qlio_syntax::{
+    ast,
     diagnostic::{Diagnostic, Severity, codes},
     source::Span,
 };
@@ -208,9 +209,14 @@ pub fn load_paths(paths: &[PathBuf], app: &CatalogFolders, config: &Config) -> L
     // One file may be named in two ways.
     let own: HashSet<PathBuf> =
         tables.iter().filter_map(|(file, _)| fs::canonicalize(file).ok()).collect();
-    let is_own = |file: &str| fs::canonicalize(file).is_ok_and(|file| own.contains(&file));
+    let names: HashSet<String> = tables.iter().flat_map(|(_, text)| created_names(text)).collect();
+    let is_own = |(file, text): &ScriptText| {
+        let is_same_file = fs::canonicalize(file).is_ok_and(|file| own.contains(&file));
+        let text = text.as_deref().unwrap_or_default();
+        is_same_file || created_names(text).iter().any(|name| names.contains(name))
+    };
     let at_hand: Vec<_> = app.tables.iter().flat_map(|tables| scripts_below(tables)).collect();
-    let at_hand: Vec<_> = at_hand.into_iter().filter(|(file, _)| !is_own(file)).collect();
+    let at_hand: Vec<_> = at_hand.into_iter().filter(|script| !is_own(script)).collect();
     each_script(&at_hand, &mut builder, CatalogBuilder::add_table_file);
     for (file, text) in routes {
         builder.add_route_file(&file, &text);
@@ -221,6 +227,19 @@ pub fn load_paths(paths: &[PathBuf], app: &CatalogFolders, config: &Config) -> L
     loaded.scripts = found.len();
     loaded.at_hand = loaded.catalog.tables().iter().filter(|table| is_at_hand(table)).count();
     loaded
+}
+
+/// The names of the tables that a file declares.
+fn created_names(text: &str) -> Vec<String> {
+    let script = qlio_syntax::parse(text).script;
+    let creates = script.items.iter().filter_map(|item| match item {
+        ast::Item::Statement(statement) => match statement.alternatives.first() {
+            Some(ast::Primary::Create(create)) => Some(create.name.text.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    creates.collect()
 }
 
 /// A script's file, and its text or why it cannot be read.

@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 
 use super::{PATIENCE, folder, run, start};
 
-const TABLE: &str = "create table t on select get from 'http://127.0.0.1:1/{config.place}'";
-const ROUTE: &str = "return \"{config.place}\" via route '/r' using method get";
+const TABLE: &str = "create table t on select get from 'http://127.0.0.1:1/{config.harbour}'";
+const ROUTE: &str = "return \"{config.harbour}\" via route '/r' using method get";
 
 fn app() -> tempfile::TempDir {
     folder(&[
         ("tables/t.ql", TABLE),
         ("routes/r.ql", ROUTE),
-        ("tests/a.ql", "return \"{config.place}\"\n"),
+        ("tests/a.ql", "return \"{config.harbour}\"\n"),
         ("tests/a.expect.json", "\"here\""),
-        ("qlio.json", "{\"place\": \"here\"}"),
-        ("config/dev.json", "{\"place\": \"elsewhere\"}"),
+        ("qlio.json", "{\"harbour\": \"here\"}"),
+        ("config/dev.json", "{\"harbour\": \"elsewhere\"}"),
     ])
 }
 
@@ -30,12 +30,12 @@ fn every_command_finds_the_app_here_and_by_its_folder() {
             assert_eq!(finished.code(), Some(0), "{arguments:?}: {}", finished.stderr);
             finished
         };
-        assert_eq!(with(&["run", "-e", "return \"{config.place}\""]).stdout, "\"here\"\n");
+        assert_eq!(with(&["run", "-e", "return \"{config.harbour}\""]).stdout, "\"here\"\n");
         let checked = with(&["check", "--strict"]).stderr;
         assert_eq!(checked, "1 table, 1 route, 0 errors, 0 warnings\n");
         assert!(with(&["plan", "-e", "return select * from t"]).stdout.contains("select from t"));
         assert!(with(&["test"]).stdout.contains("ok 1 - a"));
-        assert!(with(&["config", "show"]).stdout.contains("place = \"here\"\n"));
+        assert!(with(&["config", "show"]).stdout.contains("harbour = \"here\"\n"));
         let unformatted = run(&[&["fmt", "--check"], more].concat(), place, "");
         assert_eq!(unformatted.code(), Some(1));
         assert!(unformatted.stderr.contains("t.ql` is not formatted"), "{}", unformatted.stderr);
@@ -47,8 +47,8 @@ fn every_command_finds_the_app_here_and_by_its_folder() {
 
 #[test]
 fn without_a_settings_file_of_the_app_that_of_development_holds() {
-    let app = folder(&[("config/dev.json", "{\"place\": \"there\"}")]);
-    let finished = run(&["run", "-e", "return \"{config.place}\""], app.path(), "");
+    let app = folder(&[("config/dev.json", "{\"harbour\": \"there\"}")]);
+    let finished = run(&["run", "-e", "return \"{config.harbour}\""], app.path(), "");
     assert_eq!(finished.stdout, "\"there\"\n", "{}", finished.stderr);
 }
 
@@ -58,13 +58,13 @@ fn a_folder_is_searched_as_it_is_unless_it_is_asked_for_as_an_app() {
         ("tables/t.ql", TABLE),
         ("routes/tables/r.ql", "return select * from t via route '/r' using method get"),
         ("routes/tables/s.ql", "retrn 1"),
-        ("qlio.json", "{\"place\": \"here\"}"),
+        ("qlio.json", "{\"harbour\": \"here\"}"),
         ("empty/readme.txt", ""),
     ]);
     let check = |path: &str| run(&["check", path], app.path(), "");
     let found = check("routes");
     assert_eq!(found.code(), Some(1));
-    assert!(found.stderr.contains("s.ql:1:1"), "{}", found.stderr);
+    assert!(found.stderr.contains("s.ql:1:7"), "{}", found.stderr);
     assert!(found.stderr.ends_with("0 tables, 1 route, 1 error, 0 warnings\n"), "{}", found.stderr);
     let found = check("routes/tables/r.ql");
     assert_eq!(found.stderr, "0 tables, 1 route, 0 errors, 0 warnings\n");
