@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::load::CatalogFolders;
 
 /// The names of a settings file, the strongest first.
-pub const SETTINGS_FILES: [&str; 4] = ["qlio.json", "qlio.toml", "qlio.yaml", "config/dev.json"];
+pub const SETTINGS_FILES: [&str; 2] = ["qlio.json", "config/dev.json"];
 
 /// An app.
 #[derive(Debug, Clone, Default)]

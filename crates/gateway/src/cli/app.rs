@@ -13,8 +13,8 @@ use crate::{
 /// Where the app lies.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct AppArgs {
-    /// Folder of the app; default the current one. In it lie `qlio.json` (or `qlio.toml`,
-    /// `qlio.yaml`, `config/dev.json`), `tables`, `routes` and `tests`.
+    /// Folder of the app; default the current one. In it lie `qlio.json` (or `config/dev.json`),
+    /// `tables`, `routes` and `tests`.
     #[arg(long, value_name = "DIR")]
     app: Option<PathBuf>,
     /// Folder of table files, instead of the app's `tables`.
@@ -23,7 +23,7 @@ pub(super) struct AppArgs {
     /// Folder of route files, instead of the app's `routes`.
     #[arg(long, short = 'r', value_name = "DIR")]
     routes: Option<PathBuf>,
-    /// Settings file (JSON, TOML or YAML), instead of the app's own.
+    /// Settings file (JSON), instead of the app's own.
     #[arg(long, short = 'c', value_name = "FILE")]
     config: Option<PathBuf>,
 }
