@@ -31,7 +31,7 @@ const CASES_AT_ONCE: usize = 8;
 
 /// Conformance cases that a later decision overrules; `spec/` holds the corrected ones.
 const OVERRULED: &[(&str, &str)] = &[
-    // Body templates escape for their own type, plain text not at all (`decisions.md` 21).
+    // Body templates escape for their own type, plain text not at all (CON-45).
     ("bodies", "bodies-002"),
     // `decisions.md`: comment lines of a route are joined by LF.
     ("show-describe", "show-describe-012"),
