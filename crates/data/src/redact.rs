@@ -1,12 +1,33 @@
 //! Keeping secrets of the settings out of what people read: errors, traces, logs, descriptions of tables
 //! (`decisions.md` 5).
 
-use crate::{Object, Text, Value};
+use std::cmp::Reverse;
+
+use crate::{Object, Text, Value, percent};
+
+/// Shorter texts are not searched for: they would hide half of every message.
+pub const SECRET_BYTES_MIN: usize = 4;
 
 /// The text that stands in the place of a secret.
 const REDACTED: &str = "[redacted]";
 /// Structures nested deeper than this are replaced as a whole.
 const DEPTH_MAX: usize = 100;
+
+/// Texts to keep out of sight, as [`redact`] and [`replaced`] take them: without those that are shorter
+/// than [`SECRET_BYTES_MIN`], each also as it stands in a URI, and the longest first, because a secret
+/// may stand in a longer one, of which the rest would stay.
+pub fn secret_texts(texts: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut secrets = Vec::new();
+    for text in texts.into_iter().filter(|text| text.len() >= SECRET_BYTES_MIN) {
+        let mut encoded = String::new();
+        percent::encode_component(&text, &mut encoded);
+        secrets.push(text);
+        secrets.push(encoded);
+    }
+    secrets.sort_unstable_by(|one, two| (Reverse(one.len()), one).cmp(&(Reverse(two.len()), two)));
+    secrets.dedup();
+    secrets
+}
 
 /// The value with every occurrence of a secret replaced, in names and texts.
 pub fn redact(value: Value, secrets: &[String]) -> Value {
@@ -61,6 +82,15 @@ mod tests {
         let secrets = ["s3cret".to_owned(), "12345".to_owned(), String::new()];
         let expected = r#"{"message":"key [redacted] refused","[redacted]":[1,"x-[redacted]-y","[redacted]"],"n":{"a":"ok"}}"#;
         assert_eq!(redact(body.expect("valid"), &secrets), parse_str(expected).expect("valid"));
+    }
+
+    #[test]
+    fn secrets_are_searched_for_as_they_stand_in_uris_and_the_longest_first() {
+        let texts = ["abc", "a key", "a key and more", "a key"].map(str::to_owned);
+        assert_eq!(
+            secret_texts(texts),
+            ["a%20key%20and%20more", "a key and more", "a%20key", "a key"]
+        );
     }
 
     #[test]

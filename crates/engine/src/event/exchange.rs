@@ -6,7 +6,7 @@ use http::{HeaderMap, header};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::transport::{Timings, is_sensitive_header, shown_uri};
+use crate::transport::{Timings, is_credential_name, shown_uri};
 
 /// What is shown in place of a credential.
 const REDACTED: &str = "[redacted]";
@@ -88,7 +88,7 @@ pub(crate) fn shown_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .iter()
         .map(|(name, value)| {
-            let shown = if value.is_sensitive() || is_sensitive_header(name.as_str()) {
+            let shown = if value.is_sensitive() || is_credential_name(name.as_str()) {
                 REDACTED.to_owned()
             } else if name == header::LOCATION || name == header::CONTENT_LOCATION {
                 shown_uri(&String::from_utf8_lossy(value.as_bytes()))

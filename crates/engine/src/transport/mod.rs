@@ -61,7 +61,7 @@ pub(crate) use frames::{HEAD_BYTES as GRPC_HEAD_BYTES, STATUS as GRPC_STATUS};
 pub use headers::Headers;
 pub(crate) use headers::as_text;
 pub use request_headers::RequestHeaders;
-pub use secrets::{is_sensitive_header, is_sensitive_parameter, shown_uri};
+pub use secrets::{is_credential_name, shown_uri};
 pub use settings::{
     BackoffScope, BackoffSettings, EgressSettings, ProxyLogin, ProxyTarget, SettingsError,
     TlsSettings, TransportSettings,

@@ -9,7 +9,7 @@ use qlio_data::percent;
 use super::{
     error::{ErrorKind, Fault},
     headers::Headers,
-    secrets::is_sensitive_header,
+    secrets::is_credential_name,
     site::Sites,
     target::Target,
 };
@@ -60,7 +60,7 @@ pub(super) fn next(
 pub(super) fn strip_credentials(headers: &mut HeaderMap) {
     let names: Vec<HeaderName> = headers
         .iter()
-        .filter(|(name, value)| value.is_sensitive() || is_sensitive_header(name.as_str()))
+        .filter(|(name, value)| value.is_sensitive() || is_credential_name(name.as_str()))
         .map(|(name, _)| name.clone())
         .collect();
     for name in names {

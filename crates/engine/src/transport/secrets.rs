@@ -1,42 +1,37 @@
-//! Which header names and query parameters carry credentials, and how to show a URI without them.
+//! Names of headers and query parameters that carry credentials, and URIs shown without them.
 //!
 //! The rule is by name, since values tell nothing: better to hide a harmless value than to print a key.
 
-/// Parts of a header name that mark it as a credential (compared in lower case).
-const HEADER_MARKS: [&str; 9] =
-    ["auth", "cookie", "token", "api-key", "apikey", "secret", "password", "session", "credential"];
-
-/// Parts of a query parameter's name that mark it as a credential.
-const PARAMETER_MARKS: [&str; 10] = [
-    "token",
-    "api-key",
-    "api_key",
-    "apikey",
-    "secret",
-    "passw",
-    "signature",
-    "credential",
-    "session",
+/// Parts of a name that mark its value as a credential; compared in lower case.
+const MARKS: [&str; 11] = [
+    "appname",
     "auth",
+    "cookie",
+    "credential",
+    "jwt",
+    "key",
+    "passw",
+    "secret",
+    "session",
+    "signature",
+    "token",
 ];
 
-/// Parameter names that are credentials although they are too short to search for.
-const PARAMETER_NAMES: [&str; 5] = ["key", "sig", "pwd", "pass", "jwt"];
+/// Names of credentials that are too short to search for; compared without `-` and `_`.
+const NAMES: [&str; 4] = ["appid", "pass", "pwd", "sig"];
 
-/// What is printed in place of a credential.
+/// A search term, which is no key although its name holds the word.
+const SEARCH_TERM: &str = "keyword";
+
+/// Replaces the value of a credential wherever it is printed.
 const REDACTED: &str = "[redacted]";
 
-/// Whether a header of this name carries a credential, so that it must not follow a redirect to another
-/// origin and must not be printed. `name` is in lower case.
-pub fn is_sensitive_header(name: &str) -> bool {
-    HEADER_MARKS.iter().any(|mark| name.contains(mark))
-}
-
-/// Whether a query parameter of this name carries a credential; any case.
-pub fn is_sensitive_parameter(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    PARAMETER_NAMES.contains(&name.as_str())
-        || PARAMETER_MARKS.iter().any(|mark| name.contains(mark))
+/// Whether the value of a header or parameter of this name is a credential, in any case: it is not
+/// printed, and a header of this name does not follow a redirect to another origin.
+pub fn is_credential_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace(SEARCH_TERM, "");
+    MARKS.iter().any(|mark| name.contains(mark))
+        || NAMES.contains(&name.replace(['-', '_'], "").as_str())
 }
 
 /// The URI without user-info and fragment, and with the values of credential parameters replaced.
@@ -64,7 +59,7 @@ pub fn shown_uri(uri: &str) -> String {
             shown.push(separator);
             separator = '&';
             match pair.split_once('=') {
-                Some((name, _)) if is_sensitive_parameter(name) => {
+                Some((name, _)) if is_credential_name(name) => {
                     shown.push_str(name);
                     shown.push('=');
                     shown.push_str(REDACTED);
@@ -94,13 +89,29 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_credential_headers_are_sensitive() {
-        for name in ["authorization", "cookie", "proxy-authorization", "x-api-key", "x-csrf-token"]
-        {
-            assert!(is_sensitive_header(name), "{name}");
+    fn credentials_are_known_by_their_names() {
+        for name in [
+            "authorization",
+            "cookie",
+            "proxy-authorization",
+            "x-api-key",
+            "x-csrf-token",
+            "APPID",
+            "app_id",
+            "App-Id",
+            "SECURITY-APPNAME",
+            "consumerkey",
+            "consumer_key",
+            "subscription-key",
+            "keyId",
+            "sig",
+            "x_signature",
+            "passwd",
+        ] {
+            assert!(is_credential_name(name), "{name}");
         }
-        for name in ["accept", "x-request-id", "content-type", "x-keyword"] {
-            assert!(!is_sensitive_header(name), "{name}");
+        for name in ["accept", "x-request-id", "content-type", "x-keyword", "Keywords", "signal"] {
+            assert!(!is_credential_name(name), "{name}");
         }
     }
 }

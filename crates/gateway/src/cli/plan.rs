@@ -143,7 +143,7 @@ fn measure(
 ) -> Result<Vec<Option<Measured>>, String> {
     let request = args.request.read()?;
     config.settings.client_params = ClientParams::Any;
-    let secrets = config.secrets.clone();
+    let secrets = catalog.secrets();
     let collected = Collected::default();
     let outcome = on_runtime(config, async |engine| {
         let tell = |event: Event<'_>| collected.take(&event);
@@ -152,13 +152,13 @@ fn measure(
         engine.run_watched(plan, catalog, &request, Caller::Operator, Some(&watch)).await
     })?;
     if let Err(error) = outcome {
-        let message = replaced(&Text::from(error.message.as_str()), &secrets);
+        let message = replaced(&Text::from(error.message.as_str()), secrets);
         report::error(&format!("the run failed: {message}"));
     }
     let mut nodes = collected.into_nodes(plan.nodes.len());
     for node in nodes.iter_mut().flatten() {
         if let Some((uri, _)) = &mut node.slowest {
-            *uri = replaced(&Text::from(uri.as_str()), &secrets).to_string();
+            *uri = replaced(&Text::from(uri.as_str()), secrets).to_string();
         }
     }
     Ok(nodes)

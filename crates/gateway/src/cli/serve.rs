@@ -177,7 +177,10 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     }
     let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
     let logs = match &config.front.logs {
-        Some(folder) => Some(open_logs(folder, &config.secrets).map_err(NotStarted::because)?),
+        Some(folder) => {
+            let logs = open_logs(folder, loaded.catalog.secrets());
+            Some(logs.map_err(NotStarted::because)?)
+        }
         None => None,
     };
     let shared = Arc::new(Shared {
@@ -190,7 +193,6 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
             request_id_header: config.settings.request_id_header.clone(),
             trace: config.front.trace,
         },
-        secrets: config.secrets.clone(),
         health: Health::new(config.front.ecv_path, config.front.ecv_control),
         sockets: config.front.sockets,
     });

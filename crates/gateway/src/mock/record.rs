@@ -23,7 +23,7 @@ use hyper::{
     header::{CONTENT_TYPE, DATE},
 };
 use qlio_data::{Object, Value, codec::json};
-use qlio_engine::transport::{is_sensitive_header, shown_uri};
+use qlio_engine::transport::{is_credential_name, shown_uri};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -226,7 +226,7 @@ pub(super) fn hash(body: &Bytes) -> String {
 fn kept_headers(headers: &HeaderMap) -> Value {
     let mut kept = Object::new();
     for name in headers.keys() {
-        if *name == DATE || is_sensitive_header(name.as_str()) {
+        if *name == DATE || is_credential_name(name.as_str()) {
             continue;
         }
         let values = headers.get_all(name).iter();

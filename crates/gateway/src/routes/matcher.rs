@@ -19,7 +19,7 @@ use super::{
     Method,
     segment::{SegmentClass, SegmentPattern},
     template::RouteTemplate,
-    variant::{self, Chosen, Variant},
+    variant::{self, Chosen, MissingParameters, Variant},
 };
 use qlio_data::percent::{self, MalformedEncoding};
 
@@ -97,17 +97,28 @@ impl<'m, Id> PathMatch<'m, '_, Id> {
     /// the query, which is a 400.
     ///
     /// # Errors
-    /// A captured value has malformed percent-encoding, which is a 400 too.
-    pub fn choose(&self, query: &Object) -> Result<Option<Chosen<'m, Id>>, MalformedEncoding> {
+    /// No variant accepts the query, or a captured value has malformed percent-encoding; both are a 400.
+    pub fn choose(&self, query: &Object) -> Result<Chosen<'m, Id>, NotChosen> {
         let mut captured = Vec::with_capacity(self.captures.len());
         for (token, raw) in self.entry.tokens.iter().zip(&self.captures) {
-            captured.push((token.as_str(), percent::decode(raw)?.into_owned()));
+            let value = percent::decode(raw).map_err(NotChosen::MalformedPath)?;
+            captured.push((token.as_str(), value.into_owned()));
         }
-        Ok(variant::choose(self.variants, query).map(|variant| Chosen {
+        let variant = variant::choose(self.variants, query).map_err(NotChosen::Missing)?;
+        Ok(Chosen {
             id: &variant.id,
             scope: variant.scope(captured.into_iter(), &self.entry.absent, query),
-        }))
+        })
     }
+}
+
+/// No route of a path answers a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotChosen {
+    /// A captured value has malformed percent-encoding.
+    MalformedPath(MalformedEncoding),
+    /// Each variant wants more query parameters.
+    Missing(MissingParameters),
 }
 
 /// The routes of one path part, by method.

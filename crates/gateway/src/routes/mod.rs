@@ -15,7 +15,7 @@ pub mod segment;
 pub mod template;
 pub mod variant;
 
-pub use matcher::{Lookup, Matcher, PathMatch, RouteFault, RouteFaultKind, RouteSpec};
+pub use matcher::{Lookup, Matcher, NotChosen, PathMatch, RouteFault, RouteFaultKind, RouteSpec};
 pub use method::Method;
 pub use template::{RouteTemplate, TemplateFault};
-pub use variant::Chosen;
+pub use variant::{Chosen, MissingParameters};

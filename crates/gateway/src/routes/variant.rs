@@ -36,12 +36,17 @@ pub struct Chosen<'m, Id> {
     pub scope: Object,
 }
 
-/// The best of the variants that accept the query; `None` if none does.
+/// No variant accepts a query: the parameters that the one which lacks fewest lacks, in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingParameters(pub Vec<String>);
+
+/// The best of the variants that accept the query.
 pub(super) fn choose<'v, Id>(
     variants: &'v [Variant<Id>],
     query: &Object,
-) -> Option<&'v Variant<Id>> {
-    variants.iter().filter(|variant| variant.accepts(query)).max_by_key(|variant| {
+) -> Result<&'v Variant<Id>, MissingParameters> {
+    let accepting = variants.iter().filter(|variant| variant.missing(query).next().is_none());
+    let best = accepting.max_by_key(|variant| {
         let supplied = variant.keys.iter().filter(|key| query.get(&key.key).is_some()).count();
         let required = variant.keys.iter().filter(|key| key.is_required).count();
         (
@@ -51,19 +56,23 @@ pub(super) fn choose<'v, Id>(
             Reverse(variant.has_optional_params),
             variant.order,
         )
+    });
+    best.ok_or_else(|| {
+        let missing = |variant: &Variant<Id>| variant.missing(query).map(str::to_owned).collect();
+        let lacks: Option<Vec<String>> = variants.iter().map(missing).min_by_key(Vec::len);
+        MissingParameters(lacks.unwrap_or_default())
     })
 }
 
 impl<Id> Variant<Id> {
-    fn accepts(&self, query: &Object) -> bool {
-        let mut missed = self.keys.iter().filter(|declared| {
-            query.get(&declared.key).is_none() && self.default(&declared.token).is_none()
+    /// The keys of the parameters that a query would need for this variant to accept it.
+    fn missing(&self, query: &Object) -> impl Iterator<Item = &str> {
+        let missing = self.keys.iter().filter(|declared| {
+            (declared.is_required || !self.has_optional_params)
+                && query.get(&declared.key).is_none()
+                && self.default(&declared.token).is_none()
         });
-        if self.has_optional_params {
-            !missed.any(|declared| declared.is_required)
-        } else {
-            missed.next().is_none()
-        }
+        missing.map(|declared| declared.key.as_str())
     }
 
     fn default(&self, token: &str) -> Option<&Value> {
@@ -127,7 +136,21 @@ mod tests {
 
     fn check(variants: &[Variant<&'static str>], keys: &str, expected: Option<&str>) {
         let chosen = choose(variants, &query(keys)).map(|variant| variant.id);
-        assert_eq!(chosen, expected, "query {keys}");
+        assert_eq!(chosen.ok(), expected, "query {keys}");
+    }
+
+    #[test]
+    fn the_parameters_that_are_missing_are_those_of_the_variant_that_lacks_fewest() {
+        let variants = [
+            variant("two", 0, "/s?a={a}&b={b}&n={n}"),
+            optional("one", 1, "/s?a={^a}&k={^kind}&c={c}"),
+        ];
+        let missing = |keys| choose(&variants, &query(keys)).map(|variant| variant.id);
+        let names = |names: [&str; 2]| MissingParameters(names.map(str::to_owned).into());
+        assert_eq!(missing(""), Err(names(["a", "k"])));
+        assert_eq!(missing("a"), Err(MissingParameters(vec!["k".to_owned()])));
+        assert_eq!(missing("n"), Err(names(["a", "b"])));
+        assert_eq!(missing("a b n"), Ok("two"));
     }
 
     #[test]

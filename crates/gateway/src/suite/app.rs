@@ -180,7 +180,6 @@ impl Snapshot {
                 request_id_header: self.config.settings.request_id_header.clone(),
                 trace: self.config.front.trace,
             },
-            secrets: self.config.secrets.clone(),
             health: Health::new("/ecv", false),
             logs: None,
             sockets: SocketSettings::default(),

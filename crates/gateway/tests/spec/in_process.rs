@@ -84,7 +84,6 @@ impl CaseEngine for InProcessEngine {
                     request_id_header: config.settings.request_id_header.clone(),
                     trace: config.front.trace,
                 },
-                secrets: config.secrets.clone(),
                 health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
                 logs: None,
                 sockets: SocketSettings::default(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use qlio_data::Value;
+use qlio_data::{Value, redact::secret_texts};
 use qlio_syntax::{
     ast,
     diagnostic::{Diagnostic, Severity, codes, shorten},
@@ -14,6 +14,7 @@ use qlio_syntax::{
 use super::{
     Catalog, Resources, Route,
     declare::{Declaration, declare_table},
+    settings::mentioned_values,
 };
 use crate::lower::{CompileOptions, Origin, compile};
 
@@ -41,7 +42,7 @@ impl<'a> CatalogBuilder<'a> {
         Self { catalog: Catalog::empty(config), resources, problems: Vec::new() }
     }
 
-    /// Values of the settings that must not be read in descriptions of tables (`decisions.md` 5).
+    /// Values of the settings that nobody is told, beside those that tables and routes mention.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Vec<String>) -> Self {
         self.catalog.secrets = secrets;
@@ -51,6 +52,7 @@ impl<'a> CatalogBuilder<'a> {
     /// Registers all tables of a table file. A file with a syntax error loads no table; other
     /// statements than `create table` are parsed, ignored and warned about (`connectors.md` 1.3).
     pub fn add_table_file(&mut self, file: &str, text: &str) {
+        self.hide_mentioned(text);
         let file: Arc<str> = file.into();
         let mut diagnostics = Vec::new();
         if text.trim().is_empty() {
@@ -83,6 +85,9 @@ impl<'a> CatalogBuilder<'a> {
                 tables.push((Arc::new(declared.table), create.name.span));
             }
             for (table, span) in tables {
+                for body in table.verbs().filter_map(|verb| verb.body.as_ref()) {
+                    self.hide_mentioned(&body.content);
+                }
                 let name = table.name.clone();
                 if let Some(earlier) = self.catalog.add_table(table) {
                     let message = format!(
@@ -98,6 +103,7 @@ impl<'a> CatalogBuilder<'a> {
 
     /// Compiles a route file against the tables added so far.
     pub fn add_route_file(&mut self, file: &str, text: &str) {
+        self.hide_mentioned(text);
         let options = CompileOptions { origin: Origin::Stored, file, resources: self.resources };
         let name: Arc<str> = file.into();
         let mut diagnostics = match compile(text, &self.catalog, &options) {
@@ -139,8 +145,14 @@ impl<'a> CatalogBuilder<'a> {
     }
 
     /// The catalog and all problems, in the order of the files.
-    pub fn finish(self) -> (Catalog, Vec<FileDiagnostics>) {
+    pub fn finish(mut self) -> (Catalog, Vec<FileDiagnostics>) {
+        self.catalog.secrets = secret_texts(self.catalog.secrets);
         (self.catalog, self.problems)
+    }
+
+    fn hide_mentioned(&mut self, text: &str) {
+        let values = mentioned_values(text, &self.catalog.config);
+        self.catalog.secrets.extend(values);
     }
 
     fn report(&mut self, file: Arc<str>, text: &str, diagnostics: Vec<Diagnostic>) {

@@ -18,7 +18,9 @@ use qlio_syntax::{
 use super::{
     Resources, ScriptFile, fill_settings, mentions,
     settings::headers_from_settings,
-    table::{Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb, is_form_template},
+    table::{
+        Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb, Written, is_form_template,
+    },
 };
 
 #[cfg(feature = "protobuf")]
@@ -170,6 +172,7 @@ impl Builder<'_> {
         let result = Verb {
             kind: verb.kind,
             method: verb.method.text.clone(),
+            written: written_templates(verb),
             headers: self.headers(&verb.headers),
             headers_from_settings: headers_from_settings(
                 &verb.headers,
@@ -378,6 +381,18 @@ impl Builder<'_> {
             self.error(codes::UNKNOWN_SETTING, written.span, message);
         }
         Some(filled)
+    }
+}
+
+fn written_templates(verb: &ast::Verb) -> Written {
+    let headers = verb.headers.iter();
+    let defaults = verb.defaults.iter();
+    Written {
+        uri: verb.uri.text.clone(),
+        headers: headers.map(|pair| (pair.name.text.clone(), literal_text(&pair.value))).collect(),
+        defaults: defaults
+            .map(|pair| (pair.name.text.clone(), literal_value(&pair.value)))
+            .collect(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::node::RouteStatus;
 use super::{
     Catalog, Route,
     markdown::{each_to_html, joined_to_html},
-    table::{DefaultValue, Table, Verb},
+    table::{Table, Verb},
 };
 
 /// The list that `show tables` answers: loaded tables in load order, then the script's own.
@@ -25,8 +25,8 @@ pub fn show_tables<'a>(catalog: &'a Catalog, inline: impl Iterator<Item = &'a Ta
     loaded.chain(inline.iter().copied()).map(entry).collect()
 }
 
-/// Makes the answer of `describe <table>`. Settings stand filled in; those that are secret do not show
-/// (`decisions.md` 5).
+/// Describes a table. Templates stand as they are written: values of settings are not shown,
+/// and those of secret settings not even where a table repeats them.
 pub fn describe_table(catalog: &Catalog, table: &Table) -> Value {
     let mut result = Object::new();
     result.insert("name", Value::from(table.name.clone()));
@@ -56,14 +56,12 @@ pub fn describe_table(catalog: &Catalog, table: &Table) -> Value {
 
 fn describe_verb(verb: &Verb) -> Value {
     let params = verb.uri.tokens().iter().map(|token| describe_token(token, verb)).collect();
-    let headers: Object = verb
-        .headers
-        .iter()
-        .map(|(name, value)| (name.as_str(), Value::from(value.text())))
-        .collect();
+    let headers = verb.written.headers.iter();
+    let headers: Object =
+        headers.map(|(name, value)| (name.as_str(), Value::from(value.clone()))).collect();
     let mut result = Object::new();
     result.insert("method", Value::from(verb.method.as_str()));
-    result.insert("uri", Value::from(verb.uri.text()));
+    result.insert("uri", Value::from(verb.written.uri.as_str()));
     result.insert("params", params);
     result.insert("headers", Value::object(headers));
     if let Some(body) = &verb.body {
@@ -98,14 +96,10 @@ fn describe_token(token: &UriToken, verb: &Verb) -> Value {
     if token.is_raw {
         result.insert("dontencode", Value::Bool(true));
     }
-    let default = verb.defaults.iter().find(|(name, _)| **name == *token.name);
-    if let Some((_, default)) = default {
-        let value = match default {
-            DefaultValue::Constant(value) => value.clone(),
-            DefaultValue::Template(template) => Value::from(template.text()),
-        };
+    let default = verb.written.defaults.iter().find(|(name, _)| **name == *token.name);
+    if let Some((_, value)) = default {
         result.insert("default", value.clone());
-        result.insert("defautl", value);
+        result.insert("defautl", value.clone());
     }
     Value::object(result)
 }

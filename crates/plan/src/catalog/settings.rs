@@ -18,6 +18,26 @@ pub fn fill_settings(text: &str, config: &Value) -> String {
     })
 }
 
+/// The values of the settings that a table, script or template mentions: they reach requests, so nobody
+/// is told them (SAF-9). A mention in a comment counts too, which hides too much rather than too little.
+pub(super) fn mentioned_values(text: &str, config: &Value) -> Vec<String> {
+    let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.');
+    let mut values = Vec::new();
+    for (start, mention) in text.match_indices(MENTION) {
+        if text[..start].chars().next_back().is_some_and(is_path) {
+            continue;
+        }
+        let rest = &text[start + mention.len()..];
+        let path = rest.split(|c| !is_path(c)).next().unwrap_or_default().trim_end_matches('.');
+        let found = path.split('.').fold(config.clone(), |value, step| value.member(step));
+        values.extend(found.scalar_text().map(|text| text.to_string()));
+    }
+    values
+}
+
+/// How the path of a setting begins.
+const MENTION: &str = "config.";
+
 /// How the token of a setting begins.
 const SETTING: &str = "{config";
 
@@ -81,6 +101,14 @@ mod tests {
             "http://h.test/4?k={k}"
         );
         assert_eq!(filled("{config.dock.l}{config.nope}"), "{config.dock.l}{config.nope}");
+    }
+
+    #[test]
+    fn values_of_mentioned_settings_are_found() {
+        let config = r#"{"a": {"key": "s3cret", "n": 12345}, "b": "other", "c": {}}"#;
+        let config = qlio_data::codec::json::parse_str(config).unwrap();
+        let text = "'http://h/{config.a.key}?n={^config.a.n}' myconfig.b {config.c} config.a.key. {config.no}";
+        assert_eq!(mentioned_values(text, &config), ["s3cret", "12345", "s3cret"]);
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct Verb {
     pub method: String,
     /// The URI with the settings filled in.
     pub uri: UriTemplate,
+    /// URI, headers and defaults before settings were filled in, for descriptions.
+    pub written: Written,
     /// Request headers: the name as written and its value.
     pub headers: Vec<(String, Template)>,
     /// The names, in lower case, of those whose values hold settings; nobody prints them.
@@ -135,6 +137,17 @@ pub struct Verb {
     pub grpc: Option<Grpc>,
     /// 1-based line of the block.
     pub line: u32,
+}
+
+/// The templates of a verb as its author wrote them: descriptions never show values of settings.
+#[derive(Debug)]
+pub struct Written {
+    /// The URI template.
+    pub uri: String,
+    /// Names and templates of headers.
+    pub headers: Vec<(String, Text)>,
+    /// Names and values of defaults.
+    pub defaults: Vec<(String, Value)>,
 }
 
 impl Verb {

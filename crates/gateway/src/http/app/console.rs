@@ -11,7 +11,7 @@ use std::{
 };
 
 use hyper::http::request::Parts;
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Value, redact::redact};
 use qlio_engine::{
     Answer, Caller, ClientRequest, RunError,
     event::{Event, EventKind, Stepper, Subscription, Watch},
@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 
 use super::{HttpApp, inputs, script};
 use crate::http::{
+    compile_error,
     logs::{RequestLog, RunLog},
     packet::{Packet, PacketRules, Warnings},
     server::{self, EventSink},
@@ -107,14 +108,15 @@ impl HttpApp {
         job: Job,
         outbox: &Outbox,
     ) -> Option<u64> {
-        let report = Report::begin(&job, &self.shared.secrets, outbox);
+        let loaded = self.shared.loaded.load_full();
+        let secrets = loaded.catalog.secrets();
+        let report = Report::begin(&job, secrets, outbox);
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| RequestLog::begin(logs, client.head, client.peer));
-        let loaded = self.shared.loaded.load_full();
         let plan = match self.plans.get(&job.text, &loaded) {
             Ok(plan) => plan,
             Err(problems) => {
-                let error = self.compile_error(&problems, &job.text);
+                let error = redact(compile_error::body(&problems, &job.text), secrets);
                 if let Some(log) = &log {
                     log.failed(error.clone());
                 }
@@ -164,18 +166,23 @@ impl HttpApp {
             log.end(if matches!(outcome, Some(Ok(_))) { 200 } else { 500 });
         }
         report.done(Some(plan.node(plan.value).line));
-        report.result(outcome.map(|outcome| self.script_result(client, outcome)));
+        report.result(outcome.map(|outcome| self.script_result(client, outcome, secrets)));
         job.session.map(|session| session.number)
     }
 
-    fn script_result(&self, client: &Client<'_>, outcome: Result<Answer, RunError>) -> Value {
+    fn script_result(
+        &self,
+        client: &Client<'_>,
+        outcome: Result<Answer, RunError>,
+        secrets: &[String],
+    ) -> Value {
         match outcome {
             Ok(answer) => {
                 let (value, headers) = self.outcome(answer);
                 result(&headers, value)
             }
             Err(error) => {
-                let (body, note) = self.run_error("script over WebSocket", &error);
+                let (body, note) = script::run_error_body("script over WebSocket", &error, secrets);
                 if let Some(message) = note {
                     (client.events)(server::Event::Noted { message });
                 }

@@ -48,7 +48,7 @@ use super::{
 };
 use crate::{
     load::Loaded,
-    routes::{Lookup, Method, PathMatch},
+    routes::{Lookup, Method, MissingParameters, NotChosen, PathMatch},
 };
 use metadata::Endpoint;
 use plans::PlanCache;
@@ -59,8 +59,6 @@ pub struct Shared {
     pub loaded: ArcSwap<Loaded>,
     /// What the endpoints allow.
     pub settings: AppSettings,
-    /// Texts that must not appear in errors and traces (`decisions.md` 5).
-    pub secrets: Vec<String>,
     /// The health check.
     pub health: Health,
     /// WebSocket connections.
@@ -314,10 +312,12 @@ impl HttpApp {
         B: Body<Data = Bytes> + Unpin,
         B::Error: std::fmt::Display,
     {
-        let chosen = found
-            .choose(&query)
-            .map_err(|_| Failure::MalformedPath)?
-            .ok_or(Failure::NoMatchingRoute)?;
+        let chosen = found.choose(&query).map_err(|reason| match reason {
+            NotChosen::MalformedPath(_) => Failure::MalformedPath,
+            NotChosen::Missing(MissingParameters(names)) => {
+                Failure::NoMatchingRoute { missing: names }
+            }
+        })?;
         let route = &exchange.loaded.catalog.routes()[*chosen.id];
         let parsed = self.body(exchange, body).await?;
         // Outside the query, `callback` may well be data: it wraps the answer only if it is a name.
@@ -338,7 +338,7 @@ impl HttpApp {
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()
         };
-        let trace = self.trace(&request, &request.body, Caller::Route);
+        let trace = self.trace(exchange, &request, &request.body, Caller::Route);
         Ok(self.run(exchange, &route.plan, &request, Caller::Route, trace, rendition).await)
     }
 

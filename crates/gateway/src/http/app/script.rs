@@ -10,7 +10,6 @@ use qlio_engine::{
     event::{Event, Subscription, Watch},
 };
 use qlio_plan::Plan;
-use qlio_syntax::diagnostic::Diagnostic;
 
 use super::{Exchange, HttpApp, inputs};
 use crate::http::{
@@ -61,11 +60,12 @@ impl HttpApp {
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };
-        let trace = self.trace(&request, &fields, caller);
+        let trace = self.trace(exchange, &request, &fields, caller);
         match self.plans.get(&text, &exchange.loaded) {
             Ok(plan) => Ok(self.run(exchange, &plan, &request, caller, trace, rendition).await),
             Err(problems) => {
-                let body = self.compile_error(&problems, &text);
+                let secrets = exchange.loaded.catalog.secrets();
+                let body = redact(compile_error::body(&problems, &text), secrets);
                 if let Some(log) = &exchange.log {
                     log.failed(body.clone());
                 }
@@ -80,12 +80,13 @@ impl HttpApp {
     }
 
     /// The trace that a request asks for with `events`, in its query or its body.
-    pub(super) fn trace(
+    pub(super) fn trace<'e>(
         &self,
+        exchange: &'e Exchange<'_>,
         request: &ClientRequest,
         fields: &Value,
         caller: Caller,
-    ) -> Option<Box<Trace<'_>>> {
+    ) -> Option<Box<Trace<'e>>> {
         let asked = match request.query.get("events") {
             Some(parameter) => trace::requested(parameter),
             None => match fields.member("events") {
@@ -96,7 +97,7 @@ impl HttpApp {
         let is_own_script = caller != Caller::Route;
         let allowed = self.shared.settings.trace.allowed(asked, is_own_script);
         // Boxed, so that a request which is not traced does not carry the room for one.
-        Trace::begin(allowed, &self.shared.secrets).map(Box::new)
+        Trace::begin(allowed, exchange.loaded.catalog.secrets()).map(Box::new)
     }
 
     /// Runs a plan and answers with its result or its error.
@@ -118,7 +119,7 @@ impl HttpApp {
         };
         let response = match answer {
             Ok(answer) => self.run_success(answer, rendition),
-            Err(error) => self.run_failure(exchange, &error, rendition),
+            Err(error) => run_failure(exchange, &error, rendition),
         };
         with_trace(response, trace)
     }
@@ -185,44 +186,38 @@ impl HttpApp {
         }
         (answer.value, headers)
     }
+}
 
-    /// The answer for a run that failed.
-    fn run_failure(
-        &self,
-        exchange: &Exchange<'_>,
-        error: &RunError,
-        rendition: Rendition<'_>,
-    ) -> Response {
-        let what = format!("{} {}", exchange.head.method, exchange.path());
-        let (body, note) = self.run_error(&what, error);
-        let (status, retry_after) = (run_error::status(error), run_error::retry_after(error));
-        let failure = Failure::Script { status, body, retry_after };
-        let mut response = respond::failure(&failure, rendition);
-        if let Some(note) = note {
-            response.extensions_mut().insert(Note(note));
-        }
-        response
+/// The answer for a run that failed.
+fn run_failure(exchange: &Exchange<'_>, error: &RunError, rendition: Rendition<'_>) -> Response {
+    let what = format!("{} {}", exchange.head.method, exchange.path());
+    let (body, note) = run_error_body(&what, error, exchange.loaded.catalog.secrets());
+    let (status, retry_after) = (run_error::status(error), run_error::retry_after(error));
+    let failure = Failure::Script { status, body, retry_after };
+    let mut response = respond::failure(&failure, rendition);
+    if let Some(note) = note {
+        response.extensions_mut().insert(Note(note));
     }
+    response
+}
 
-    /// The error body for a run that failed. Faults of our own get an incident id, and a note for
-    /// the log that names what was asked.
-    pub(super) fn run_error(&self, what: &str, error: &RunError) -> (Value, Option<String>) {
-        let body = redact(run_error::body(error), &self.shared.secrets);
-        // A table may pass an upstream's own 500 on.
-        if run_error::status(error) != 500 || error.origin == Origin::Upstream {
-            return (body, None);
-        }
-        let incident = IncidentId::new();
-        let text = format!("incident {incident}: `{what}` failed: {error}");
-        let note = redact(Value::from(text), &self.shared.secrets).scalar_text();
-        let body = with_member(body, "incident", Value::from(incident.to_string()));
-        (body, note.map(|note| note.to_string()))
+/// The error body for a run that failed. Faults of our own get an incident id, and a note for the log
+/// that names what was asked.
+pub(super) fn run_error_body(
+    what: &str,
+    error: &RunError,
+    secrets: &[String],
+) -> (Value, Option<String>) {
+    let body = redact(run_error::body(error), secrets);
+    // A table may pass an upstream's own 500 on.
+    if run_error::status(error) != 500 || error.origin == Origin::Upstream {
+        return (body, None);
     }
-
-    /// The error body for a script that does not compile.
-    pub(super) fn compile_error(&self, problems: &[Diagnostic], text: &str) -> Value {
-        redact(compile_error::body(problems, text), &self.shared.secrets)
-    }
+    let incident = IncidentId::new();
+    let text = format!("incident {incident}: `{what}` failed: {error}");
+    let note = redact(Value::from(text), secrets).scalar_text();
+    let body = with_member(body, "incident", Value::from(incident.to_string()));
+    (body, note.map(|note| note.to_string()))
 }
 
 /// What traces call a script: the path of its route, or its text.

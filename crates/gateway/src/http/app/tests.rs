@@ -88,7 +88,6 @@ impl Fixture {
         let shared = Shared {
             loaded: ArcSwap::from_pointee(loaded),
             settings,
-            secrets: Vec::new(),
             health: Health::new("/ecv", false),
             logs: None,
             sockets: SocketSettings::default(),
@@ -159,7 +158,8 @@ fn routes_are_chosen_by_path_and_query() {
     fixture.check("GET /shelf?a=1&c=9", 200, r#"{"v":"opt","a":"1","c":"9"}"#);
     fixture.check("GET /shelf?c=9&a=1&a=2", 200, r#"{"v":"opt","a":["1","2"],"c":"9"}"#);
     fixture.check("GET /shelf/?a=1&c=9", 200, r#"{"v":"opt","a":"1","c":"9"}"#);
-    let answer = fixture.check("GET /shelf?b=2", 400, r#"{"err":"No matching route"}"#);
+    let missing = r#"{"message":"No matching route; missing query parameters: `a`"}"#;
+    let answer = fixture.check("GET /shelf?b=2", 400, missing);
     assert_eq!(answer.header("content-type"), "application/json");
     fixture.check("DELETE /bk/7", 200, r#"{"gone":"7"}"#);
 }
@@ -242,7 +242,7 @@ fn unknown_paths_and_methods_are_json_errors() {
 #[test]
 fn scripts_of_clients_run_at_q() {
     let fixture = Fixture::new();
-    fixture.check("GET /q", 400, r#"{"err":"Missing query"}"#);
+    fixture.check("GET /q", 400, r#"{"message":"Missing query"}"#);
     fixture.check("GET /q?s=return%20%22hi%22", 200, "\"hi\"");
     fixture.check("GET /q?s=return%20%22%22", 200, "\"\"");
     fixture.check("GET /q?s=return%200", 200, "0");
@@ -258,13 +258,13 @@ fn scripts_of_clients_run_at_q() {
     );
     let answer = fixture.check("GET /q?s=return%20%5B1,2%5D&callback=cb", 200, "cb([1,2])");
     assert_eq!(answer.header("content-type"), "application/javascript");
-    fixture.check("GET /q?s=return%201&callback=a(", 400, r#"{"err":"Invalid callback"}"#);
+    fixture.check("GET /q?s=return%201&callback=a(", 400, r#"{"message":"Invalid callback"}"#);
     let json = "content-type: application/json";
     let body = r#"{"s": "return 5", "callback": "cb"}"#;
     let answer = fixture.check(&format!("POST /q\n{json}\n\n{body}"), 200, "cb(5)");
     assert_eq!(answer.header("content-type"), "application/javascript");
     let body = r#"{"s": "return 5", "callback": "a("}"#;
-    let refusal = r#"{"err":"Invalid callback"}"#;
+    let refusal = r#"{"message":"Invalid callback"}"#;
     fixture.check(&format!("POST /q\n{json}\n\n{body}"), 400, refusal);
 }
 
@@ -321,7 +321,7 @@ fn metadata_is_json_or_a_page() {
     fixture.check(
         "GET /table?format=json",
         400,
-        r#"{"err":"Missing table name: Usage /table?name=some-tablename"}"#,
+        r#"{"message":"Missing table name: Usage /table?name=some-tablename"}"#,
     );
     fixture.check(
         "GET /table?name=%20lib.err%3B%20return%20%22x%22",

@@ -9,7 +9,7 @@ use std::{
 
 use hyper::{HeaderMap, http::request::Parts};
 use qlio_data::{Object, Value};
-use qlio_engine::transport::{is_sensitive_header, shown_uri};
+use qlio_engine::transport::{is_credential_name, shown_uri};
 
 use super::{Line, LogFile, Logs, ROOT, now_ms, object, status};
 
@@ -151,7 +151,7 @@ fn shown_headers(headers: &HeaderMap) -> Value {
             .iter()
             .map(|value| String::from_utf8_lossy(value.as_bytes()))
             .collect();
-        let value = if is_sensitive_header(name.as_str()) {
+        let value = if is_credential_name(name.as_str()) {
             REDACTED.to_owned()
         } else if *name == hyper::header::REFERER {
             shown_uri(&values.join(", "))
