@@ -162,14 +162,15 @@ impl Engine {
         let value = executor::execute(&run).await?;
         let status = answer_status(&run)?;
         let headers = answer_headers(&run)?;
-        let request_id = run.request_ids.take();
+        let trail = run.request_ids.take();
+        let id = run.request_id.get().map(ToString::to_string);
         Ok(Answer {
             value,
             status,
             headers,
             partial: run.partial(),
             warnings: run.warnings.take(),
-            request_id: (!request_id.is_empty()).then_some(request_id),
+            request_id: if trail.is_empty() { id } else { Some(trail) },
         })
     }
 

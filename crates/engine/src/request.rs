@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Text, Value};
 
 /// Who asks for a run, which decides what it may read and call (`decisions.md` 2–4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,9 @@ pub struct ClientRequest {
     pub route: Object,
     /// The client's address.
     pub remote_address: Option<IpAddr>,
+    /// The id that upstream requests are sent with, each with a number of its own behind it; made when the
+    /// first one needs it if there is none. Visible ASCII.
+    pub request_id: Option<Text>,
     /// Attachments after the first part of a multipart request.
     pub parts: Vec<Part>,
 }
@@ -68,6 +71,7 @@ pub struct Answer {
     pub warnings: Vec<String>,
     /// Answered and attempted exchanges of statements that lost some of them (`decisions.md` 11).
     pub partial: Option<(usize, usize)>,
-    /// The chained request id, if there were upstream calls (`connectors.md` 2.5).
+    /// The request id, if there were upstream calls: the one they were sent with, or the trail of all ids
+    /// that they were answered with (setting `requestId.trail`).
     pub request_id: Option<String>,
 }

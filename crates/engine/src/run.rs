@@ -6,9 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use qlio_data::Value;
+use qlio_data::{Text, Value};
 use qlio_plan::{Catalog, Plan, SlotId};
-use uuid::Uuid;
 
 use crate::{
     engine::{self, Engine},
@@ -33,10 +32,12 @@ pub(crate) struct Run<'a> {
     pub(crate) caught: RefCell<HashMap<SlotId, RunError>>,
     /// The inline tables of blocks that have run, by their place in the plan.
     pub(crate) created: RefCell<Vec<usize>>,
-    /// The ids of all upstream calls so far (`connectors.md` 2.5).
+    /// The ids of all upstream calls so far, if a trail of them is asked for.
     pub(crate) request_ids: RefCell<String>,
     /// The id that upstream calls are sent with, made when the first one needs it.
-    pub(crate) sent_request_id: Cell<Option<Uuid>>,
+    pub(crate) request_id: OnceCell<Text>,
+    /// How many upstream calls were given a number.
+    pub(crate) calls: Cell<u32>,
     pub(crate) warnings: RefCell<Vec<String>>,
     partial: Cell<Option<(usize, usize)>>,
     /// The settings that the script may read.
@@ -77,7 +78,8 @@ impl<'a> Run<'a> {
             caught: RefCell::default(),
             created: RefCell::default(),
             request_ids: RefCell::default(),
-            sent_request_id: Cell::default(),
+            request_id: OnceCell::new(),
+            calls: Cell::default(),
             warnings: RefCell::default(),
             partial: Cell::new(None),
             script_config,

@@ -18,21 +18,27 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
-use qlio_data::{Object, Value, codec::json};
+use qlio_data::{
+    Object, Value,
+    codec::json,
+    redact::{SECRET_BYTES_MIN, secret_texts},
+};
 use qlio_engine::{Settings, cache::CacheSettings, transport::TransportSettings};
 use qlio_syntax::source::{LineIndex, Position};
 
 use self::{
-    environment::{Environment, SECRET_BYTES_MIN, prepare_secrets, variable_in},
+    environment::{Environment, variable_in},
     names::Names,
     place::Places,
     slot::Kind,
     table::{Draft, Setting},
 };
 
+use crate::http::app::AppSettings;
+
 pub use document::{reference, schema};
 pub use effective::{Effective, Origin};
-pub use front::{ErrorDetail, FrontSettings, MetadataScope};
+pub use front::FrontSettings;
 pub use problem::{ConfigProblem, Fault, Place};
 
 /// Settings read and understood.
@@ -57,6 +63,22 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         read(None, &CommandLine::default()).0
+    }
+}
+
+impl Config {
+    /// The settings of the endpoints.
+    pub fn app_settings(&self, may_call_private: bool) -> AppSettings {
+        AppSettings {
+            allows_adhoc: self.front.adhoc,
+            may_call_private,
+            request_bytes_max: self.request_bytes_max,
+            request_id_header: self.settings.request_id_header.clone(),
+            errors: self.front.errors,
+            metadata: self.front.metadata,
+            trace: self.front.trace,
+            allows_jsonp: self.front.jsonp,
+        }
     }
 }
 
@@ -299,7 +321,7 @@ impl Reading {
                 None
             }
         };
-        let secrets = prepare_secrets(std::mem::take(&mut self.secrets));
+        let secrets = secret_texts(std::mem::take(&mut self.secrets));
         let effective = self.effective(&secrets);
         let Draft { settings, transport, front, request_bytes_max, .. } = self.draft;
         let values = self.values;

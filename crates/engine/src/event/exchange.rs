@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use http::{HeaderMap, header};
 use tokio::time::Instant;
-use uuid::Uuid;
 
 use crate::transport::{Timings, is_credential_name, shown_uri};
 
@@ -72,15 +71,11 @@ pub(crate) struct Announced {
     pub(crate) started: Instant,
 }
 
-/// A random UUID (version 4). It names a request and guards nothing, so a fast generator will do
+/// A random UUID (version 4) as text. It names a request and guards nothing, so a fast generator will do
 /// instead of a system call per request.
-pub(crate) fn new_uuid() -> Uuid {
-    uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid()
-}
-
-/// The text of a [`new_uuid`].
-pub(crate) fn new_id() -> String {
-    new_uuid().to_string()
+pub fn new_id() -> String {
+    let bytes = fastrand::u128(..).to_ne_bytes();
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 /// Headers fit for showing.

@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use qlio_data::{Object, Value};
 
-pub(crate) use exchange::{Announced, new_id, new_uuid, shown_form, shown_headers};
-pub use exchange::{AnswerEvent, RequestEvent};
+pub(crate) use exchange::{Announced, shown_form, shown_headers};
+pub use exchange::{AnswerEvent, RequestEvent, new_id};
 pub(crate) use observation::Observation;
 pub use step::Stepper;
 pub use subscription::{EventKind, Subscription};

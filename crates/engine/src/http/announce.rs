@@ -23,12 +23,17 @@ impl Call<'_> {
     /// Tells that this request is about to be sent.
     pub(super) fn announce(&self, exchange: &Exchange) -> Option<Box<Announced>> {
         let observation = self.run.observation.as_ref()?;
-        let Exchange { method, uri, headers, body, .. } = exchange;
+        let Exchange { method, uri, headers, own_header, body, .. } = exchange;
+        let mut shown = shown_headers(headers);
+        if let Some((name, value)) = own_header {
+            let value = value.to_str().unwrap_or_default();
+            shown.push((name.to_string(), value.to_owned()));
+        }
         let announced = Announced {
             id: new_id(),
             method: method.to_string(),
             uri: shown_uri(uri),
-            headers: shown_headers(headers),
+            headers: shown,
             body: shown_request_body(headers, body),
             started: Instant::now(),
         };

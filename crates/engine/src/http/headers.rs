@@ -16,7 +16,6 @@ const ACCEPT: &str = "application/xml,application/json,text/csv";
 /// The headers that every request starts with, made once per engine.
 #[derive(Debug)]
 pub(crate) struct DefaultHeaders {
-    /// With a place for the request id, so that copies need not grow.
     headers: HeaderMap,
     request_id: HeaderName,
 }
@@ -38,7 +37,6 @@ impl DefaultHeaders {
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate"));
         let request_id = HeaderName::from_bytes(settings.request_id_header.as_bytes())
             .map_err(|_| "setting `requestId` is not a header name".to_owned())?;
-        headers.insert(request_id.clone(), HeaderValue::from_static(""));
         Ok(Self { headers, request_id })
     }
 
@@ -78,10 +76,13 @@ impl Call<'_> {
                 .map_err(|error| failure::transport_failed(&error))?;
             headers.insert(name, value);
         }
-        match self.run.outgoing_request_id(&headers, defaults.request_id()) {
-            Some(id) => headers.insert(defaults.request_id().clone(), id),
-            None => headers.remove(defaults.request_id()),
-        };
+        if self.run.engine.settings().request_id_trail {
+            let name = defaults.request_id();
+            match self.run.open_trail(&headers, name) {
+                Some(id) => headers.insert(name.clone(), id),
+                None => headers.remove(name),
+            };
+        }
         Ok(headers)
     }
 

@@ -144,6 +144,7 @@ impl Credentials {
             method: Method::POST,
             uri: self.token_uri.clone(),
             headers: headers.into(),
+            own_header: None,
             body: body.into(),
             // Asking for a token twice does no harm.
             retry: Retry::Once,

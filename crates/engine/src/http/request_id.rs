@@ -1,47 +1,53 @@
-//! The chain of request ids through nested servers (`connectors.md` 2.5).
+//! The ids of upstream calls: the request's own id with a number, or the trail of ids through nested
+//! servers (setting `requestId.trail`).
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use uuid::{Uuid, fmt::Hyphenated};
+use qlio_data::Text;
 
 use crate::{
-    event,
+    event::new_id,
     run::Run,
-    transport::{Headers, as_text},
+    transport::{Exchange, Headers, as_text},
 };
 
 impl Run<'_> {
-    /// The id that an upstream call is sent with: `<seed>!ql.io!<address>[`. The open bracket is
-    /// closed when the answer is here. None if the client's own id cannot be sent.
-    pub(super) fn outgoing_request_id(
-        &self,
-        headers: &HeaderMap,
-        name: &HeaderName,
-    ) -> Option<HeaderValue> {
-        // Exactly what an id of our own takes, because spare room has to be kept account of.
-        let address = self.engine.local_address();
-        let bytes = Hyphenated::LENGTH + SEPARATOR.len() + address.len() + 1;
-        let mut id = String::with_capacity(bytes);
-        match self.client(name.as_str()).scalar_text() {
-            Some(text) if !text.is_empty() => id.push_str(&text),
-            _ => match headers.get(name).and_then(|value| value.to_str().ok()) {
-                Some(text) if !text.is_empty() => id.push_str(text),
-                _ => {
-                    let own = self.sent_request_id.get().unwrap_or_else(event::new_uuid);
-                    self.sent_request_id.set(Some(own));
-                    id.push_str(own.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-                }
-            },
+    /// The id of this run: that of the client's request, or a new one.
+    pub(crate) fn request_id(&self) -> &Text {
+        self.request_id
+            .get_or_init(|| self.request.request_id.clone().unwrap_or_else(|| Text::from(new_id())))
+    }
+
+    /// Gives a request its id, `<id of the run>.<number of the call>`, unless its table, a hook or the
+    /// trail of ids has set the header.
+    pub(super) fn number_call(&self, exchange: &mut Exchange) {
+        let name = self.engine.default_headers().request_id();
+        if exchange.headers.contains_key(name) {
+            return;
         }
-        id.push_str(SEPARATOR);
-        id.push_str(address);
-        id.push('[');
-        HeaderValue::try_from(id).ok()
+        let number = self.calls.get() + 1;
+        self.calls.set(number);
+        let id = HeaderValue::try_from(format!("{}.{number}", self.request_id()));
+        exchange.own_header = id.ok().map(|id| (name.clone(), id));
+    }
+
+    /// The id that an upstream call of a trail is sent with: `<seed>!ql.io!<address>[`. The open bracket
+    /// is closed when the answer is here. None if the seed cannot be sent.
+    pub(super) fn open_trail(&self, headers: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {
+        let of_table = headers.get(name).and_then(|value| value.to_str().ok());
+        let seed = match of_table {
+            Some(text) if !text.is_empty() => text,
+            _ => self.request_id(),
+        };
+        HeaderValue::try_from(format!("{seed}{SEPARATOR}{}[", self.engine.local_address())).ok()
     }
 
     /// Closes the id of an answered call: the upstream's own chain if it sent one.
     pub(super) fn close_request_id(&self, sent: Option<&HeaderValue>, received: &Headers) {
+        if !self.engine.settings().request_id_trail {
+            return;
+        }
         let name = self.engine.default_headers().request_id();
         let Some(id) = received.get(name).or(sent.map(HeaderValue::as_bytes)) else { return };
         let mut ids = self.request_ids.borrow_mut();

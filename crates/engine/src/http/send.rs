@@ -76,6 +76,7 @@ impl Call<'_> {
     ) -> impl Future<Output = Result<(Decoded, T), RunError>> {
         async move {
             let Prepared { exchange, hooks, .. } = request;
+            self.run.number_call(exchange);
             let hooks = hooks.clone();
             let asked_uri = hooks.is_some().then(|| exchange.uri.clone());
             let announced = self.announce(exchange);
@@ -169,6 +170,7 @@ impl Call<'_> {
             method,
             uri,
             headers,
+            own_header: None,
             body,
             timeout: milliseconds(self.delays.timeout_ms, settings.timeout),
             deadline: None,

@@ -33,6 +33,8 @@ pub struct Exchange {
     /// The headers, which all requests of a statement may share. `host`, `content-length` and
     /// `transfer-encoding` are replaced by our own.
     pub headers: RequestHeaders,
+    /// A header of this exchange alone, beside those that others may share.
+    pub own_header: Option<(HeaderName, HeaderValue)>,
     /// The body; empty for none.
     pub body: Bytes,
     /// How long nothing may move: while queueing, connecting, waiting for the head, between chunks.
@@ -62,6 +64,7 @@ impl Exchange {
             method,
             uri: uri.into(),
             headers: RequestHeaders::default(),
+            own_header: None,
             body: Bytes::new(),
             timeout: TIMEOUT_DEFAULT,
             deadline: None,

@@ -330,6 +330,7 @@ impl Hop<'_> {
             },
             headers,
             lines: *lines,
+            own_header: exchange.own_header.as_ref(),
             host: &target.site.host_header,
             proxy_authorization: login.map(|login| &login.authorization),
             body: &exchange.body,
@@ -339,6 +340,7 @@ impl Hop<'_> {
     fn request_http2(&self, patience: &mut Patience<'_>) -> Result<Request<RequestBody>, Fault> {
         let mut headers = self.headers.clone();
         headers.remove(header::HOST);
+        headers.extend(self.exchange.own_header.clone());
         for name in CONNECTION_HEADERS {
             headers.remove(name);
         }

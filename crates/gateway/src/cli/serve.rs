@@ -21,7 +21,7 @@ use super::{
 use crate::{
     config::{CommandLine, Flag},
     http::{
-        app::{AppSettings, HttpApp, Shared},
+        app::{HttpApp, Shared},
         ecv::Health,
         logs::Logs,
         run_error,
@@ -165,6 +165,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     let loaded = load::load(&app.folders, &config);
     let (catalog_errors, _) = report::catalog(&loaded.problems);
     let mut errors = config_errors + catalog_errors;
+    let settings = config.app_settings(args.dev);
     let cache = report::start_cache(config.cache).unwrap_or_else(|reason| {
         report::error(&reason);
         errors += 1;
@@ -186,13 +187,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     let shared = Arc::new(Shared {
         logs: logs.clone(),
         loaded: ArcSwap::from_pointee(loaded),
-        settings: AppSettings {
-            allows_adhoc: config.front.adhoc,
-            may_call_private: args.dev,
-            request_bytes_max: config.request_bytes_max,
-            request_id_header: config.settings.request_id_header.clone(),
-            trace: config.front.trace,
-        },
+        settings,
         health: Health::new(config.front.ecv_path, config.front.ecv_control),
         sockets: config.front.sockets,
     });

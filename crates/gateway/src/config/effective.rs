@@ -3,7 +3,7 @@
 use std::fmt;
 
 use qlio_data::{Object, Text, Value, redact::redact};
-use qlio_engine::transport::{is_sensitive_parameter, shown_uri};
+use qlio_engine::transport::{is_credential_name, shown_uri};
 
 use super::{Reading, names::Names, problem::Place, table};
 
@@ -69,7 +69,7 @@ fn hide_credentials(value: &Value) -> Value {
         Value::Array(elements) => elements.iter().map(hide_credentials).collect(),
         Value::Object(object) => {
             let hide = |(name, value): (&Text, &Value)| {
-                let is_hidden = is_sensitive_parameter(name) && !value.is_structure();
+                let is_hidden = is_credential_name(name) && !value.is_structure();
                 let value =
                     if is_hidden { Value::from("[redacted]") } else { hide_credentials(value) };
                 (name.clone(), value)

@@ -2,12 +2,7 @@
 //!
 //! This is the only module that reads the environment for settings.
 
-use std::cmp::Reverse;
-
-use qlio_data::{Object, Text, Value, percent};
-
-/// Shorter texts are not searched for in messages: they would hide half of every message.
-pub(super) const SECRET_BYTES_MIN: usize = 4;
+use qlio_data::{Object, Text, Value};
 
 /// Nested objects and arrays that are searched for references to the environment.
 const DEPTH_MAX: usize = 32;
@@ -66,18 +61,4 @@ impl Environment {
         self.missing.push((path.join("."), name.to_owned()));
         Value::Absent
     }
-}
-
-/// Secrets as they are searched for: also as they stand in a URI, the longest first, because one may
-/// stand in another, of which the rest would stay.
-pub(super) fn prepare_secrets(mut secrets: Vec<String>) -> Vec<String> {
-    secrets.retain(|secret| secret.len() >= SECRET_BYTES_MIN);
-    let encoded: Vec<String> = secrets
-        .iter()
-        .map(|secret| percent::encode(secret))
-        .filter(|encoded| !secrets.contains(encoded))
-        .collect();
-    secrets.extend(encoded);
-    secrets.sort_by_key(|secret| Reverse(secret.len()));
-    secrets
 }

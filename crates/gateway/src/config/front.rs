@@ -2,29 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::http::{trace::TraceLevel, websocket::SocketSettings};
-
-/// How much the body of an error says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ErrorDetail {
-    /// What a client needs to know; the rest is in the log, under the incident id.
-    #[default]
-    Brief,
-    /// Also URIs, places in files, and what upstreams answered.
-    Full,
-}
-
-/// How much of the catalog is told to clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MetadataScope {
-    /// Nothing.
-    None,
-    /// Routes.
-    #[default]
-    Routes,
-    /// Routes and tables.
-    All,
-}
+use crate::http::{
+    disclosure::{ErrorDetail, MetadataScope},
+    trace::TraceLevel,
+    websocket::SocketSettings,
+};
 
 /// Settings of the endpoints, of what answers tell, and of the log files.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,12 +2,11 @@
 
 use std::{fmt, path::PathBuf};
 
+use qlio_data::redact::SECRET_BYTES_MIN;
 use qlio_syntax::{
     diagnostic::{Code, Severity, codes},
     source::Position,
 };
-
-use super::environment::SECRET_BYTES_MIN;
 
 /// One thing that is wrong with the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,8 +12,10 @@ use qlio_engine::{
     transport::{BackoffScope, ProxyLogin, ProxyTarget},
 };
 
-use super::front::{ErrorDetail, MetadataScope};
-use crate::http::trace::TraceLevel;
+use crate::http::{
+    disclosure::{ErrorDetail, MetadataScope},
+    trace::TraceLevel,
+};
 
 /// The kind of value that a setting has.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use qlio_engine::{
 
 use super::*;
 use crate::http::{
+    disclosure::{ErrorDetail, MetadataScope},
     trace::TraceLevel,
     websocket::{SocketLimits, SocketSettings},
 };

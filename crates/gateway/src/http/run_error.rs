@@ -43,6 +43,76 @@ pub fn body(error: &RunError) -> Value {
     Value::object(body)
 }
 
+/// The body for clients that are not told about the inside: what happened, in which table, with which
+/// status of the upstream, and the limit that was exceeded.
+pub fn brief_body(error: &RunError) -> Value {
+    let mut body = Object::with_capacity(6);
+    body.insert("message", Value::from(open_message(error)));
+    body.insert("code", Value::from(format!("Q{:04}", error.code.number)));
+    body.insert("status", Value::int(i64::from(status(error))));
+    for fact in &error.facts {
+        match fact {
+            Fact::Table(_) | Fact::Limit(_) | Fact::Asked(_) => add_fact(&mut body, fact, error),
+            Fact::UpstreamStatus(status) => {
+                let status = [("status", Value::int(i64::from(*status)))];
+                body.insert("upstream", Value::object(status.into_iter().collect()));
+            }
+            _ => {}
+        }
+    }
+    Value::object(body)
+}
+
+/// Whether [`body`] tells more about the inside than [`brief_body`].
+pub fn tells_inside(error: &RunError) -> bool {
+    let is_open = |fact: &Fact| {
+        matches!(
+            fact,
+            Fact::Table(_)
+                | Fact::Limit(_)
+                | Fact::Asked(_)
+                | Fact::RetryAfterSeconds(_)
+                | Fact::PassedStatus(_)
+        )
+    };
+    !has_open_message(error) || !error.facts.iter().all(is_open)
+}
+
+/// The message as far as it is open to clients, else the title of its code.
+fn open_message(error: &RunError) -> &str {
+    let message = error.message.as_str();
+    let end = match error.code {
+        // Behind it stands the URI.
+        codes::MISSING_TOKEN => message.find(". Processed "),
+        // Behind it stands the name of another table.
+        codes::UNKNOWN_TABLE => message.find("; did you mean "),
+        _ if has_open_message(error) => None,
+        _ => return error.code.title,
+    };
+    &message[..end.unwrap_or(message.len())]
+}
+
+/// Whether the message names nothing but what the client knows or the operator wants to tell: no file,
+/// no address, no text of an upstream.
+fn has_open_message(error: &RunError) -> bool {
+    match error.code {
+        codes::EGRESS_DENIED => false,
+        codes::UPSTREAM_STATUS
+        | codes::UPSTREAM_TIMEOUT
+        | codes::DEADLINE
+        | codes::CONNECT_FAILED
+        | codes::CONNECTION_LOST
+        | codes::NAME_RESOLUTION
+        | codes::TOO_MANY_REDIRECTS
+        | codes::UPSTREAM_TOO_LARGE
+        | codes::BACK_OFF
+        | codes::OVERLOAD
+        | codes::AUTH_DENIED
+        | codes::PARAM_REJECTED => true,
+        _ => error.origin == Origin::Client,
+    }
+}
+
 /// The value of `retry-after`, in seconds.
 pub fn retry_after(error: &RunError) -> Option<u64> {
     error.facts.iter().find_map(|fact| match fact {

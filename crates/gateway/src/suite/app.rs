@@ -28,6 +28,7 @@ use crate::{
     http::{
         app::{AppSettings, HttpApp, Shared},
         compile_error,
+        disclosure::ErrorDetail,
         ecv::Health,
         run_error,
         websocket::SocketSettings,
@@ -175,10 +176,8 @@ impl Snapshot {
             loaded: ArcSwap::new(Arc::clone(&self.loaded)),
             settings: AppSettings {
                 allows_adhoc: false,
-                may_call_private: false,
-                request_bytes_max: self.config.request_bytes_max,
-                request_id_header: self.config.settings.request_id_header.clone(),
-                trace: self.config.front.trace,
+                errors: ErrorDetail::Full,
+                ..self.config.app_settings(false)
             },
             health: Health::new("/ecv", false),
             logs: None,

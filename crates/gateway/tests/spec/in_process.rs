@@ -14,7 +14,7 @@ use qlio_data::{Object, Value, codec::json};
 use qlio_engine::cache::Cache;
 use qlio_engine::{Caller, ClientParams, ClientRequest, Engine, EngineOptions};
 use qlio_gateway::config::{self, CommandLine, Config};
-use qlio_gateway::http::app::{AppSettings, Ends, HttpApp, Shared};
+use qlio_gateway::http::app::{Ends, HttpApp, Shared};
 use qlio_gateway::http::compile_error;
 use qlio_gateway::http::ecv::Health;
 use qlio_gateway::http::run_error;
@@ -77,13 +77,7 @@ impl CaseEngine for InProcessEngine {
             let (config, _) = config::read(Some(&root.join(CaseFolder::CONFIG)), &development());
             let shared = Shared {
                 loaded: ArcSwap::from_pointee(load(&folders(root), &config)),
-                settings: AppSettings {
-                    allows_adhoc: true,
-                    may_call_private: true,
-                    request_bytes_max: config.request_bytes_max,
-                    request_id_header: config.settings.request_id_header.clone(),
-                    trace: config.front.trace,
-                },
+                settings: config.app_settings(true),
                 health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
                 logs: None,
                 sockets: SocketSettings::default(),

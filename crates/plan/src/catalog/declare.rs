@@ -19,7 +19,8 @@ use super::{
     Resources, ScriptFile, fill_settings, mentions,
     settings::headers_from_settings,
     table::{
-        Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb, Written, is_form_template,
+        Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb, Written,
+        is_form_template,
     },
 };
 

@@ -27,7 +27,8 @@ pub use sources::{ModuleFolders, ScriptFile, SourceFolder};
 #[cfg(feature = "protobuf")]
 pub use table::ProtobufFormat;
 pub use table::{
-    Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb, Written, is_form_template,
+    Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb, Written,
+    is_form_template,
 };
 
 use crate::node::Plan;

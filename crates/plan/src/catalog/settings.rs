@@ -19,7 +19,8 @@ pub fn fill_settings(text: &str, config: &Value) -> String {
 }
 
 /// The values of the settings that a table, script or template mentions: they reach requests, so nobody
-/// is told them (SAF-9). A mention in a comment counts too, which hides too much rather than too little.
+/// is told them, but for addresses without credentials: an error that hides whom it is about helps nobody.
+/// A mention in a comment counts too, which hides too much rather than too little.
 pub(super) fn mentioned_values(text: &str, config: &Value) -> Vec<String> {
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.');
     let mut values = Vec::new();
@@ -30,9 +31,16 @@ pub(super) fn mentioned_values(text: &str, config: &Value) -> Vec<String> {
         let rest = &text[start + mention.len()..];
         let path = rest.split(|c| !is_path(c)).next().unwrap_or_default().trim_end_matches('.');
         let found = path.split('.').fold(config.clone(), |value, step| value.member(step));
-        values.extend(found.scalar_text().map(|text| text.to_string()));
+        let value = found.scalar_text().filter(|text| !is_plain_address(text));
+        values.extend(value.map(|text| text.to_string()));
     }
     values
+}
+
+/// Whether a text is the address of a server or of a path on it, without user-info and query.
+fn is_plain_address(text: &str) -> bool {
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    rest.is_some_and(|rest| !rest.contains(['@', '?', '#']))
 }
 
 /// How the path of a setting begins.
@@ -105,10 +113,12 @@ mod tests {
 
     #[test]
     fn values_of_mentioned_settings_are_found() {
-        let config = r#"{"a": {"key": "s3cret", "n": 12345}, "b": "other", "c": {}}"#;
+        let config = r#"{"a": {"key": "s3cret", "n": 12345}, "b": "other", "c": {},
+            "at": "https://h.test/p", "in": "https://me:pw@h.test/"}"#;
         let config = qlio_data::codec::json::parse_str(config).unwrap();
-        let text = "'http://h/{config.a.key}?n={^config.a.n}' myconfig.b {config.c} config.a.key. {config.no}";
-        assert_eq!(mentioned_values(text, &config), ["s3cret", "12345", "s3cret"]);
+        let text = "'http://h/{config.a.key}?n={^config.a.n}' myconfig.b {config.c} config.a.key. {config.no} {config.at}{config.in}";
+        let expected = ["s3cret", "12345", "s3cret", "https://me:pw@h.test/"];
+        assert_eq!(mentioned_values(text, &config), expected);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::iter;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use qlio_http1::framing::has_token;
 
 /// Room for a header line of the usual length, in bytes.
@@ -21,6 +21,8 @@ pub(in super::super) struct Request<'a> {
     pub(in super::super) headers: &'a HeaderMap,
     /// The lines of [`Self::headers`], if they were written before.
     pub(in super::super) lines: Option<&'a Lines>,
+    /// A line that only this request has.
+    pub(in super::super) own_header: Option<&'a (HeaderName, HeaderValue)>,
     pub(in super::super) host: &'a HeaderValue,
     /// The login at the proxy that this goes to.
     pub(in super::super) proxy_authorization: Option<&'a HeaderValue>,
@@ -45,6 +47,9 @@ impl Request<'_> {
         } else {
             put_lines(&mut head, self.headers, self.proxy_authorization.is_some())
         };
+        if let Some((name, value)) = self.own_header {
+            put_line(&mut head, name.as_str(), value.as_bytes());
+        }
         if let Some(login) = self.proxy_authorization {
             put_line(&mut head, header::PROXY_AUTHORIZATION.as_str(), login.as_bytes());
         }
@@ -122,6 +127,10 @@ mod tests {
             headers: &headers,
             // Those of somebody without a login.
             lines: Some(&Lines::of(&headers)),
+            own_header: Some(&(
+                http::HeaderName::from_static("x-own"),
+                HeaderValue::from_static("3"),
+            )),
             host: &HeaderValue::from_static("h"),
             proxy_authorization: Some(&HeaderValue::from_static("Basic x")),
             body: &Bytes::from_static(b"12345"),
@@ -135,7 +144,13 @@ mod tests {
         lines.sort_unstable();
         assert_eq!(
             lines,
-            ["content-length: 5", "host: h", "proxy-authorization: Basic x", "x-a: 1 2"]
+            [
+                "content-length: 5",
+                "host: h",
+                "proxy-authorization: Basic x",
+                "x-a: 1 2",
+                "x-own: 3"
+            ]
         );
         assert!(!closes);
     }
@@ -149,6 +164,7 @@ mod tests {
                 target: "/",
                 headers: &headers,
                 lines: None,
+                own_header: None,
                 host: &HeaderValue::from_static("h"),
                 proxy_authorization: None,
                 body: &Bytes::new(),

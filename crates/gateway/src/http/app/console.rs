@@ -113,7 +113,7 @@ impl HttpApp {
         let report = Report::begin(&job, secrets, outbox);
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| RequestLog::begin(logs, client.head, client.peer));
-        let plan = match self.plans.get(&job.text, &loaded) {
+        let plan = match self.plan(&job.text, &loaded) {
             Ok(plan) => plan,
             Err(problems) => {
                 let error = redact(compile_error::body(&problems, &job.text), secrets);
@@ -182,7 +182,7 @@ impl HttpApp {
                 result(&headers, value)
             }
             Err(error) => {
-                let (body, note) = script::run_error_body("script over WebSocket", &error, secrets);
+                let (body, note) = self.run_error("script over WebSocket", &error, secrets);
                 if let Some(message) = note {
                     (client.events)(server::Event::Noted { message });
                 }

@@ -6,6 +6,7 @@ use qlio_data::{Object, codec::json};
 
 use super::{Exchange, HttpApp};
 use crate::http::{
+    disclosure::MetadataScope,
     ecv::{Asked, State},
     failure::Failure,
     respond::{self, Rendition, Response},
@@ -53,7 +54,10 @@ impl HttpApp {
         let (head, ()) = request.into_parts();
         let &Exchange { peer, local, .. } = exchange;
         let loaded = exchange.loaded.clone();
-        let inner = Exchange { head: &head, peer, local, loaded, log: None };
+        let request_id = exchange.request_id.clone();
+        // Whether clients are told of tables says nothing about the server's health.
+        let metadata = MetadataScope::All;
+        let inner = Exchange { head: &head, peer, local, request_id, metadata, loaded, log: None };
         let answer = self.dispatch(&inner, Ok(Object::new()), Empty::new(), Rendition::default());
         let Ok(response) = answer.await else { return false };
         if response.status().as_u16() >= 300 {

@@ -5,11 +5,17 @@
 
 use hyper::{StatusCode, header};
 use qlio_data::{Object, Value};
-use qlio_plan::catalog::describe;
+use qlio_plan::{
+    Plan,
+    catalog::describe,
+    node::{Node, NodeKind},
+};
+use qlio_syntax::diagnostic::{Diagnostic, codes};
 
 use super::Exchange;
 use crate::{
     http::{
+        disclosure::MetadataScope,
         failure::Failure,
         negotiate, query,
         respond::{self, Rendition, Response},
@@ -38,6 +44,16 @@ pub(super) enum Metadata {
     Routes,
     /// `/route?path=&method=`.
     Route,
+}
+
+impl Metadata {
+    /// How much has to be told for the endpoint to exist.
+    pub(super) fn scope(self) -> MetadataScope {
+        match self {
+            Self::Tables | Self::Table => MetadataScope::All,
+            Self::Routes | Self::Route => MetadataScope::Routes,
+        }
+    }
 }
 
 impl Endpoint {
@@ -87,7 +103,7 @@ pub(super) fn answer(
             let unknown =
                 || Failure::NoSuchRoute { path: path.to_owned(), method: method.to_owned() };
             let route = describe::describe_route(catalog, path, method).ok_or_else(unknown)?;
-            (route, pages::route)
+            (without_tables(route, exchange.metadata), pages::route)
         }
     };
     let accept = exchange.header(header::ACCEPT);
@@ -96,4 +112,33 @@ pub(super) fn answer(
     } else {
         respond::page(page(&value))
     })
+}
+
+/// The description of a route, without the names of its tables where tables are not told.
+fn without_tables(route: Value, scope: MetadataScope) -> Value {
+    match route {
+        Value::Object(members) if scope < MetadataScope::All => {
+            let mut members = Object::clone(&members);
+            members.insert("tables", Value::array(Vec::new()));
+            Value::object(members)
+        }
+        route => route,
+    }
+}
+
+/// The statements of a client's script that ask for more of the catalog than is told. A script may
+/// describe the tables that it creates itself.
+pub(super) fn find_hidden(plan: &Plan, told: MetadataScope) -> Vec<Diagnostic> {
+    let needed = |kind: &NodeKind| match kind {
+        NodeKind::ShowTables | NodeKind::Describe { inline: None, .. } => MetadataScope::All,
+        NodeKind::ShowRoutes | NodeKind::DescribeRoute { .. } => MetadataScope::Routes,
+        _ => MetadataScope::None,
+    };
+    let hidden = plan.nodes.iter().filter(|node| needed(&node.kind) > told);
+    let problem = |node: &Node| {
+        let message = "this server does not tell clients of its tables or routes";
+        Diagnostic::error(codes::HIDDEN_METADATA, node.span, message)
+            .hint("the setting `metadata` says how much is told: `all`, `routes` or `none`")
+    };
+    hidden.map(problem).collect()
 }

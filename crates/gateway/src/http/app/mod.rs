@@ -29,17 +29,18 @@ use hyper::{
     header::{self, HeaderName},
     http::request::Parts,
 };
-use qlio_data::{Object, Value, codec::xml::XmlOptions};
+use qlio_data::{Object, Text, Value, codec::xml::XmlOptions};
 use qlio_engine::{Caller, ClientRequest, Engine};
 
 use super::{
     body::{self, BodyLimits, ParsedBody},
     busy::LoadWatch,
+    disclosure::{ErrorDetail, MetadataScope},
     ecv::Health,
     failure::Failure,
     jsonp::Callback,
     logs::{Logs, RequestLog},
-    negotiate, query,
+    negotiate, query, request_id,
     respond::Note,
     respond::{self, Rendition, Response},
     server::{App, Held, Request},
@@ -95,8 +96,14 @@ pub struct AppSettings {
     pub request_bytes_max: usize,
     /// Name of the header that carries request ids.
     pub request_id_header: String,
-    /// What clients may learn of runs.
+    /// How much the bodies of errors say.
+    pub errors: ErrorDetail,
+    /// How much of the catalog is told.
+    pub metadata: MetadataScope,
+    /// How much clients may learn of runs.
     pub trace: TraceLevel,
+    /// A `callback` wraps the answer in a call.
+    pub allows_jsonp: bool,
 }
 
 /// The endpoints of one worker.
@@ -118,6 +125,10 @@ struct Exchange<'r> {
     head: &'r Parts,
     peer: IpAddr,
     local: SocketAddr,
+    /// Stands in the answer and goes with every request that it causes.
+    request_id: Text,
+    /// How much of the catalog it is told.
+    metadata: MetadataScope,
     loaded: Arc<Loaded>,
     log: Option<Box<RequestLog>>,
 }
@@ -192,8 +203,16 @@ impl HttpApp {
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| Box::new(RequestLog::begin(logs, head, peer)));
         let loaded = self.shared.loaded.load_full();
-        let exchange = Exchange { head, peer, local, loaded, log };
-        let response = self.answer_to(&exchange, body).await;
+        let id_name = self.request_id_header.as_ref();
+        let request_id = request_id::of_request(&head.headers, id_name);
+        let metadata = self.shared.settings.metadata;
+        let exchange = Exchange { head, peer, local, request_id, metadata, loaded, log };
+        let mut response = self.answer_to(&exchange, body).await;
+        if let Some(name) = id_name
+            && !response.headers().contains_key(name)
+        {
+            respond::add_header(&mut response, name.clone(), exchange.request_id.to_string());
+        }
         if let Some(log) = exchange.log {
             log.end(response.status().as_u16());
         }
@@ -214,8 +233,8 @@ impl HttpApp {
         let (coding, note) = self.coding(exchange);
         let mut rendition = Rendition { callback: None, coding };
         let query = query::parse(head.uri.query());
-        let name = query.as_ref().ok().and_then(|query| query::text(query, "callback"));
-        let name = name.map(str::to_owned);
+        let jsonp = query.as_ref().ok().filter(|_| self.shared.settings.allows_jsonp);
+        let name = jsonp.and_then(|query| query::text(query, "callback")).map(str::to_owned);
         let outcome = match name.as_deref().map(Callback::parse).transpose() {
             Ok(callback) => {
                 rendition.callback = callback;
@@ -267,7 +286,7 @@ impl HttpApp {
             Lookup::MethodNotAllowed { allow } => allow,
             Lookup::Unknown => Vec::new(),
         };
-        let endpoint = self.endpoint(exchange.path());
+        let endpoint = self.endpoint(exchange);
         if let Some(endpoint) = endpoint
             && Method::of_request(method).is_some_and(|method| endpoint.methods().contains(&method))
         {
@@ -286,14 +305,16 @@ impl HttpApp {
     }
 
     /// The built-in endpoint at a path, if it is switched on.
-    fn endpoint(&self, path: &str) -> Option<Endpoint> {
-        Endpoint::at(path)
-            .filter(|endpoint| *endpoint != Endpoint::Script || self.shared.settings.allows_adhoc)
+    fn endpoint(&self, exchange: &Exchange<'_>) -> Option<Endpoint> {
+        Endpoint::at(exchange.path()).filter(|endpoint| match endpoint {
+            Endpoint::Script => self.shared.settings.allows_adhoc,
+            Endpoint::Metadata(asked) => exchange.metadata >= asked.scope(),
+        })
     }
 
     /// The methods of the routes and of the built-in endpoint at the path.
     fn methods(&self, exchange: &Exchange<'_>, routes: &[Method]) -> Vec<Method> {
-        let built_in = self.endpoint(exchange.path()).map(Endpoint::methods).unwrap_or_default();
+        let built_in = self.endpoint(exchange).map(Endpoint::methods).unwrap_or_default();
         Method::ALL
             .into_iter()
             .filter(|method| routes.contains(method) || built_in.contains(method))
@@ -325,6 +346,7 @@ impl HttpApp {
             [chosen.scope.get("callback").cloned(), Some(parsed.value.member("callback"))];
         let mentioned = mentioned.into_iter().flatten().find(|value| !value.is_nothing());
         let callback = mentioned.as_ref().and_then(Value::as_str);
+        let callback = callback.filter(|_| self.shared.settings.allows_jsonp);
         let callback = callback.and_then(|name| Callback::parse(name).ok());
         let rendition = Rendition { callback: rendition.callback.or(callback), ..rendition };
         let request = ClientRequest {
@@ -335,6 +357,7 @@ impl HttpApp {
             content_type: parsed.content_type,
             route: chosen.scope,
             remote_address: Some(exchange.peer),
+            request_id: Some(exchange.request_id.clone()),
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()
         };

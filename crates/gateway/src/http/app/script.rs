@@ -4,24 +4,29 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::{StatusCode, body::Body};
-use qlio_data::{Object, Value, redact::redact};
+use qlio_data::{Object, Value, codec::json, redact::redact};
 use qlio_engine::{
     Answer, Caller, ClientRequest, Origin, RunError,
     event::{Event, Subscription, Watch},
 };
 use qlio_plan::Plan;
+use qlio_syntax::diagnostic::{Diagnostic, codes};
 
-use super::{Exchange, HttpApp, inputs};
-use crate::http::{
-    compile_error,
-    failure::Failure,
-    incident::IncidentId,
-    jsonp::Callback,
-    logs::RunLog,
-    query,
-    respond::{self, Note, Rendition, Response},
-    run_error,
-    trace::{self, Trace},
+use super::{AppSettings, Exchange, HttpApp, inputs, metadata};
+use crate::{
+    http::{
+        compile_error,
+        disclosure::{ErrorDetail, MetadataScope},
+        failure::Failure,
+        incident::IncidentId,
+        jsonp::Callback,
+        logs::RunLog,
+        query,
+        respond::{self, Note, Rendition, Response},
+        run_error,
+        trace::{self, Trace},
+    },
+    load::Loaded,
 };
 
 impl HttpApp {
@@ -49,7 +54,8 @@ impl HttpApp {
             text.ok_or(Failure::MissingQuery)?.to_owned()
         };
         let callback = fields.member("callback");
-        let callback = callback.as_str().map(Callback::parse).transpose();
+        let callback = callback.as_str().filter(|_| self.shared.settings.allows_jsonp);
+        let callback = callback.map(Callback::parse).transpose();
         let callback = callback.map_err(|_| Failure::InvalidCallback)?;
         let rendition = Rendition { callback: rendition.callback.or(callback), ..rendition };
         query.remove("s");
@@ -57,11 +63,12 @@ impl HttpApp {
             query,
             headers: inputs::visible_headers(&exchange.head.headers),
             remote_address: Some(exchange.peer),
+            request_id: Some(exchange.request_id.clone()),
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };
         let trace = self.trace(exchange, &request, &fields, caller);
-        match self.plans.get(&text, &exchange.loaded) {
+        match self.plan(&text, &exchange.loaded) {
             Ok(plan) => Ok(self.run(exchange, &plan, &request, caller, trace, rendition).await),
             Err(problems) => {
                 let secrets = exchange.loaded.catalog.secrets();
@@ -119,7 +126,7 @@ impl HttpApp {
         };
         let response = match answer {
             Ok(answer) => self.run_success(answer, rendition),
-            Err(error) => run_failure(exchange, &error, rendition),
+            Err(error) => self.run_failure(exchange, &error, rendition),
         };
         with_trace(response, trace)
     }
@@ -186,39 +193,87 @@ impl HttpApp {
         }
         (answer.value, headers)
     }
+
+    /// The plan of a client's script, unless it asks for metadata that is not told.
+    pub(super) fn plan(
+        &self,
+        text: &str,
+        loaded: &Arc<Loaded>,
+    ) -> Result<Arc<Plan>, Vec<Diagnostic>> {
+        let AppSettings { errors, metadata, .. } = self.shared.settings;
+        let plan = self.plans.get(text, loaded);
+        let plan = plan.map_err(|problems| hide_inside(problems, errors, metadata))?;
+        let hidden = metadata::find_hidden(&plan, metadata);
+        if hidden.is_empty() { Ok(plan) } else { Err(hidden) }
+    }
+
+    /// The answer for a run that failed.
+    fn run_failure(
+        &self,
+        exchange: &Exchange<'_>,
+        error: &RunError,
+        rendition: Rendition<'_>,
+    ) -> Response {
+        let asked = format!("{} {}", exchange.head.method, exchange.path());
+        let (body, note) = self.run_error(&asked, error, exchange.loaded.catalog.secrets());
+        let (status, retry_after) = (run_error::status(error), run_error::retry_after(error));
+        let failure = Failure::Script { status, body, retry_after };
+        let mut response = respond::failure(&failure, rendition);
+        if let Some(note) = note {
+            response.extensions_mut().insert(Note(note));
+        }
+        response
+    }
+
+    /// The error body for a run that failed. Faults of our own, and failures of which the client is not
+    /// told all, get an incident id and a note for the log that tells all and names what was asked.
+    pub(super) fn run_error(
+        &self,
+        asked: &str,
+        error: &RunError,
+        secrets: &[String],
+    ) -> (Value, Option<String>) {
+        let is_brief = self.shared.settings.errors == ErrorDetail::Brief;
+        // A table may pass an upstream's own 500 on.
+        let is_ours = run_error::status(error) == 500 && error.origin != Origin::Upstream;
+        let body = if is_brief { run_error::brief_body(error) } else { run_error::body(error) };
+        let body = redact(body, secrets);
+        let is_told_less = is_brief && run_error::tells_inside(error);
+        if !(is_ours || is_told_less) {
+            return (body, None);
+        }
+        let incident = IncidentId::new();
+        let all = json::to_string(&redact(run_error::body(error), secrets));
+        let text = format!("incident {incident}: `{asked}` failed: {error}: {all}");
+        let note = redact(Value::from(text), secrets).scalar_text();
+        let body = with_member(body, "incident", Value::from(incident.to_string()));
+        (body, note.map(|note| note.to_string()))
+    }
 }
 
-/// The answer for a run that failed.
-fn run_failure(exchange: &Exchange<'_>, error: &RunError, rendition: Rendition<'_>) -> Response {
-    let what = format!("{} {}", exchange.head.method, exchange.path());
-    let (body, note) = run_error_body(&what, error, exchange.loaded.catalog.secrets());
-    let (status, retry_after) = (run_error::status(error), run_error::retry_after(error));
-    let failure = Failure::Script { status, body, retry_after };
-    let mut response = respond::failure(&failure, rendition);
-    if let Some(note) = note {
-        response.extensions_mut().insert(Note(note));
+/// The problems of a client's script without names of tables that it has not written itself, and
+/// without the insides of loaded tables.
+fn hide_inside(
+    mut problems: Vec<Diagnostic>,
+    errors: ErrorDetail,
+    metadata: MetadataScope,
+) -> Vec<Diagnostic> {
+    for problem in &mut problems {
+        if metadata < MetadataScope::All && problem.code == codes::UNKNOWN_TABLE {
+            problem.hints.clear();
+        }
+        if errors == ErrorDetail::Brief && DECLARATIONS.contains(&problem.code.number) {
+            problem.message = problem.code.title.to_owned();
+            problem.wire = None;
+            problem.hints.clear();
+            problem.notes.clear();
+        }
     }
-    response
+    problems
 }
 
-/// The error body for a run that failed. Faults of our own get an incident id, and a note for the log
-/// that names what was asked.
-pub(super) fn run_error_body(
-    what: &str,
-    error: &RunError,
-    secrets: &[String],
-) -> (Value, Option<String>) {
-    let body = redact(run_error::body(error), secrets);
-    // A table may pass an upstream's own 500 on.
-    if run_error::status(error) != 500 || error.origin == Origin::Upstream {
-        return (body, None);
-    }
-    let incident = IncidentId::new();
-    let text = format!("incident {incident}: `{what}` failed: {error}");
-    let note = redact(Value::from(text), secrets).scalar_text();
-    let body = with_member(body, "incident", Value::from(incident.to_string()));
-    (body, note.map(|note| note.to_string()))
-}
+/// The numbers of problems that loaded tables and their files have.
+const DECLARATIONS: std::ops::Range<u16> = 3000..4000;
 
 /// What traces call a script: the path of its route, or its text.
 pub(super) fn script_name(plan: &Plan) -> &str {
