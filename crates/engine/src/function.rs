@@ -16,10 +16,7 @@ use qlio_syntax::diagnostic::codes;
 use crate::{
     error::{Fact, Origin, RunError},
     executor::expression,
-    operator::{
-        rows::{Rows, Table},
-        shape::{Layout, Shaped},
-    },
+    operator::rows::Tuples,
     request::Caller,
     run::Run,
     sandbox::{self, FunctionModule, Scope, ScriptError, ScriptErrorKind},
@@ -74,22 +71,17 @@ fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result
     Ok(exports)
 }
 
-/// Row functions of the where clause, in order, each on the rows of the one before.
+/// Row functions of the where clause, in order, each on the rows of the one before. `columns` are the
+/// rows that `value` was made of; a value that is no rows has none.
 pub(crate) fn apply_row_calls(
     run: &Run<'_>,
     select: &Select,
-    shaped: &Shaped,
+    columns: Option<&Tuples>,
     value: Value,
 ) -> Result<Value, RunError> {
     if matches!(select.scan.columns, ScanColumns::Star) {
         return apply_to_whole(run, select, value);
     }
-    let no_columns = Table::new(0);
-    let table = match &shaped.rows {
-        Rows::Table(table) => table,
-        // Nothing was found, or the answers were merged to rows that columns can not be told apart in.
-        Rows::Whole(_) | Rows::Cells(_) => &no_columns,
-    };
     let Some(rows) = value.elements() else { return Ok(value) };
     let mut rows = rows.into_owned();
     let scope = scope(run);
@@ -98,7 +90,7 @@ pub(crate) fn apply_row_calls(
     for call in &select.row_calls {
         let request = sandbox::RowCall {
             rows: sandbox::Rows::Each(rows),
-            arguments: arguments(run, call, table, shaped.layout, &positions)?,
+            arguments: arguments(run, call, columns, &positions)?,
             ..row_call(run, select, call, &scope)
         };
         let answers = answers(run, call, &request)?;
@@ -115,7 +107,7 @@ fn apply_to_whole(run: &Run<'_>, select: &Select, value: Value) -> Result<Value,
     for call in &select.row_calls {
         let request = sandbox::RowCall {
             rows: sandbox::Rows::Whole(value),
-            arguments: arguments(run, call, &Table::new(0), Layout { main_width: 0 }, &[])?,
+            arguments: arguments(run, call, None, &[])?,
             ..row_call(run, select, call, &scope)
         };
         value = answers(run, call, &request)?.into_iter().next().unwrap_or_default();
@@ -127,19 +119,18 @@ fn apply_to_whole(run: &Run<'_>, select: &Select, value: Value) -> Result<Value,
 pub(crate) fn output_calls(
     run: &Run<'_>,
     select: &Select,
-    table: &Table,
-    layout: Layout,
+    rows: &Tuples,
 ) -> Result<Vec<Vec<Value>>, RunError> {
     let mut columns = Vec::new();
     for column in &select.output.columns {
         let OutputValue::Call(call) = &column.value else { continue };
-        let positions: Vec<usize> = (0..table.len()).collect();
+        let positions: Vec<usize> = (0..rows.len()).collect();
         let scope = scope(run);
         let request = sandbox::RowCall {
             rows: sandbox::Rows::Each(
-                table.rows().map(|row| row.iter().cloned().collect()).collect(),
+                positions.iter().map(|row| rows.tuple(*row).values()).collect(),
             ),
-            arguments: arguments(run, call, table, layout, &positions)?,
+            arguments: arguments(run, call, Some(rows), &positions)?,
             is_column: true,
             ..row_call(run, select, call, &scope)
         };
@@ -179,8 +170,7 @@ fn answers(
 fn arguments(
     run: &Run<'_>,
     call: &RowCall,
-    table: &Table,
-    layout: Layout,
+    columns: Option<&Tuples>,
     positions: &[usize],
 ) -> Result<Vec<sandbox::RowArgument>, RunError> {
     let mut arguments = Vec::with_capacity(call.arguments.len());
@@ -191,10 +181,11 @@ fn arguments(
             }
             RowArgument::Absent => sandbox::RowArgument::Literal(Value::Absent),
             RowArgument::Column { side, column } => {
-                let position = layout.position(*side, *column);
-                // Rows that are no rows of the table have no columns: the argument is undefined.
-                let known = positions.iter().filter(|row| **row < table.len());
-                let values = known.map(|row| table.row(*row)[position].clone());
+                // Rows that were not made of columns have none: the argument is undefined.
+                let values = columns.into_iter().flat_map(|columns| {
+                    let known = positions.iter().filter(|row| **row < columns.len());
+                    known.map(|row| columns.tuple(*row).cell(*side, *column).value())
+                });
                 sandbox::RowArgument::Column(values.collect())
             }
         });

@@ -7,11 +7,13 @@
 //! Source: `language.md` 5.22.
 
 mod evaluate;
+mod join;
 mod scheduler;
 #[cfg(test)]
 mod scheduler_tests;
 mod statement;
 mod stepping;
+mod write;
 
 use std::{
     future::poll_fn,
@@ -30,8 +32,7 @@ use crate::{
 };
 use scheduler::Scheduler;
 
-pub(crate) use evaluate::{Own, expression, operand, own};
-pub(crate) use statement::{Resolved, bounded, local_rows, resolve_source};
+pub(crate) use evaluate::{Own, expression};
 
 /// Runs the plan of `run` to its end and answers the value.
 ///

@@ -1,4 +1,4 @@
-//! What each kind of statement does.
+//! Running each kind of statement.
 
 use qlio_data::{Object, Text, Value, scope::Scope};
 use qlio_plan::{
@@ -8,15 +8,14 @@ use qlio_plan::{
 };
 use qlio_syntax::diagnostic::codes;
 
-use super::evaluate;
+use super::{evaluate, join, write};
 use crate::{
     error::RunError,
     function, http,
     operator::{
-        cells::{self, Keys},
-        filter, join, limit, project,
-        rows::{Rows, bounds},
-        shape, write,
+        filter, limit, project,
+        rows::{Relation, Tuples},
+        shape,
     },
     request::Caller,
     run::Run,
@@ -28,7 +27,7 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
         NodeKind::Define(expression) => {
             let value = evaluate::expression(run, expression)?;
             match expression {
-                Expression::Array(_) | Expression::Object(_) => bounded(value),
+                Expression::Array(_) | Expression::Object(_) => check_depth(value),
                 Expression::Constant(_) | Expression::Template(_) => Ok(value),
             }
         }
@@ -101,7 +100,7 @@ fn create(run: &Run<'_>, node: &Node, place: usize) -> Result<Value, RunError> {
 const VALUE_DEPTH_MAX: usize = 512;
 
 /// Refuses a value that nests too deep: a chain of statements could build one without end.
-pub(crate) fn bounded(value: Value) -> Result<Value, RunError> {
+pub(super) fn check_depth(value: Value) -> Result<Value, RunError> {
     if value.is_deeper_than(VALUE_DEPTH_MAX) {
         let message = format!("the value nests deeper than {VALUE_DEPTH_MAX} levels");
         return Err(RunError::client(codes::NESTING_TOO_DEEP, message));
@@ -130,76 +129,82 @@ fn call(run: &Run<'_>, call: &Call, target: Option<qlio_plan::SlotId>) -> Result
 }
 
 /// A select, its own steps in the order of `language.md` 5.6.
-pub(crate) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
-    let shaped = if select.join.is_some() {
-        join::join(run, select).await?
-    } else {
-        match resolve_source(run, &select.scan.source)? {
-            Resolved::Local(value) => local(run, select, value).await?.into(),
-            Resolved::Table(table) => {
-                let own = evaluate::own(run, &select.scan.conditions).await?;
-                match http::select(run, select, table, own).await? {
-                    http::Selected::Rows(rows) => rows.into(),
-                    http::Selected::Blocks(blocks) => {
-                        let finish = |rows: Rows| finish(run, select, rows.into());
-                        let blocks: Result<Vec<_>, _> = blocks.into_iter().map(finish).collect();
-                        return blocks.map(Value::array);
-                    }
+pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
+    let relation = match (&select.join, resolve_source(run, &select.scan.source)?) {
+        (Some(join), _) => return finish(run, select, join::join(run, select, join).await?),
+        (None, Resolved::Local(value)) => local(run, select, value).await?,
+        (None, Resolved::Table(table)) => {
+            let own = evaluate::own(run, &select.scan.conditions).await?;
+            match http::select(run, select, table, own).await? {
+                http::Selected::Rows(rows) => rows,
+                http::Selected::Blocks(blocks) => {
+                    let finish = |block: Relation| finish(run, select, block.into());
+                    let blocks: Result<Vec<_>, _> = blocks.into_iter().map(finish).collect();
+                    return blocks.map(Value::array);
                 }
             }
         }
     };
-    finish(run, select, shaped)
+    finish(run, select, relation.into())
 }
 
-/// Rows as the value of a select, its row functions applied.
-fn finish(run: &Run<'_>, select: &Select, mut shaped: shape::Shaped) -> Result<Value, RunError> {
+/// Rows as the value of a select, its functions applied.
+fn finish(run: &Run<'_>, select: &Select, relation: Relation<Tuples>) -> Result<Value, RunError> {
+    let rows = match relation {
+        Relation::Rows(rows) => rows,
+        Relation::Value(value) if select.row_calls.is_empty() => return Ok(value),
+        Relation::Value(value) => return function::apply_row_calls(run, select, None, value),
+    };
+    let computed = function::output_calls(run, select, &rows)?;
     if select.row_calls.is_empty() {
-        return shape::shape(run, select, shaped);
+        return Ok(shape::shape(&select.output, rows, &computed));
     }
-    shaped.rows = shaped.rows.with_values();
-    let value = shape::shape(run, select, shaped.clone())?;
-    function::apply_row_calls(run, select, &shaped, value)
+    let value = shape::shape_values(&select.output, rows.clone(), &computed);
+    function::apply_row_calls(run, select, Some(&rows), value)
 }
 
 /// Filters, cuts and projects a variable.
-async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Rows, RunError> {
-    if let Some(mut rows) = cells::of_variable(&select.scan, &value, Keys::Refused) {
-        let (skip, take) = bounds(select.limit, select.offset);
-        rows.cut(skip, take);
-        if rows.is_empty() {
-            return Ok(Rows::Whole(Value::array(Vec::new())));
+async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Relation, RunError> {
+    let scan = &select.scan;
+    if let Some(mut rows) = project::read_text_rows(scan, &value) {
+        rows.cut(select.limit, select.offset);
+        if rows.len() == 0 {
+            return Ok(Relation::Value(Value::array(Vec::new())));
         }
-        cells::warn_of_unmatched(run, &select.scan, &rows);
-        return Ok(Rows::Cells(rows));
+        project::warn_of_unmatched(run, scan, &rows);
+        return Ok(Relation::Rows(rows));
     }
-    let own = evaluate::own(run, &select.scan.conditions).await?;
-    let value = filter::filter(run, &select.scan, value, &own)?;
+    let own = evaluate::own(run, &scan.conditions).await?;
+    let value = filter::filter(run, scan, value, &own)?;
     let is_one_row = !value.is_array();
     let value = limit::cut(value, select.limit, select.offset);
-    let mut rows = project::project(run, &select.scan, value)?;
+    let mut relation = project::project(run, scan, value)?;
     // A value that is no list is a list of one row as soon as columns are named.
-    if let Rows::Table(table) = &mut rows
+    if let Relation::Rows(rows) = &mut relation
         && is_one_row
     {
-        table.cut(select.limit, select.offset);
+        rows.cut(select.limit, select.offset);
     }
-    Ok(rows)
+    Ok(relation)
 }
 
 /// The rows of one half of a local join.
-pub(crate) async fn local_rows(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, RunError> {
-    if let Some(rows) = cells::of_variable(scan, &value, Keys::Refused) {
-        cells::warn_of_unmatched(run, scan, &rows);
-        return Ok(Rows::Cells(rows));
+pub(super) async fn local_rows(
+    run: &Run<'_>,
+    scan: &Scan,
+    value: Value,
+) -> Result<Relation, RunError> {
+    if let Some(rows) = project::read_text_rows(scan, &value) {
+        project::warn_of_unmatched(run, scan, &rows);
+        return Ok(Relation::Rows(rows));
     }
     let own = evaluate::own(run, &scan.conditions).await?;
     let value = filter::filter(run, scan, value, &own)?;
     project::project(run, scan, value)
 }
 
-/// What a source means at run time.
-pub(crate) enum Resolved<'r> {
+/// The variable or table that a source names at run time.
+pub(super) enum Resolved<'r> {
     /// A variable's value.
     Local(Value),
     /// A table.
@@ -210,7 +215,7 @@ pub(crate) enum Resolved<'r> {
 ///
 /// # Errors
 /// `No such table <name>`; a table that could not be loaded.
-pub(crate) fn resolve_source<'r>(
+pub(super) fn resolve_source<'r>(
     run: &Run<'_>,
     source: &'r Source,
 ) -> Result<Resolved<'r>, RunError> {

@@ -23,7 +23,7 @@ use super::{Call, answer::Answer, prepare::Prepared, send::Project};
 use crate::{
     cache::{CacheClient, CacheKey, Entry, Form},
     error::RunError,
-    operator::rows::Rows,
+    operator::rows::Relation,
     sandbox::{Content, Parsed},
     transport::{Headers, Timings},
 };
@@ -36,7 +36,7 @@ impl Call<'_> {
         key: CacheKey,
         cache: &CacheClient,
         project: &Project<'_>,
-    ) -> Result<Rows, RunError> {
+    ) -> Result<Relation, RunError> {
         let hooks = request.hooks.clone();
         let uri = request.exchange.uri.clone();
         let id =

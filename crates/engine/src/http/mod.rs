@@ -40,11 +40,10 @@ use crate::{
     error::{Fact, RunError},
     executor::Own,
     operator::{
-        cells::{self, Keys},
         gather::{self, Merge},
         limit,
         project::{self, Decoded},
-        rows::{Rows, bounds},
+        rows::{Relation, bounds},
         shape,
     },
     run::Run,
@@ -141,7 +140,7 @@ pub(crate) async fn select(
     (call.line, call.limit, call.offset) = (select.line, select.limit, select.offset);
     (call.scan, call.output) = (Some(&select.scan), Some(&select.output));
     call.assign = select.assign.as_ref();
-    call.plain_columns = cells::plain_columns(&select.scan, Keys::Refused);
+    call.plain_columns = project::plain_columns(&select.scan);
     let own = with_paging(own, call.verb, select.limit, select.offset);
     let outcome = async {
         let prepared = call.prepare(&own, &Payload::Template, &[])?;
@@ -156,29 +155,24 @@ pub(crate) async fn select(
         let (skip, take) = bounds(limit, offset);
         return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
     }
-    let rows = gather::gather(answers, select.scan.width(), merge, |rows| {
-        shape::plain(&select.output, rows)
+    let rows = gather::gather(answers, select.scan.width(), merge, |answer| {
+        shape::shape_answer(&select.output, answer)
     });
     Ok(Selected::Rows(match rows {
-        Rows::Table(mut rows) => {
+        Relation::Rows(mut rows) => {
             rows.cut(limit, offset);
-            Rows::Table(rows)
+            Relation::Rows(rows)
         }
-        Rows::Cells(mut rows) => {
-            let (skip, take) = bounds(limit, offset);
-            rows.cut(skip, take);
-            Rows::Cells(rows)
-        }
-        Rows::Whole(value) => Rows::Whole(limit::cut(value, limit, offset)),
+        Relation::Value(value) => Relation::Value(limit::cut(value, limit, offset)),
     }))
 }
 
 /// What a select on a table gives.
 pub(crate) enum Selected {
     /// The merged rows.
-    Rows(Rows),
+    Rows(Relation),
     /// The rows of each answer, where answers are kept apart and functions are called for rows.
-    Blocks(Vec<Rows>),
+    Blocks(Vec<Relation>),
 }
 
 /// The rows of the main half of a join.
@@ -187,11 +181,11 @@ pub(crate) async fn scan(
     select: &Select,
     table: &Arc<Table>,
     own: Own,
-) -> Result<Rows, RunError> {
+) -> Result<Relation, RunError> {
     let scan = &select.scan;
     let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
     call.is_half_of(select, scan);
-    call.plain_columns = cells::plain_columns(scan, Keys::Refused);
+    call.plain_columns = project::plain_columns(scan);
     let outcome = async {
         let prepared = call.prepare(&own, &Payload::Template, &[])?;
         let project = |decoded| project::project_decoded(run, scan, decoded);
@@ -209,9 +203,10 @@ pub(crate) async fn scan_each(
     scan: &Scan,
     table: &Arc<Table>,
     owns: Vec<Own>,
-) -> Result<Vec<Rows>, RunError> {
+) -> Result<Vec<Relation>, RunError> {
     let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
     call.is_half_of(select, scan);
+    call.plain_columns = project::plain_columns(scan);
     let outcome = async {
         let mut prepared = Vec::with_capacity(owns.len());
         for own in owns {
@@ -257,19 +252,16 @@ pub(crate) async fn write(
     let outcome = async {
         let prepared = call.prepare(&request.own, &request.payload, &request.parts)?;
         let (answers, merge) = call.answers(prepared, &|decoded| Ok(whole(decoded))).await?;
-        match gather::gather(answers, 0, merge, shape::lists) {
-            Rows::Whole(value) => Ok(value),
-            Rows::Table(_) | Rows::Cells(_) => Err(RunError::internal("a write gave rows")),
-        }
+        Ok(gather::gather(answers, 0, merge, Relation::into_lists).into_lists())
     };
     outcome.await.map_err(|error: RunError| error.in_table(&table.name))
 }
 
 /// An answer as it is.
-fn whole(decoded: Decoded) -> Rows {
+fn whole(decoded: Decoded) -> Relation {
     match decoded {
-        Decoded::Value(value) => Rows::Whole(value),
-        Decoded::Cells(cells) => Rows::Cells(cells),
+        Decoded::Value(value) => Relation::Value(value),
+        Decoded::Cells(cells) => Relation::Rows(cells.into()),
     }
 }
 
@@ -279,7 +271,7 @@ impl Call<'_> {
         &self,
         prepared: Preparation,
         project: &Project<'_>,
-    ) -> Result<(Vec<Rows>, Merge), RunError> {
+    ) -> Result<(Vec<Relation>, Merge), RunError> {
         let Preparation { tasks, merge } = prepared;
         if tasks.is_empty() {
             return Ok((Vec::new(), merge));

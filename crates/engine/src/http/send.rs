@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{
     error::{Fact, RunError},
-    operator::{project::Decoded, rows::Rows},
+    operator::{project::Decoded, rows::Relation},
     request::Caller,
     transport::{Exchange, Guard, Reply, RequestHeaders, Retry, TransportError, shown_uri},
 };
 
 /// Turns what was decoded of one answer into rows.
-pub(super) type Project<'a> = dyn Fn(Decoded) -> Result<Rows, RunError> + 'a;
+pub(super) type Project<'a> = dyn Fn(Decoded) -> Result<Relation, RunError> + 'a;
 
 impl Call<'_> {
     /// The answers in the order of the requests. Identical safe requests of a statement are sent
@@ -33,7 +33,7 @@ impl Call<'_> {
         &self,
         mut tasks: Vec<Task>,
         project: &Project<'_>,
-    ) -> Vec<Result<Rows, RunError>> {
+    ) -> Vec<Result<Relation, RunError>> {
         if let [task] = &mut tasks[..] {
             return vec![match task {
                 // Boxed like those of a fan-out, which has no use for the room of this one.
@@ -58,7 +58,11 @@ impl Call<'_> {
 
     /// The request is lent, here and below, because a future keeps each argument for as long as it lasts,
     /// and a fan-out holds as many of these futures as it has requests.
-    async fn send(&self, request: &mut Prepared, project: &Project<'_>) -> Result<Rows, RunError> {
+    async fn send(
+        &self,
+        request: &mut Prepared,
+        project: &Project<'_>,
+    ) -> Result<Relation, RunError> {
         if let Some(key) = request.cache_key.take()
             && let Some(cache) = self.run.engine.cache()
         {

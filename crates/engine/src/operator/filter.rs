@@ -1,35 +1,37 @@
 //! Filtering a variable (`language.md` 5.8).
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
+use foldhash::quality::RandomState;
 use qlio_data::{
-    Value,
+    Text, Value,
     path::{Options, Path},
-    value::loose::{LooseKey, loosely_equals},
+    value::loose::{LooseValue, loosely_equals},
 };
 use qlio_plan::operator::Scan;
 
-use crate::{error::RunError, executor::Own, run::Run};
+use super::hash_index::HashIndex;
+use crate::{error::RunError, run::Run};
 
 /// Expected values in lists longer than this are found by hash.
 const HASHED_FROM: usize = 8;
 
-/// The rows of `value` for which all conditions hold; `own` has the expected values in the order of
-/// the scan's conditions. Without conditions the value is only unwrapped.
+/// The rows of `value` for which all conditions hold; `expected` has a name and a value for each of the
+/// scan's conditions, in their order. Without conditions the value is only unwrapped.
 pub(crate) fn filter(
     run: &Run<'_>,
     scan: &Scan,
     value: Value,
-    own: &Own,
+    expected: &[(Text, Value)],
 ) -> Result<Value, RunError> {
-    let value = unwrap(pruned(scan, value)?);
+    let value = unwrap(prune(scan, value)?);
     if scan.conditions.is_empty() {
         return Ok(value);
     }
     let matchers: Vec<_> = scan
         .conditions
         .iter()
-        .zip(own)
+        .zip(expected)
         .map(|(condition, (_, expected))| Matcher::new(&condition.path, expected))
         .collect();
     let holds = |row: &Value| -> Result<bool, RunError> {
@@ -57,7 +59,7 @@ pub(crate) fn filter(
 }
 
 /// A raw variable decoded once, keeping only what the statement reads.
-fn pruned(scan: &Scan, value: Value) -> Result<Value, RunError> {
+fn prune(scan: &Scan, value: Value) -> Result<Value, RunError> {
     match value {
         Value::Raw(text) if !scan.projection.is_all() => {
             let limits = qlio_data::codec::DecodeLimits::default();
@@ -84,7 +86,7 @@ pub(crate) fn unwrap(value: Value) -> Value {
 pub(crate) struct Matcher<'a> {
     path: &'a Path,
     expected: Vec<Value>,
-    index: Option<HashMap<LooseKey, Vec<usize>>>,
+    index: Option<(RandomState, HashIndex)>,
 }
 
 impl<'a> Matcher<'a> {
@@ -103,11 +105,11 @@ impl<'a> Matcher<'a> {
             None => values.push(expected.clone()),
         }
         let index = (values.len() > HASHED_FROM).then(|| {
-            let mut index: HashMap<LooseKey, Vec<usize>> = HashMap::with_capacity(values.len());
-            for (position, value) in values.iter().enumerate() {
-                index.entry(LooseKey::of(value)).or_default().push(position);
-            }
-            index
+            let hasher = RandomState::default();
+            let hashes = values.iter().map(|value| hasher.hash_one(LooseValue::of(value)));
+            let entries: Vec<_> = hashes.zip(0..).collect();
+            let index = HashIndex::of(&entries, values.len(), false);
+            (hasher, index)
         });
         Self { path, expected: values, index }
     }
@@ -119,11 +121,12 @@ impl<'a> Matcher<'a> {
     }
 
     fn expects(&self, found: &Value) -> bool {
+        let is_expected = |expected: &Value| loosely_equals(found, expected);
         match &self.index {
-            None => self.expected.iter().any(|expected| loosely_equals(found, expected)),
-            Some(index) => index.get(&LooseKey::of(found)).is_some_and(|positions| {
-                positions.iter().any(|position| loosely_equals(found, &self.expected[*position]))
-            }),
+            None => self.expected.iter().any(is_expected),
+            Some((hasher, index)) => index
+                .rows(hasher.hash_one(LooseValue::of(found)))
+                .any(|position| is_expected(&self.expected[position as usize])),
         }
     }
 }

@@ -5,10 +5,7 @@
 
 use qlio_data::{Object, Value};
 
-use super::{
-    rows::{Rows, Table},
-    shape,
-};
+use super::rows::{Relation, Rows, ValueRows};
 
 /// How the answers of a statement become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,48 +20,56 @@ pub(crate) enum Merge {
 
 /// Merges answers in the order of their requests; `shape` gives one answer as a value.
 pub(crate) fn gather(
-    answers: Vec<Rows>,
+    answers: Vec<Relation>,
     width: usize,
     merge: Merge,
-    shape: impl Fn(&Rows) -> Value,
-) -> Rows {
+    shape: impl Fn(Relation) -> Value,
+) -> Relation {
     match merge {
         // A hook may leave no request at all.
         Merge::Single => {
-            let nothing = || Rows::Whole(Value::object(Object::new()));
+            let nothing = || Relation::Value(Value::object(Object::new()));
             answers.into_iter().next().unwrap_or_else(nothing)
         }
-        Merge::Blocks => Rows::Whole(answers.iter().map(shape).collect()),
-        Merge::Rows if width == 0 => Rows::Whole(list(&answers, shape)),
+        Merge::Blocks => Relation::Value(answers.into_iter().map(shape).collect()),
+        Merge::Rows if width == 0 => Relation::Value(list(answers, shape)),
         Merge::Rows => list_rows(answers, width),
     }
 }
 
-/// The rows of all answers where rows are needed and no blocks: for one half of a join, and for
-/// functions. Of a request that does not scatter, an answer without rows stays as it is.
-pub(crate) fn gather_rows(answers: Vec<Rows>, width: usize, merge: Merge) -> Rows {
-    match merge {
-        Merge::Single if !answers.is_empty() => gather(answers, width, merge, shape::lists),
-        Merge::Single | Merge::Rows | Merge::Blocks => list_rows(answers, width),
+/// The rows of all answers where rows are needed and no blocks: for one half of a join. Of a request
+/// that does not scatter, an answer without rows stays as it is.
+pub(crate) fn gather_rows(mut answers: Vec<Relation>, width: usize, merge: Merge) -> Relation {
+    if merge == Merge::Single && answers.len() == 1 {
+        return answers.remove(0);
     }
+    list_rows(answers, width)
 }
 
-/// One table of all rows; none is an empty list.
-fn list_rows(answers: Vec<Rows>, width: usize) -> Rows {
-    let mut merged = Table::new(width);
+/// The rows of all answers, one after the other; none is an empty list.
+fn list_rows(answers: Vec<Relation>, width: usize) -> Relation {
+    let mut merged = Rows::new(width);
     for answer in answers {
-        match answer.with_values() {
-            Rows::Table(table) => merged.append(table),
-            Rows::Whole(value) if value.is_nothing() || value.is_array() => {}
+        match answer {
+            Relation::Rows(rows) => merged.append(rows),
+            Relation::Value(value) if value.is_nothing() || value.is_array() => {}
             // An answer such as `0` or `false` is a row like any other, without columns.
-            _ => merged.push(std::iter::repeat_n(Value::Absent, width)),
+            Relation::Value(_) => {
+                let mut row = ValueRows::with_capacity(width, 1);
+                row.push(std::iter::repeat_n(Value::Absent, width));
+                merged.append(row.into());
+            }
         }
     }
-    if merged.len() == 0 { Rows::Whole(Value::array(Vec::new())) } else { Rows::Table(merged) }
+    if merged.len() == 0 {
+        Relation::Value(Value::array(Vec::new()))
+    } else {
+        Relation::Rows(merged)
+    }
 }
 
 /// The elements of all arrays; what is no array is one element, and nothing is none.
-fn list(answers: &[Rows], shape: impl Fn(&Rows) -> Value) -> Value {
+fn list(answers: Vec<Relation>, shape: impl Fn(Relation) -> Value) -> Value {
     let mut merged = Vec::new();
     for answer in answers {
         let answer = shape(answer);
@@ -86,9 +91,9 @@ mod tests {
     fn merged(merge: Merge, width: usize, answers: &[&str]) -> String {
         let answers = answers
             .iter()
-            .map(|text| Rows::Whole(json::parse_str(text).expect("valid JSON")))
+            .map(|text| Relation::Value(json::parse_str(text).expect("valid JSON")))
             .collect();
-        json::to_string(&shape::lists(&gather(answers, width, merge, shape::lists)))
+        json::to_string(&gather(answers, width, merge, Relation::into_lists).into_lists())
     }
 
     #[test]
@@ -114,9 +119,9 @@ mod tests {
 
     #[test]
     fn absent_answers_add_no_row() {
-        let answers = vec![Rows::Whole(Value::Absent), Rows::Whole(Value::int(7))];
-        let rows = gather(answers, 0, Merge::Rows, shape::lists);
-        assert_eq!(shape::lists(&rows), Value::array(vec![Value::int(7)]));
+        let answers = vec![Relation::Value(Value::Absent), Relation::Value(Value::int(7))];
+        let rows = gather(answers, 0, Merge::Rows, Relation::into_lists);
+        assert_eq!(rows.into_lists(), Value::array(vec![Value::int(7)]));
     }
 
     #[test]

@@ -1,258 +1,427 @@
-//! Joins of two sources (`language.md` 5.11), by hash on the normal form of loose equality
-//! (`decisions.md` 17).
+//! Joins of two sets of rows by hash (`docs/language/reference/join.md`).
 //!
-//! A local joined side is read once and indexed by its first key. A remote joined side is asked once
-//! per row of the main side, with the joining values as parameters.
+//! In: rows of two sides and the equalities between them. Out: the numbers of the rows that meet, main
+//! rows in order and for each the joined rows in order. Both sides may be text, values or both: keys
+//! are read through [`RowCell`], in a text where they stand. The cost is that of reading both sides
+//! once, and of the pairs that are found, because the index has the normal forms of all keys at once.
+//!
+//! A key may be a list, which stands for each of its elements. One key of that kind is indexed by its
+//! elements; of further ones every element would have to be combined with every other, so they are
+//! only compared.
+//!
+//! Lists that are joined are in different orders, so nearly every look at the other side is one at
+//! cold memory. Rows are therefore taken in blocks: what a block will need is touched first, all of
+//! it at the same time, and only then used. Without that a row of a million costs three times as
+//! much as one of ten thousand.
 
-use std::{collections::HashMap, ops::ControlFlow};
+use std::{
+    hash::{BuildHasher, Hash, Hasher},
+    hint::black_box,
+    ops::Range,
+};
 
 use foldhash::quality::RandomState;
-use qlio_data::{
-    Text, Value,
-    codec::json::CellTable,
-    value::loose::{LooseKey, loosely_equals},
-};
-use qlio_plan::operator::{Join, JoinKey, Select};
-use qlio_syntax::diagnostic::codes;
+use qlio_data::{Value, codec::json::RowCell, value::loose::LooseValue};
+use qlio_plan::operator::JoinKey;
 
 use super::{
-    cell_join::{self, NotScalar},
-    cells::{self, Keys, TextShape},
-    rows::{Rows, Table, bounds},
-    shape::{Layout, Shaped},
-};
-use crate::{
-    error::RunError,
-    executor::{Own, Resolved, local_rows, own, resolve_source},
-    http,
-    run::Run,
+    hash_index::{BLOCK_ROWS, HashIndex, NONE},
+    rows::{Row, Rows},
 };
 
-/// Runs both halves and combines them.
-pub(crate) async fn join(run: &Run<'_>, select: &Select) -> Result<Shaped, RunError> {
-    let Some(join) = &select.join else {
-        return Err(RunError::internal("a join without a second source"));
-    };
-    let main = match resolve_source(run, &select.scan.source)? {
-        Resolved::Local(value) => local_rows(run, &select.scan, value).await?,
-        Resolved::Table(table) => {
-            let own = own(run, &select.scan.conditions).await?;
-            http::scan(run, select, table, own).await?
-        }
-    };
-    let main = match main {
-        Rows::Cells(cells) => match text_join(run, select, join, &cells)? {
-            Some(value) => return Ok(Rows::Whole(value).into()),
-            None => cells::table_of(&cells),
-        },
-        Rows::Table(table) => table,
-        // Nothing to project: an absent main side gives an absent result, an empty one an empty list.
-        Rows::Whole(value) => return Ok(Rows::Whole(value).into()),
-    };
-    let layout = Layout { main_width: main.width() };
-    let mut joined = match resolve_source(run, &join.scan.source)? {
-        Resolved::Local(value) => {
-            let side = local_rows(run, &join.scan, value).await?.with_values();
-            local_join(run, &main, &side, &join.keys)?
-        }
-        Resolved::Table(table) => {
-            let own = own(run, &join.scan.conditions).await?;
-            remote_join(run, select, &main, join, table, &own).await?
-        }
-    };
-    joined.cut(select.limit, select.offset);
-    Ok(Shaped { rows: Rows::Table(joined), layout })
-}
+/// The join would have more rows than it may.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooManyRows;
 
-/// The value of a join whose rows stay text on both sides; `None` if it is not of that kind.
-fn text_join(
-    run: &Run<'_>,
-    select: &Select,
-    join: &Join,
-    main: &CellTable,
-) -> Result<Option<Value>, RunError> {
-    let Some(shape) = TextShape::of(&select.output).filter(|_| select.row_calls.is_empty()) else {
-        return Ok(None);
-    };
-    let Resolved::Local(value) = resolve_source(run, &join.scan.source)? else { return Ok(None) };
-    let Some(side) = cells::of_variable(&join.scan, &value, Keys::Allowed) else { return Ok(None) };
-    let rows_max = run.engine.settings().join_rows_max;
-    let (skip, take) = bounds(select.limit, select.offset);
-    let shown = skip..skip.saturating_add(take);
-    // Lists of things usually have one partner for each.
-    let mut writer = shape.pair_writer(main, &side, main.len().min(take).min(rows_max));
-    let mut found = 0;
-    let outcome = cell_join::each_pair(main, &side, &join.keys, |pairs| {
-        for pair in pairs {
-            if shown.contains(&found) {
-                writer.push(*pair);
-            }
-            found += 1;
-        }
-        if found > rows_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    match outcome {
-        Err(NotScalar) => Ok(None),
-        Ok(ControlFlow::Break(())) => Err(too_many_rows(rows_max)),
-        Ok(ControlFlow::Continue(())) => {
-            cells::warn_of_unmatched(run, &join.scan, &side);
-            Ok(Some(writer.finish()))
-        }
-    }
-}
-
-/// For each main row, in order, the matching rows of the other side, in order.
-fn local_join(
-    run: &Run<'_>,
-    main: &Table,
-    side: &Rows,
+/// The pairs of rows that meet in all `keys`; without keys each row meets each.
+///
+/// # Errors
+/// There are more than `pairs_max`.
+pub(crate) fn pairs(
+    main: &Rows,
+    joined: &Rows,
     keys: &[JoinKey],
-) -> Result<Table, RunError> {
-    let Rows::Table(side) = side else { return Ok(Table::new(main.width())) };
-    let mut result = Table::new(main.width() + side.width());
-    let rows_max = run.engine.settings().join_rows_max;
-    let Some((first, rest)) = keys.split_first() else {
-        for main_row in main.rows() {
-            for side_row in side.rows() {
-                push(&mut result, main_row, side_row, rows_max)?;
-            }
-        }
-        return Ok(result);
+    pairs_max: usize,
+) -> Result<Vec<(u32, u32)>, TooManyRows> {
+    let mut found = Found { pairs: Vec::new(), pairs_max };
+    // Rows are numbered with 32 bits.
+    let (Ok(main_len), Ok(joined_len)) = (u32::try_from(main.len()), u32::try_from(joined.len()))
+    else {
+        return Err(TooManyRows);
     };
-    let index = Index::of(side, first.joined_column);
-    let mut candidates = Vec::new();
-    for main_row in main.rows() {
-        candidates.clear();
-        each_expected(&main_row[first.main_column], |value| {
-            candidates.extend(index.positions(value));
-        });
-        candidates.sort_unstable();
-        candidates.dedup();
-        for position in &candidates {
-            let side_row = side.row(*position);
-            // A hash says "perhaps"; loose equality decides.
-            let is_match = std::iter::once(first)
-                .chain(rest)
-                .all(|key| values_join(&main_row[key.main_column], &side_row[key.joined_column]));
-            if is_match {
-                push(&mut result, main_row, side_row, rows_max)?;
+    if keys.is_empty() {
+        for main_row in 0..main_len {
+            for joined_row in 0..joined_len {
+                found.push(main_row, joined_row)?;
+            }
+        }
+        return Ok(found.pairs);
+    }
+    // Lists of things usually have one partner for each.
+    found.pairs.reserve(main.len().min(pairs_max));
+    Join::of(main, joined, keys)?.search(&mut found)?;
+    Ok(found.pairs)
+}
+
+/// The pairs found so far, and how many there may be.
+struct Found {
+    pairs: Vec<(u32, u32)>,
+    pairs_max: usize,
+}
+
+impl Found {
+    #[inline]
+    fn push(&mut self, main: u32, joined: u32) -> Result<(), TooManyRows> {
+        if self.pairs.len() >= self.pairs_max {
+            return Err(TooManyRows);
+        }
+        self.pairs.push((main, joined));
+        Ok(())
+    }
+}
+
+/// The values of a key in one row.
+enum Key<'r> {
+    /// It is missing, and meets nothing.
+    Missing,
+    One(LooseValue<'r>),
+    /// A list: any of its elements.
+    Any(Value),
+}
+
+/// The main side's key: a list counts as any of its elements, and a list in it as any of its own, as
+/// in filters; absent can still meet null.
+#[inline]
+fn main_key(cell: RowCell<'_>) -> Key<'_> {
+    match cell.loose() {
+        Some(value) => Key::One(value),
+        None => Key::Any(open_lists(&cell.value())),
+    }
+}
+
+/// The joined side's key: the list of matches of its path, or in a text the one member.
+#[inline]
+fn joined_key(cell: RowCell<'_>) -> Key<'_> {
+    if cell.is_absent() {
+        return Key::Missing;
+    }
+    if let RowCell::Value(Value::Array(matches)) = cell
+        && let [only] = matches.as_slice()
+    {
+        return Key::One(LooseValue::of(only));
+    }
+    match cell.loose() {
+        Some(value) => Key::One(value),
+        None => Key::Any(cell.value()),
+    }
+}
+
+/// A list in which the lists are opened.
+fn open_lists(list: &Value) -> Value {
+    let mut values = Vec::with_capacity(list.len());
+    for element in list.elements().iter().flat_map(|elements| elements.iter()) {
+        match element.elements() {
+            Some(inner) => values.extend(inner.iter().cloned()),
+            None => values.push(element.clone()),
+        }
+    }
+    Value::array(values)
+}
+
+impl Key<'_> {
+    /// Whether some value of the one side equals some value of the other.
+    fn meets(&self, other: &Key<'_>) -> bool {
+        let mut is_match = false;
+        match (self, other) {
+            (Key::One(one), Key::One(other)) => is_match = one == other,
+            _ => self.each(|one| other.each(|other| is_match |= one == other)),
+        }
+        is_match
+    }
+
+    fn each(&self, mut visit: impl FnMut(&LooseValue<'_>)) {
+        match self {
+            Key::Missing => {}
+            Key::One(value) => visit(value),
+            Key::Any(list) => {
+                for element in list.elements().iter().flat_map(|elements| elements.iter()) {
+                    visit(&LooseValue::of(element));
+                }
             }
         }
     }
-    Ok(result)
 }
 
-/// The positions of rows by the normal forms of a column's values.
-struct Index {
-    /// The first and the last entry of a form.
-    ends: HashMap<LooseKey, (usize, usize), RandomState>,
-    /// A position, and the next entry of the same form; the last one names itself.
-    entries: Vec<(usize, usize)>,
+/// A join whose joined side is indexed.
+struct Join<'r> {
+    main: &'r Rows,
+    joined: &'r Rows,
+    keys: &'r [JoinKey],
+    /// Which of the keys the index has: all but lists after the first.
+    indexed: Vec<usize>,
+    hasher: RandomState,
+    index: HashIndex,
+    /// How often two rows were compared.
+    #[cfg(test)]
+    comparisons: std::cell::Cell<usize>,
 }
 
-impl Index {
-    fn of(table: &Table, column: usize) -> Self {
-        let ends = HashMap::with_capacity_and_hasher(table.len(), RandomState::default());
-        let mut index = Self { ends, entries: Vec::with_capacity(table.len()) };
-        for (position, row) in table.rows().enumerate() {
-            each_element(&row[column], |value| index.add(LooseKey::of(value), position));
+impl<'r> Join<'r> {
+    fn of(main: &'r Rows, joined: &'r Rows, keys: &'r [JoinKey]) -> Result<Self, TooManyRows> {
+        let mut join = Self {
+            main,
+            joined,
+            keys,
+            indexed: choose_indexed_keys(main, joined, keys),
+            hasher: RandomState::default(),
+            index: HashIndex::default(),
+            #[cfg(test)]
+            comparisons: std::cell::Cell::default(),
+        };
+        let mut entries = Vec::with_capacity(joined.len());
+        let mut values = Vec::with_capacity(keys.len());
+        let mut has_lists = false;
+        for (number, row) in (0..).zip(joined.iter()) {
+            values.clear();
+            values.extend(keys.iter().map(|key| joined_key(row.cell(key.joined_column))));
+            let before = entries.len();
+            join.each_hash(&values, |hash| entries.push((hash, number)));
+            has_lists |= entries.len() > before + 1;
         }
-        index
+        if u32::try_from(entries.len()).is_err() {
+            return Err(TooManyRows);
+        }
+        join.index = HashIndex::of(&entries, joined.len(), has_lists);
+        Ok(join)
     }
 
-    fn add(&mut self, key: LooseKey, position: usize) {
-        let at = self.entries.len();
-        self.entries.push((position, at));
-        let (_, last) = self.ends.entry(key).or_insert((at, at));
-        self.entries[*last].1 = at;
-        *last = at;
-    }
-
-    /// The rows with a value of the same form, in order.
-    fn positions(&self, value: &Value) -> impl Iterator<Item = usize> {
-        let mut next = self.ends.get(&LooseKey::of(value)).map(|(first, _)| *first);
-        std::iter::from_fn(move || {
-            let at = next?;
-            let (position, behind) = self.entries[at];
-            next = (behind != at).then_some(behind);
-            Some(position)
-        })
-    }
-}
-
-fn push(
-    result: &mut Table,
-    main: &[Value],
-    side: &[Value],
-    rows_max: usize,
-) -> Result<(), RunError> {
-    if result.len() >= rows_max {
-        return Err(too_many_rows(rows_max));
-    }
-    result.push(main.iter().chain(side).cloned());
-    Ok(())
-}
-
-fn too_many_rows(rows_max: usize) -> RunError {
-    let message = format!(
-        "the join gives more than maxJoinRows = {rows_max} rows; narrow it with conditions, or raise the setting"
-    );
-    RunError::client(codes::TOO_MANY_ROWS, message)
-}
-
-/// Some value of the one side equals some value of the other; a missing joined value never does.
-fn values_join(main: &Value, side: &Value) -> bool {
-    let mut is_match = false;
-    each_expected(main, |expected| {
-        each_element(side, |found| is_match |= loosely_equals(found, expected));
-    });
-    is_match
-}
-
-/// The joined side's values: the list of matches of its key column.
-fn each_element(value: &Value, mut visit: impl FnMut(&Value)) {
-    match value.elements() {
-        Some(elements) => elements.iter().for_each(visit),
-        None if value.is_absent() => {}
-        None => visit(value),
-    }
-}
-
-/// The main side's values: a list counts as any of its elements, and a list in it as any of its
-/// own, as in filters; absent can still meet null.
-fn each_expected(value: &Value, mut visit: impl FnMut(&Value)) {
-    let Some(elements) = value.elements() else { return visit(value) };
-    for element in elements.iter() {
-        match element.elements() {
-            Some(inner) => inner.iter().for_each(&mut visit),
-            None => visit(element),
+    /// The hashes under which a row with these keys is known: one, or one for each element of a list.
+    #[inline]
+    fn each_hash(&self, keys: &[Key<'_>], mut visit: impl FnMut(u64)) {
+        if let [Key::One(value)] = keys {
+            return visit(self.hasher.hash_one(value));
+        }
+        if keys.iter().any(|key| matches!(key, Key::Missing)) {
+            return;
+        }
+        let list = self.indexed.iter().find_map(|place| match &keys[*place] {
+            Key::Any(list) => Some((*place, list)),
+            Key::Missing | Key::One(_) => None,
+        });
+        let hash = |element: Option<&LooseValue<'_>>| {
+            let mut state = self.hasher.build_hasher();
+            for place in &self.indexed {
+                match (&keys[*place], element) {
+                    (Key::One(value), _) => value.hash(&mut state),
+                    (_, Some(element)) => element.hash(&mut state),
+                    (_, None) => {}
+                }
+            }
+            state.finish()
+        };
+        match list {
+            None => visit(hash(None)),
+            Some((place, _)) => keys[place].each(|element| visit(hash(Some(element)))),
         }
     }
+
+    fn search(&self, found: &mut Found) -> Result<(), TooManyRows> {
+        let stride = self.keys.len();
+        let mut values = Vec::with_capacity(BLOCK_ROWS * stride);
+        let mut hashes: Vec<(u64, u32)> = Vec::with_capacity(BLOCK_ROWS);
+        let mut candidates = Vec::new();
+        let mut rows = self.main.iter();
+        for block in split_into_blocks(self.main.len()) {
+            values.clear();
+            hashes.clear();
+            for (place, row) in rows.by_ref().take(block.len()).enumerate() {
+                let keys = self.keys.iter().map(|key| main_key(row.cell(key.main_column)));
+                values.extend(keys);
+                #[expect(clippy::cast_possible_truncation, reason = "a place in a block")]
+                let place_in_block = place as u32;
+                let keys = &values[place * stride..];
+                self.each_hash(keys, |hash| hashes.push((hash, place_in_block)));
+            }
+            self.touch(&hashes);
+            let mut hashes = hashes.iter().peekable();
+            while let Some((hash, place)) = hashes.next() {
+                let keys = &values[*place as usize * stride..][..stride];
+                let main_row = block.start + place;
+                if hashes.peek().is_none_or(|(_, next)| next != place) {
+                    let mut last = NONE;
+                    for candidate in self.index.rows(*hash) {
+                        // Elements of one row's list may be alike.
+                        if candidate != last && self.meet(keys, candidate) {
+                            found.push(main_row, candidate)?;
+                        }
+                        last = candidate;
+                    }
+                    continue;
+                }
+                candidates.clear();
+                candidates.extend(self.index.rows(*hash));
+                while let Some((hash, _)) = hashes.next_if(|(_, next)| next == place) {
+                    candidates.extend(self.index.rows(*hash));
+                }
+                candidates.sort_unstable();
+                candidates.dedup();
+                for candidate in &candidates {
+                    if self.meet(keys, *candidate) {
+                        found.push(main_row, *candidate)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the rows meet in all keys. A hash says "perhaps"; loose equality decides.
+    #[inline]
+    fn meet(&self, main: &[Key<'_>], joined: u32) -> bool {
+        #[cfg(test)]
+        self.comparisons.set(self.comparisons.get() + 1);
+        let row = self.joined.row(joined as usize);
+        let pairs = main.iter().zip(self.keys);
+        pairs
+            .into_iter()
+            .all(|(wanted, key)| wanted.meets(&joined_key(row.cell(key.joined_column))))
+    }
+
+    /// Brings in what the search for these hashes will need: their slots, the rows there, their keys.
+    fn touch(&self, hashes: &[(u64, u32)]) {
+        let first = self.keys.first().map_or(0, |key| key.joined_column);
+        let rows = hashes.iter().filter_map(|(hash, _)| self.index.first_guess(*hash));
+        let bytes = rows.map(|row| self.joined.row(row as usize).cell(first).first_byte());
+        black_box(bytes.fold(0, |all, byte| all ^ byte));
+    }
 }
 
-/// One request per main row, all prepared before the first is sent; equal ones are sent once.
-async fn remote_join(
-    run: &Run<'_>,
-    select: &Select,
-    main: &Table,
-    join: &Join,
-    table: &std::sync::Arc<qlio_plan::catalog::Table>,
-    own: &Own,
-) -> Result<Table, RunError> {
-    let per_row = main.rows().map(|row| {
-        let keys =
-            join.keys.iter().map(|key| (key.joined_name.clone(), row[key.main_column].clone()));
-        own.iter().cloned().chain(keys).collect::<Vec<(Text, Value)>>()
-    });
-    let answers = http::scan_each(run, select, &join.scan, table, per_row.collect()).await?;
-    let mut result = Table::new(main.width() + join.scan.width());
-    let rows_max = run.engine.settings().join_rows_max;
-    for (main_row, rows) in main.rows().zip(answers) {
-        // A whole value is an empty list or nothing at all: the main row has no partner.
-        let Rows::Table(rows) = rows.with_values() else { continue };
-        for side_row in rows.rows() {
-            push(&mut result, main_row, side_row, rows_max)?;
+/// The keys that rows are hashed by: those that are lists in some row only once.
+fn choose_indexed_keys(main: &Rows, joined: &Rows, keys: &[JoinKey]) -> Vec<usize> {
+    if keys.len() == 1 {
+        return vec![0];
+    }
+    let has_list = |key: &JoinKey| {
+        let is_list = |row: Row<'_>| matches!(main_key(row.cell(key.main_column)), Key::Any(_));
+        let is_matches =
+            |row: Row<'_>| matches!(joined_key(row.cell(key.joined_column)), Key::Any(_));
+        main.iter().any(is_list) || joined.iter().any(is_matches)
+    };
+    let mut has_one = false;
+    let mut is_indexed = |key: &JoinKey| !has_list(key) || !std::mem::replace(&mut has_one, true);
+    (0..keys.len()).filter(|place| is_indexed(&keys[*place])).collect()
+}
+
+/// All rows, block by block; their number fits.
+fn split_into_blocks(rows: usize) -> impl Iterator<Item = Range<u32>> {
+    let number = |row: usize| u32::try_from(row).unwrap_or(NONE);
+    (0..rows.div_ceil(BLOCK_ROWS))
+        .map(move |block| number(block * BLOCK_ROWS)..number(rows.min((block + 1) * BLOCK_ROWS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use qlio_data::codec::{
+        DecodeLimits,
+        json::{self, CellTable},
+    };
+
+    use super::{super::rows::ValueRows, *};
+
+    fn text(row_count: u32, row: impl Fn(u32) -> String) -> Rows {
+        let rows: Vec<String> = (0..row_count).map(row).collect();
+        let body = format!("[{}]", rows.join(",")).into_bytes().into();
+        let limits = DecodeLimits::default();
+        CellTable::decode(body, &[], &["k", "m"], &limits).expect("rows").into()
+    }
+
+    /// The rows as values; the columns of the joined side are lists of matches.
+    fn values(rows: &Rows, is_joined: bool) -> Rows {
+        let mut made = ValueRows::with_capacity(2, rows.len());
+        for row in rows.iter() {
+            made.push([0, 1].map(|column| match row.cell(column).value() {
+                value if !is_joined || value.is_array() => value,
+                Value::Absent => Value::array(Vec::new()),
+                value => Value::array(vec![value]),
+            }));
+        }
+        made.into()
+    }
+
+    fn keys(count: usize) -> Vec<JoinKey> {
+        let key = |column| JoinKey {
+            main_column: column,
+            joined_column: column,
+            joined_name: ["k", "m"][column].into(),
+        };
+        (0..count).map(key).collect()
+    }
+
+    /// The number of pairs and of comparisons that finding them took.
+    fn work(main: &Rows, joined: &Rows, key_count: usize) -> (usize, usize) {
+        let keys = keys(key_count);
+        let join = Join::of(main, joined, &keys).expect("few rows");
+        let mut found = Found { pairs: Vec::new(), pairs_max: usize::MAX };
+        join.search(&mut found).expect("no limit");
+        (found.pairs.len(), join.comparisons.get())
+    }
+
+    #[test]
+    fn comparisons_grow_with_the_rows_and_not_with_their_product() {
+        // The first key alone would leave half of the other side to each row.
+        let two_keys = |row: u32| format!(r#"{{"k":{},"m":"{}"}}"#, row % 2, row * 7 % 20_000);
+        let first_is_list = |row: u32| format!(r#"{{"k":[{},"all"],"m":{row}}}"#, row % 2);
+        for count in [2_000, 20_000] {
+            let rows = [text(count, two_keys), text(count, first_is_list)];
+            for rows in &rows {
+                for joined in [rows, &values(rows, true)] {
+                    for main in [rows, &values(rows, false)] {
+                        let (pairs, comparisons) = work(main, joined, 2);
+                        assert_eq!(pairs, count as usize);
+                        assert!(comparisons <= 3 * pairs, "{comparisons} for {count} rows");
+                    }
+                }
+            }
         }
     }
-    Ok(result)
+
+    #[test]
+    fn text_and_values_meet_alike() {
+        let cells = [
+            "1",
+            "\"1\"",
+            "\"1.0\"",
+            "null",
+            "[1,2]",
+            "[]",
+            "{}",
+            "\"[object Object]\"",
+            "[[1],3]",
+        ];
+        let row = |row: u32| {
+            let (k, m) = (cells[row as usize % 9], cells[row as usize / 9 % 9]);
+            let members = [format!("\"k\":{k}"), format!("\"m\":{m}")];
+            format!("{{{}}}", members[..2 - row as usize % 3 / 2].join(","))
+        };
+        let (main, joined) = (text(81, row), text(81, |number| row(80 - number)));
+        for count in 0..=2 {
+            let of = |main: &Rows, joined: &Rows| pairs(main, joined, &keys(count), usize::MAX);
+            let expected = of(&main, &joined).expect("no limit");
+            assert!(!expected.is_empty());
+            assert_eq!(of(&values(&main, false), &joined).as_ref(), Ok(&expected));
+            assert_eq!(of(&main, &values(&joined, true)).as_ref(), Ok(&expected));
+            assert_eq!(of(&values(&main, false), &values(&joined, true)), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn more_pairs_than_allowed_are_refused() {
+        let rows = text(40, |row| format!("{{\"k\":{}}}", row % 2));
+        for count in 0..=1 {
+            let all = pairs(&rows, &rows, &keys(count), usize::MAX).expect("no limit").len();
+            assert!(pairs(&rows, &rows, &keys(count), all).is_ok());
+            assert_eq!(pairs(&rows, &rows, &keys(count), all - 1), Err(TooManyRows));
+        }
+        assert_eq!(json::to_string(&rows.row(1).cell(0).value()), "1");
+    }
 }

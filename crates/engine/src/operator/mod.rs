@@ -1,14 +1,15 @@
-//! Local operators: what is done with values that are already here.
+//! Local operators: what is done with values and rows that are already here.
 //!
-//! [`filter`], [`limit`] and [`project`] turn a value into [`rows`], [`join`] combines two halves,
-//! [`gather`] merges the answers of a fan-out, [`shape`] turns rows into the value of the statement,
-//! [`write`] changes variables. Rows of plain columns stay text on the way ([`cells`]). All cost time
-//! linear in their input and output (`decisions.md` 17).
+//! [`filter`] and [`limit`] work on the value of a variable, [`project`] reads columns of it or of an
+//! answer, [`gather`] puts the rows of a scatter together, [`join`] finds the rows of two sources that
+//! meet, [`shape`] turns rows into the value of the statement, [`write`](mod@write) changes the value
+//! of a variable. All of them see rows as [`rows`] has them, be they text or values, and none waits for
+//! anything: what they need of the network or of functions, the executor hands in. All cost time linear
+//! in their input and output.
 
-mod cell_join;
-pub(crate) mod cells;
 pub(crate) mod filter;
 pub(crate) mod gather;
+mod hash_index;
 pub(crate) mod join;
 pub(crate) mod limit;
 pub(crate) mod project;

@@ -1,4 +1,7 @@
-//! Projection: a value to rows of column values (`language.md` 5.9).
+//! Projection: a value or an answer to rows of columns (`language.md` 5.9).
+//!
+//! Most selects want plain members of JSON objects and look at none of them. Their rows stay places in
+//! the text they came from; all others become values here.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -9,13 +12,10 @@ use qlio_data::{
 };
 use qlio_plan::operator::{ColumnPath, Scan, ScanColumns};
 
-use super::{
-    cells,
-    rows::{Rows, Table},
-};
+use super::rows::{Relation, Rows, ValueRows};
 use crate::{error::RunError, run::Run};
 
-/// What a decoder has made of an answer.
+/// An answer as a decoder has left it.
 #[derive(Debug)]
 pub(crate) enum Decoded {
     /// Its value, below the resultset.
@@ -24,27 +24,55 @@ pub(crate) enum Decoded {
     Cells(CellTable),
 }
 
+/// The names of the columns of a scan if each is a plain member of its row. A key of a join may be one,
+/// too: its matches are the member, or its elements.
+pub(crate) fn plain_columns(scan: &Scan) -> Option<Vec<&str>> {
+    let ScanColumns::List(columns) = &scan.columns else { return None };
+    let mut names = Vec::with_capacity(columns.len());
+    for column in columns {
+        let ColumnPath::Static(path) = &column.path else { return None };
+        let [Segment::Member(name)] = path.segments() else { return None };
+        names.push(&**name);
+    }
+    Some(names)
+}
+
+/// The rows of a variable that nothing has looked into, or whose elements nothing has looked into, if no
+/// condition looks at them either: they stay text (ADR 0014).
+pub(crate) fn read_text_rows(scan: &Scan, value: &Value) -> Option<Rows> {
+    if !scan.conditions.is_empty() {
+        return None;
+    }
+    let cells = match value {
+        Value::Raw(text) => CellTable::of_raw(text, &plain_columns(scan)?),
+        Value::Array(elements) => CellTable::of_elements(elements, &plain_columns(scan)?),
+        _ => None,
+    };
+    cells.map(Rows::from)
+}
+
 /// The rows of an answer.
 pub(crate) fn project_decoded(
     run: &Run<'_>,
     scan: &Scan,
     decoded: Decoded,
-) -> Result<Rows, RunError> {
+) -> Result<Relation, RunError> {
     match decoded {
         Decoded::Value(value) => project(run, scan, value),
         Decoded::Cells(cells) => {
-            cells::warn_of_unmatched(run, scan, &cells);
-            Ok(Rows::Cells(cells))
+            let rows = cells.into();
+            warn_of_unmatched(run, scan, &rows);
+            Ok(Relation::Rows(rows))
         }
     }
 }
 
 /// Reads the columns of a scan. `select *`, a falsy value and an empty array come out unchanged;
 /// an array gives one row per element, anything else one row.
-pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, RunError> {
-    let ScanColumns::List(columns) = &scan.columns else { return Ok(Rows::Whole(value)) };
+pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Relation, RunError> {
+    let ScanColumns::List(columns) = &scan.columns else { return Ok(Relation::Value(value)) };
     if !value.is_truthy() || (value.is_array() && value.is_empty()) {
-        return Ok(Rows::Whole(value));
+        return Ok(Relation::Value(value));
     }
     let mut paths = Vec::with_capacity(columns.len());
     for column in columns {
@@ -58,7 +86,7 @@ pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, 
         paths.push((path, column.is_key));
     }
     let mut table =
-        Table::with_capacity(columns.len(), if value.is_array() { value.len() } else { 1 });
+        ValueRows::with_capacity(columns.len(), if value.is_array() { value.len() } else { 1 });
     match (value, own_members(&paths)) {
         (Value::Array(elements), Some(names)) if Arc::strong_count(&elements) == 1 => {
             for element in Arc::unwrap_or_clone(elements) {
@@ -74,11 +102,11 @@ pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Rows, 
             None => push_row(run, &paths, &value, &mut table)?,
         },
     }
-    let columns = paths.iter().map(|(path, is_key)| (&**path, *is_key));
-    warn_of_unmatched(run, scan, table.len(), columns, |position| {
-        table.rows().any(|row| !row[position].is_absent())
-    });
-    Ok(Rows::Table(table))
+    let rows = table.into();
+    for (position, (path, _)) in paths.iter().enumerate().filter(|(_, (_, is_key))| !is_key) {
+        warn_if_unmatched(run, scan, &rows, position, path);
+    }
+    Ok(Relation::Rows(rows))
 }
 
 /// The names of the columns if each is a member of the row that no other column looks at: then it can be
@@ -100,7 +128,7 @@ fn push_own_row(
     paths: &[(Cow<'_, Path>, bool)],
     names: &[&str],
     element: Value,
-    table: &mut Table,
+    table: &mut ValueRows,
 ) -> Result<(), RunError> {
     let element = match element {
         raw @ Value::Raw(_) => raw.open().into_owned(),
@@ -117,20 +145,22 @@ fn push_own_row(
     }
 }
 
-/// A column that is absent in every row is told, because it is easily misspelt. `columns` are those of
-/// the scan: the path, and whether it is a key of a join.
-pub(crate) fn warn_of_unmatched<'p>(
-    run: &Run<'_>,
-    scan: &Scan,
-    rows: usize,
-    columns: impl Iterator<Item = (&'p Path, bool)>,
-    is_matched: impl Fn(usize) -> bool,
-) {
-    for (position, (path, is_key)) in columns.enumerate() {
-        if !is_key && !is_matched(position) {
-            let (source, path) = (&scan.source.name, path.text());
-            run.warn(format!("column `{path}` matches nothing in {rows} rows of {source}"));
+/// A column that is absent in every row is told, because it is easily misspelt.
+pub(crate) fn warn_of_unmatched(run: &Run<'_>, scan: &Scan, rows: &Rows) {
+    let ScanColumns::List(columns) = &scan.columns else { return };
+    for (position, column) in columns.iter().enumerate() {
+        if let ColumnPath::Static(path) = &column.path
+            && !column.is_key
+        {
+            warn_if_unmatched(run, scan, rows, position, path);
         }
+    }
+}
+
+fn warn_if_unmatched(run: &Run<'_>, scan: &Scan, rows: &Rows, position: usize, path: &Path) {
+    if !rows.has_column(position) {
+        let (source, path, count) = (&scan.source.name, path.text(), rows.len());
+        run.warn(format!("column `{path}` matches nothing in {count} rows of {source}"));
     }
 }
 
@@ -138,7 +168,7 @@ fn push_row(
     run: &Run<'_>,
     paths: &[(Cow<'_, Path>, bool)],
     element: &Value,
-    table: &mut Table,
+    table: &mut ValueRows,
 ) -> Result<(), RunError> {
     let element = element.open();
     table.push_with(|row| {

@@ -1,60 +1,89 @@
-//! From rows to the value of a select: objects, lists or bare values (`language.md` 5.9).
+//! From rows to the value of a select: objects, lists or bare values (`docs/language/reference/select.md`).
+//!
+//! Rows that are text become text, straight from where they stand; others become values. Both say the
+//! same.
 
-use qlio_data::{Object, Value};
-use qlio_plan::operator::{Output, OutputColumn, OutputValue, Select, Side};
-
-use super::{
-    cells::{TextShape, table_of},
-    rows::{Rows, Table},
+use qlio_data::{
+    Object, Text, Value,
+    codec::json::{RowForm, RowWriter},
 };
-use crate::{error::RunError, run::Run};
+use qlio_plan::operator::{Output, OutputColumn, OutputValue, Side};
 
-/// Columns of the joined half stand behind those of the main half in a joined row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
-    /// Number of columns of the main half.
-    pub(crate) main_width: usize,
+use super::rows::{Relation, Tuples};
+
+/// Bare values up to this number cost no more than their text, and are mostly looked at: ids that the
+/// next calls are made for.
+const BARE_VALUES_MAX: usize = 64;
+
+/// The value of rows; `computed` holds, for each output column that is a call, the values by row.
+pub(crate) fn shape(output: &Output, rows: Tuples, computed: &[Vec<Value>]) -> Value {
+    let is_bare = output.is_flat && rows.len() <= BARE_VALUES_MAX;
+    if !is_bare
+        && rows.is_text()
+        && let Some(text) = TextOutput::of(output)
+    {
+        return text.write(&rows);
+    }
+    shape_values(output, rows, computed)
 }
 
-impl Layout {
-    pub(crate) fn position(self, side: Side, column: usize) -> usize {
-        match side {
-            Side::Main => column,
-            Side::Joined => self.main_width + column,
+/// The value of rows, its rows being values: for functions, which look at them.
+pub(crate) fn shape_values(output: &Output, mut rows: Tuples, computed: &[Vec<Value>]) -> Value {
+    let count = rows.len();
+    let Some(values) = rows.values_mut() else {
+        let shaped = rows.iter().enumerate().map(|(row, tuple)| {
+            shape_row(output, row, computed, |_, side, column| tuple.cell(side, column).value())
+        });
+        return shaped.collect();
+    };
+    let is_last = find_last_uses(output);
+    let shaped = (0..count).map(|row| {
+        shape_row(output, row, computed, |index, _, column| {
+            if is_last[index] {
+                values.take(row, column)
+            } else {
+                values.value(row, column).clone()
+            }
+        })
+    });
+    shaped.collect()
+}
+
+/// One row; `cell` gives the value for the output column at an index, which shows this column of that
+/// side.
+#[inline]
+fn shape_row(
+    output: &Output,
+    row: usize,
+    computed: &[Vec<Value>],
+    mut cell: impl FnMut(usize, Side, usize) -> Value,
+) -> Value {
+    let mut calls = computed.iter();
+    let mut value = |index: usize, column: &OutputColumn| match &column.value {
+        OutputValue::Column { side, column } => cell(index, *side, *column),
+        OutputValue::Call(_) => calls.next().map_or(Value::Absent, |values| values[row].clone()),
+    };
+    if output.has_aliases {
+        let mut object = Object::with_capacity(output.columns.len());
+        for (index, column) in output.columns.iter().enumerate() {
+            let value = value(index, column);
+            if let Some(alias) = &column.alias
+                && !value.is_absent()
+            {
+                object.insert(alias.clone(), value);
+            }
         }
+        Value::object(object)
+    } else if output.is_flat {
+        or_null(output.columns.first().map_or(Value::Absent, |column| value(0, column)))
+    } else {
+        let columns = output.columns.iter().enumerate();
+        columns.map(|(index, column)| or_null(value(index, column))).collect()
     }
 }
 
-/// Rows together with where their halves stand.
-#[derive(Debug, Clone)]
-pub(crate) struct Shaped {
-    pub(crate) rows: Rows,
-    pub(crate) layout: Layout,
-}
-
-/// Turns rows into the value of the statement.
-pub(crate) fn shape(run: &Run<'_>, select: &Select, shaped: Shaped) -> Result<Value, RunError> {
-    let output = &select.output;
-    let Shaped { rows, layout } = shaped;
-    let mut table = match rows {
-        Rows::Whole(value) => return Ok(value),
-        Rows::Table(table) => table,
-        Rows::Cells(cells) => match TextShape::of(output) {
-            Some(text) => return Ok(text.rows(&cells)),
-            None => table_of(&cells),
-        },
-    };
-    let computed = crate::function::output_calls(run, select, &table, layout)?;
-    let is_last = last_uses(output);
-    let rows = table.len();
-    Ok(shape_rows(output, rows, &computed, |row, index, side, column| {
-        let value = table.value_mut(row, layout.position(side, column));
-        if is_last[index] { std::mem::take(value) } else { value.clone() }
-    }))
-}
-
 /// For each output column, whether no later one shows the same value: then it can be moved.
-fn last_uses(output: &Output) -> Vec<bool> {
+fn find_last_uses(output: &Output) -> Vec<bool> {
     let source = |column: &OutputColumn| match column.value {
         OutputValue::Column { side, column } => Some((side, column)),
         OutputValue::Call(_) => None,
@@ -63,85 +92,61 @@ fn last_uses(output: &Output) -> Vec<bool> {
     (0..sources.len()).map(|index| !sources[index + 1..].contains(&sources[index])).collect()
 }
 
-/// `computed` holds, for each output column that is a call, the values by row; `cell` gives the value
-/// of a row for the output column at an index, which shows this column of that side.
-fn shape_rows(
-    output: &Output,
-    rows: usize,
-    computed: &[Vec<Value>],
-    mut cell: impl FnMut(usize, usize, Side, usize) -> Value,
-) -> Value {
-    let mut shaped = Vec::with_capacity(rows);
-    for row in 0..rows {
-        let mut calls = computed.iter();
-        let mut value = |index: usize, column: &OutputColumn| match &column.value {
-            OutputValue::Column { side, column } => cell(row, index, *side, *column),
-            OutputValue::Call(_) => {
-                calls.next().map_or(Value::Absent, |values| values[row].clone())
-            }
-        };
-        shaped.push(if output.has_aliases {
-            let mut object = Object::with_capacity(output.columns.len());
-            for (index, column) in output.columns.iter().enumerate() {
-                let value = value(index, column);
-                if let Some(alias) = &column.alias
-                    && !value.is_absent()
-                {
-                    object.insert(alias.clone(), value);
-                }
-            }
-            Value::object(object)
-        } else if output.is_flat {
-            or_null(output.columns.first().map_or(Value::Absent, |column| value(0, column)))
-        } else {
-            let columns = output.columns.iter().enumerate();
-            columns.map(|(index, column)| or_null(value(index, column))).collect()
-        });
-    }
-    Value::array(shaped)
-}
-
 /// Lists and bare values have no place for what is absent.
-pub(crate) fn or_null(value: Value) -> Value {
+fn or_null(value: Value) -> Value {
     if value.is_absent() { Value::Null } else { value }
 }
 
-impl From<Rows> for Shaped {
-    fn from(rows: Rows) -> Self {
-        let main_width = match &rows {
-            Rows::Table(table) => table.width(),
-            Rows::Cells(cells) => cells.width(),
-            Rows::Whole(_) => 0,
+/// One answer as it would be without function columns, for merging blocks.
+pub(crate) fn shape_answer(output: &Output, answer: Relation) -> Value {
+    match answer {
+        Relation::Value(value) => value,
+        Relation::Rows(rows) => shape(output, rows.into(), &[]),
+    }
+}
+
+/// An output that can be written as text: no function is called, and members have different names.
+struct TextOutput<'o> {
+    /// The member names; empty for lists and bare values.
+    names: Vec<&'o str>,
+    is_flat: bool,
+    /// Which columns are shown, in order.
+    columns: Vec<(Side, usize)>,
+}
+
+impl<'o> TextOutput<'o> {
+    fn of(output: &'o Output) -> Option<Self> {
+        let mut names = Vec::new();
+        let mut columns = Vec::with_capacity(output.columns.len());
+        for column in &output.columns {
+            let OutputValue::Column { side, column: position } = column.value else { return None };
+            columns.push((side, position));
+            if output.has_aliases {
+                let name: &Text = column.alias.as_ref()?;
+                names.push(&**name);
+            }
+        }
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        let is_distinct = sorted.windows(2).all(|pair| pair[0] != pair[1]);
+        let is_flat = output.is_flat;
+        (is_distinct && !columns.is_empty()).then_some(Self { names, is_flat, columns })
+    }
+
+    fn write(&self, rows: &Tuples) -> Value {
+        let form = match (self.names.is_empty(), self.is_flat) {
+            (false, _) => RowForm::Object(&self.names),
+            (true, true) => RowForm::Bare,
+            (true, false) => RowForm::List,
         };
-        Self { rows, layout: Layout { main_width } }
+        let mut writer = RowWriter::new(form, self.columns.len());
+        writer.reserve(rows.len(), rows.json_bytes(&self.columns));
+        for tuple in rows.iter() {
+            writer.push(|position| {
+                let (side, column) = self.columns[position];
+                tuple.cell(side, column)
+            });
+        }
+        writer.finish()
     }
-}
-
-/// The rows of one answer as they would be without function columns, for merging blocks.
-pub(crate) fn plain(output: &Output, rows: &Rows) -> Value {
-    match rows {
-        Rows::Whole(value) => value.clone(),
-        Rows::Table(table) => plain_table(output, table),
-        Rows::Cells(cells) => plain_table(output, &table_of(cells)),
-    }
-}
-
-fn plain_table(output: &Output, table: &Table) -> Value {
-    let layout = Layout { main_width: table.width() };
-    shape_rows(output, table.len(), &[], |row, _, side, column| {
-        table.row(row)[layout.position(side, column)].clone()
-    })
-}
-
-/// Rows as lists, for answers whose rows are joined afterwards.
-pub(crate) fn lists(rows: &Rows) -> Value {
-    match rows {
-        Rows::Whole(value) => value.clone(),
-        Rows::Table(table) => list_table(table),
-        Rows::Cells(cells) => list_table(&table_of(cells)),
-    }
-}
-
-fn list_table(table: &Table) -> Value {
-    table.rows().map(|row| row.iter().cloned().collect()).collect()
 }

@@ -13,7 +13,7 @@ pub(super) enum Part {
     Finally,
 }
 
-/// What a statement is.
+/// The kinds of statements.
 #[derive(Debug)]
 pub(super) enum Kind<'s> {
     Chain(&'s [ast::Primary]),

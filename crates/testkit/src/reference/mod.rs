@@ -35,7 +35,7 @@ use qlio_data::{
 pub use loose::loosely_equal;
 pub use run::run;
 
-/// What scripts can select from besides their variables.
+/// The tables that scripts can select from.
 pub trait Tables {
     /// Asks for a select; `parameter` gives the value of a token of the table, absent if nothing sets
     /// it.
@@ -45,7 +45,7 @@ pub trait Tables {
     fn select(&self, table: &str, parameter: &dyn Fn(&str) -> Value) -> Result<Answers, String>;
 }
 
-/// What a table answers to a select.
+/// The answers of a table to a select.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answers {
     /// The answer to the one request.

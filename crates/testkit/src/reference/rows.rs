@@ -19,7 +19,7 @@ pub(super) struct Condition {
     pub(super) expected: Value,
 }
 
-/// What a projection gives.
+/// The result of a projection.
 pub(super) enum Rows {
     /// There was nothing to project.
     Whole(Value),

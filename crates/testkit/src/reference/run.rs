@@ -342,7 +342,8 @@ impl Interpreter<'_> {
         false
     }
 
-    /// What must have run before a statement has: what it reads and what decides about its block.
+    /// The statements that must have run before this one: those it reads, and those that decide about
+    /// its block.
     fn awaited(&self, number: usize, found: &mut Vec<usize>) {
         let statement = &self.statements[number];
         let mut names = statement.reads.clone();

@@ -17,7 +17,7 @@ use crate::{
         DecodeLimits,
         lanes::{Lanes, find},
     },
-    value::loose::LooseScalar,
+    value::loose::LooseValue,
 };
 
 /// The longest text that cells can point into; the top bits have another meaning.
@@ -183,22 +183,24 @@ impl CellTable {
         }
     }
 
-    /// The cell as loose equality sees it; `None` if it is an array or an object.
-    pub fn scalar(&self, row: usize, column: usize) -> Option<LooseScalar<'_>> {
+    /// The cell as loose equality sees it; `None` if it is an array.
+    #[inline]
+    pub fn loose(&self, row: usize, column: usize) -> Option<LooseValue<'_>> {
         let cell = self.cell(row, column);
         let text = self.text.get(cell.start()..cell.end()).unwrap_or_default();
         Some(match text.as_bytes().first() {
-            None | Some(b'n') => LooseScalar::nothing(),
+            None | Some(b'n') => LooseValue::nothing(),
             Some(b'"') if cell.has_escapes() => {
-                LooseScalar::of_text(string(&self.text, content(cell)).to_string().into())
+                LooseValue::of_text(string(&self.text, content(cell)).to_string().into())
             }
             Some(b'"') => {
-                LooseScalar::of_text(text.get(1..text.len() - 1).unwrap_or_default().into())
+                LooseValue::of_text(text.get(1..text.len() - 1).unwrap_or_default().into())
             }
-            Some(b'{' | b'[') => return None,
-            Some(b't') => LooseScalar::of_bool(true),
-            Some(b'f') => LooseScalar::of_bool(false),
-            Some(_) => LooseScalar::of_number(text),
+            Some(b'{') => LooseValue::of_object(),
+            Some(b'[') => return None,
+            Some(b't') => LooseValue::of_bool(true),
+            Some(b'f') => LooseValue::of_bool(false),
+            Some(_) => LooseValue::of_number(text),
         })
     }
 
@@ -295,7 +297,7 @@ fn has_escapes(value: &[u8]) -> bool {
     find(value, 0, is_backslash, |byte| byte == b'\\') < value.len()
 }
 
-/// What is between the quotes of a string.
+/// The text between the quotes of a string.
 fn content(cell: Cell) -> Span {
     Span {
         start: cell.start() + 1,

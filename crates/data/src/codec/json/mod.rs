@@ -43,7 +43,7 @@ pub(super) use encode::{is_read_back, raw_value, write_number};
 pub(super) use opening::Opening;
 pub(crate) use raw::{count, element, elements, member, open};
 pub use row_reader::RowReader;
-pub use rows::{RowForm, RowWriter};
+pub use rows::{RowCell, RowForm, RowWriter};
 pub(super) use text::{write_escape, write_part};
 
 const FORMAT: &str = "JSON";

@@ -22,7 +22,7 @@ use crate::{Text, codec::DecodeLimits, value::is_same};
 /// How much more text, in bytes, is worth going on for, unless the caller says otherwise.
 const PIECE_BYTES_MIN: usize = 16 * 1024;
 
-/// What was read in vain is read again when there is this many times as much to read.
+/// Text that was read in vain is read again when there is this many times as much of it.
 const RETRY_GROWTH: usize = 4;
 
 /// Rows that do not begin within so many pieces are left for the end: what stands before them, or is
@@ -49,7 +49,7 @@ pub struct RowReader<'c> {
     bytes_read: usize,
 }
 
-/// What more text cannot change.
+/// The part of the work that more text cannot change.
 #[derive(Debug, Clone, Copy)]
 struct Settled {
     place: Place,
@@ -135,7 +135,7 @@ impl<'c> RowReader<'c> {
         self.finish_text(Text::from_utf8(body).ok()?)
     }
 
-    /// The same for text.
+    /// The rows of a body that is known to be UTF-8.
     pub(super) fn finish_text(mut self, text: Text) -> Option<CellTable> {
         let is_another = text.len() < self.settled.at;
         if is_another || text.len() > TEXT_BYTES_MAX || self.columns.is_empty() {

@@ -1,16 +1,78 @@
 //! Rows written as JSON text, straight from their cells (`ADR 0014`).
 //!
-//! In: cells of one or two [`CellTable`]s, row by row. Out: the raw array that the encoder would
+//! In: cells, row by row, of [`CellTable`]s or as values. Out: the raw array that the encoder would
 //! write for the same rows as values, byte for byte: without white space of the source's, strings
 //! with the encoder's escapes, absent members left out of objects and `null` in lists.
 
 use super::{
     cells::CellTable,
     text::{unescape, write_string},
+    to_string,
 };
-use crate::{Text, Value};
+use crate::{Text, Value, value::loose::LooseValue};
 
-/// What a row becomes.
+/// A cell of a row: a place in the text of a table, or a value.
+#[derive(Debug, Clone, Copy)]
+pub enum RowCell<'t> {
+    /// Where it stands in a table.
+    Text {
+        /// The table.
+        table: &'t CellTable,
+        /// The number of the row.
+        row: usize,
+        /// The number of the column.
+        column: usize,
+    },
+    /// The value itself.
+    Value(&'t Value),
+}
+
+impl<'t> From<(&'t CellTable, usize, usize)> for RowCell<'t> {
+    fn from((table, row, column): (&'t CellTable, usize, usize)) -> Self {
+        Self::Text { table, row, column }
+    }
+}
+
+impl<'t> RowCell<'t> {
+    /// Whether the row has no value here.
+    #[inline]
+    pub fn is_absent(self) -> bool {
+        match self {
+            Self::Text { table, row, column } => table.is_absent(row, column),
+            Self::Value(value) => value.is_absent(),
+        }
+    }
+
+    /// The value, structures of a text staying raw.
+    #[inline]
+    pub fn value(self) -> Value {
+        match self {
+            Self::Text { table, row, column } => table.value(row, column),
+            Self::Value(value) => value.clone(),
+        }
+    }
+
+    /// The cell as loose equality sees it; `None` if it is a list, which filters and joins take for its
+    /// elements.
+    #[inline]
+    pub fn loose(self) -> Option<LooseValue<'t>> {
+        match self {
+            Self::Text { table, row, column } => table.loose(row, column),
+            Self::Value(value) => (!value.is_array()).then(|| LooseValue::of(value)),
+        }
+    }
+
+    /// A byte of the cell: whoever asks for it has the cell brought in from memory.
+    #[inline]
+    pub fn first_byte(self) -> u8 {
+        match self {
+            Self::Text { table, row, column } => table.first_byte(row, column),
+            Self::Value(value) => u8::from(value.is_absent()),
+        }
+    }
+}
+
+/// The form of a written row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm<'a> {
     /// An object with these member names, which must differ.
@@ -27,9 +89,11 @@ pub struct RowWriter {
     out: String,
     /// For each cell what stands before it, from the comma behind another one on.
     openings: Vec<String>,
-    /// What begins a row, instead of that comma, and what ends it.
+    /// The beginning of a row, instead of that comma, and its end.
     brackets: (&'static str, &'static str),
     is_object: bool,
+    /// The text of the last cell that was a value.
+    encoded: String,
 }
 
 impl RowWriter {
@@ -43,7 +107,7 @@ impl RowWriter {
             RowForm::Bare => (vec![",".to_owned(); width], ("", "")),
         };
         let is_object = matches!(form, RowForm::Object(_));
-        Self { out: "[".to_owned(), openings, brackets, is_object }
+        Self { out: "[".to_owned(), openings, brackets, is_object, encoded: String::new() }
     }
 
     /// Makes room for `rows` rows whose cells take `cell_bytes` bytes in all.
@@ -53,16 +117,22 @@ impl RowWriter {
         self.out.reserve(rows.saturating_mul(around).saturating_add(cell_bytes) + 2);
     }
 
-    /// Adds a row; `cell` tells for each position the table, the row and the column in it.
+    /// Adds a row; `cell` tells what stands at each position.
     #[inline]
-    pub fn push<'t>(&mut self, cell: impl Fn(usize) -> (&'t CellTable, usize, usize)) {
+    pub fn push<'t, C: Into<RowCell<'t>>>(&mut self, cell: impl Fn(usize) -> C) {
         if self.out.len() > 1 {
             self.out.push(',');
         }
         let mut is_first = true;
         for (position, opening) in self.openings.iter().enumerate() {
-            let (table, row, column) = cell(position);
-            let (json, has_other_escapes) = table.json(row, column);
+            let (json, has_other_escapes) = match cell(position).into() {
+                RowCell::Text { table, row, column } => table.json(row, column),
+                RowCell::Value(Value::Absent) => ("", false),
+                RowCell::Value(value) => {
+                    self.encoded = to_string(value);
+                    (&*self.encoded, false)
+                }
+            };
             if json.is_empty() && self.is_object {
                 continue;
             }

@@ -14,7 +14,7 @@ mod tape;
 
 use tape::Tape;
 
-/// What a variable certainly holds, unless its branch was not taken.
+/// The kind of value that a variable holds, unless its branch was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Scalar,

@@ -1,0 +1,108 @@
+//! Selects from two sources (`docs/language/reference/join.md`).
+//!
+//! A local joined side is read once, and the [`operator`] finds the rows that meet. A remote joined side
+//! is asked once for each row of the main side, with the joining values as parameters.
+
+use std::sync::Arc;
+
+use qlio_data::{Text, Value};
+use qlio_plan::{
+    catalog::Table,
+    operator::{Join, Select},
+};
+use qlio_syntax::diagnostic::codes;
+
+use super::{
+    evaluate::{Own, own},
+    statement::{Resolved, local_rows, resolve_source},
+};
+use crate::{
+    error::RunError,
+    http,
+    operator::{
+        join::{self as operator, TooManyRows},
+        rows::{Relation, Rows, Tuples, bounds},
+    },
+    run::Run,
+};
+
+/// Runs both sides and combines their rows.
+pub(super) async fn join(
+    run: &Run<'_>,
+    select: &Select,
+    join: &Join,
+) -> Result<Relation<Tuples>, RunError> {
+    let main = match resolve_source(run, &select.scan.source)? {
+        Resolved::Local(value) => local_rows(run, &select.scan, value).await?,
+        Resolved::Table(table) => {
+            let own = own(run, &select.scan.conditions).await?;
+            http::scan(run, select, table, own).await?
+        }
+    };
+    let main = match main {
+        Relation::Rows(main) => main,
+        // Nothing to project: an absent main side gives an absent result, an empty one an empty list.
+        Relation::Value(value) => return Ok(Relation::Value(value)),
+    };
+    let (joined, mut pairs) = match resolve_source(run, &join.scan.source)? {
+        Resolved::Local(value) => {
+            let joined = local_rows(run, &join.scan, value).await?.into_rows();
+            let joined = joined.unwrap_or_else(|| Rows::new(join.scan.width()));
+            let pairs_max = run.engine.settings().join_rows_max;
+            let pairs = operator::pairs(&main, &joined, &join.keys, pairs_max);
+            (joined, pairs.map_err(|TooManyRows| too_many_rows(run))?)
+        }
+        Resolved::Table(table) => {
+            let own = own(run, &join.scan.conditions).await?;
+            ask_for_each(run, select, &main, join, table, &own).await?
+        }
+    };
+    if select.limit.is_some() || select.offset.is_some() {
+        let (skip, take) = bounds(select.limit, select.offset);
+        pairs = pairs.into_iter().skip(skip).take(take).collect();
+    }
+    Ok(Relation::Rows(Tuples::of_pairs(main, joined, pairs)))
+}
+
+fn too_many_rows(run: &Run<'_>) -> RunError {
+    let rows_max = run.engine.settings().join_rows_max;
+    let message = format!(
+        "the join gives more than maxJoinRows = {rows_max} rows; narrow it with conditions, or raise the setting"
+    );
+    RunError::client(codes::TOO_MANY_ROWS, message)
+}
+
+/// One request for each main row, all prepared before the first is sent; equal ones are sent once.
+async fn ask_for_each(
+    run: &Run<'_>,
+    select: &Select,
+    main: &Rows,
+    join: &Join,
+    table: &Arc<Table>,
+    own: &Own,
+) -> Result<(Rows, Vec<(u32, u32)>), RunError> {
+    let per_row = main.iter().map(|row| {
+        let keys = join
+            .keys
+            .iter()
+            .map(|key| (key.joined_name.clone(), row.cell(key.main_column).value()));
+        own.iter().cloned().chain(keys).collect::<Vec<(Text, Value)>>()
+    });
+    let answers = http::scan_each(run, select, &join.scan, table, per_row.collect()).await?;
+    let mut joined = Rows::new(join.scan.width());
+    let mut pairs = Vec::new();
+    for (main_row, answer) in (0..).zip(answers) {
+        // A value is an empty list or nothing at all: the main row has no partner.
+        let Relation::Rows(rows) = answer else { continue };
+        let before = joined.len();
+        joined.append(rows);
+        if joined.len() > run.engine.settings().join_rows_max {
+            return Err(too_many_rows(run));
+        }
+        let number = |row| u32::try_from(row).map_err(|_| too_many_rows(run));
+        for row in before..joined.len() {
+            pairs.push((main_row, number(row)?));
+        }
+    }
+    Ok((joined, pairs))
+}
