@@ -126,7 +126,7 @@ function requireBundled(name) {
     const known = bundled.get(name);
     if (known) { return known.exports; }
     const source = host.bundled(name);
-    if (source === undefined) { throw new Error('module `' + name + '` is not available in the sandbox'); }
+    if (source === undefined) { return inner.missing('module `' + name + '` is not available in the sandbox'); }
     const module = { id: name, exports: {} };
     bundled.set(name, module);
     const body = host.compile(source, 'qlio:' + name, 'exports, require, module, host, kernel');
@@ -594,7 +594,12 @@ function describeExports(exports) {
     return found;
 }
 
-const inner = { get isLoading() { return loads > 0; } };
+// What modules of the sandbox may know, and change: what `require` does without a module.
+const inner = {
+    get isLoading() { return loads > 0; },
+    get hasTimers() { return timers.length > 0; },
+    missing(message) { throw new Error(message); },
+};
 return {
     load, tick, poll, bufferOf, closeSession, overlayOf, callHook, validate, callAuth,
     callTransformer, placeOf, callFunction, startRows, wholeRow, callRows, settleColumns, loadTemplate,

@@ -14,7 +14,7 @@ use super::{
     convert,
     error::{Activity, ScriptError},
     instance::Entry,
-    machine::{Entered, Sandbox},
+    machine::Sandbox,
     realm::Realm,
     session::file_entry,
 };
@@ -42,8 +42,9 @@ impl TestModule {
     ) -> Result<Self, ScriptError> {
         let realm = Realm::new(folder);
         let (entry, name) = file_entry(&realm, file)?;
-        let has_test = sandbox.load(&realm, &entry, &name, |entered, exports| {
-            let runner = runner(entered)?;
+        // The runner comes first: it decides what becomes of modules that are not there.
+        let has_test = sandbox.load(&realm, &runner(), &name, |entered, runner| {
+            let exports = entered.instance.load(entered.ctx, &entry)?;
             let list = JsArray::new(entered.ctx.clone())?;
             list.set(0, exports)?;
             list.set(1, "test")?;
@@ -101,7 +102,7 @@ impl TestModule {
         let activity = Activity { subject: "Test hook", name: hook, is_load: false };
         let weight = arguments.iter().map(convert::weight).sum();
         sandbox.enter(&self.realm, activity, weight, |entered| {
-            let runner = runner(entered)?;
+            let runner = entered.instance.load(entered.ctx, &runner())?;
             let list = JsArray::new(entered.ctx.clone())?;
             list.set(0, entered.instance.load(entered.ctx, &self.entry)?)?;
             for (at, argument) in arguments.iter().enumerate() {
@@ -120,6 +121,6 @@ impl TestModule {
     }
 }
 
-fn runner<'js>(entered: &Entered<'_, 'js>) -> rquickjs::Result<JsValue<'js>> {
-    entered.instance.load(entered.ctx, &Entry::Bundled(RUNNER.to_owned()))
+fn runner() -> Entry {
+    Entry::Bundled(RUNNER.to_owned())
 }

@@ -1,7 +1,8 @@
 //! From a directory to tests: the only part that reads their files.
 //!
-//! Files are gathered by the test they belong to. What belongs to no test, is there twice or can not
-//! be read becomes a failing test of its own, named like the file.
+//! Files are gathered by the test they belong to. A mock or an expectation of no test, a file that is
+//! there twice or can not be read becomes a failing test of its own, named like the file. Other files
+//! are data and modules for hooks and scripts, unless their name is a slip of one that means something.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 use qlio_data::{Value, codec::json};
-use qlio_syntax::source::LineIndex;
+use qlio_syntax::{source::LineIndex, spelling::closest};
 
 use super::{
     Action, Place, Problem, TestCase, Text,
@@ -33,6 +34,10 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 pub struct Collected {
     /// The tests.
     pub cases: Vec<TestCase>,
+    /// How many files the directory has.
+    pub files: usize,
+    /// The files that mean nothing to a test by their names.
+    pub ignored: Vec<String>,
 }
 
 /// The files of one test besides what it runs.
@@ -51,7 +56,7 @@ pub fn collect(directory: &Path) -> Collected {
             format!("the test directory `{}` can not be read: {reason}", directory.display());
         let problems = vec![Problem::new(message)];
         let case = TestCase { name: "initFailed".to_owned(), problems, ..TestCase::default() };
-        Collected { cases: vec![case] }
+        Collected { cases: vec![case], ..Collected::default() }
     };
     let mut names = Vec::new();
     let entries = match fs::read_dir(directory) {
@@ -89,7 +94,8 @@ struct Collector<'a> {
     scripts: Vec<(String, Text)>,
     rows: Vec<(route_table::Row, String)>,
     broken: Vec<TestCase>,
-    unknown: Vec<String>,
+    /// Files whose names are of no known form, and what is wrong with those that begin like one.
+    unknown: Vec<(String, Option<String>)>,
 }
 
 impl<'a> Collector<'a> {
@@ -118,11 +124,11 @@ impl<'a> Collector<'a> {
         let (test, kind) = match file_name::parse(name) {
             Ok(Some(found)) => found,
             Ok(None) => {
-                self.unknown.push(name.to_owned());
+                self.unknown.push((name.to_owned(), None));
                 return;
             }
             Err(reason) => {
-                self.broken(name, vec![Problem::at(&shown, None, reason)]);
+                self.unknown.push((name.to_owned(), Some(reason)));
                 return;
             }
         };
@@ -191,8 +197,14 @@ impl<'a> Collector<'a> {
             known.insert(row.name.clone(), place.to_string());
             routes.push(self.case(row.name, Action::Route(row.request, place.clone()), &place));
         }
+        let mut ignored = Vec::new();
         // What is left belongs to nothing, most often because of a slip in its name.
         for (test, parts) in std::mem::take(&mut self.parts) {
+            // But a module is there to be required.
+            if parts.case.hooks.is_some() && parts.files.len() == 1 {
+                ignored.extend(parts.files);
+                continue;
+            }
             let problems = parts.files.iter().map(|file| {
                 let message = format!("there is neither `{test}.ql` nor a route test `{test}`");
                 Problem::at(&self.shown(file), None, message)
@@ -200,15 +212,18 @@ impl<'a> Collector<'a> {
             let problems = problems.collect();
             self.broken(&test, problems);
         }
-        for name in std::mem::take(&mut self.unknown) {
-            let is_of =
-                |test: &str| name.strip_prefix(test).is_some_and(|rest| rest.starts_with('.'));
-            if known.keys().any(|test| is_of(test)) {
-                let message = "no file of a test is called like this";
-                let problem = Problem::at(&self.shown(&name), None, message);
-                self.broken(&name, vec![problem]);
+        for (name, reason) in std::mem::take(&mut self.unknown) {
+            let rest = known.keys().filter_map(|test| name.strip_prefix(test)?.strip_prefix('.'));
+            match rest.min_by_key(|rest| rest.len()).and_then(|rest| reason.or_else(|| slip(rest)))
+            {
+                Some(reason) => {
+                    let problem = Problem::at(&self.shown(&name), None, reason);
+                    self.broken(&name, vec![problem]);
+                }
+                None => ignored.push(name),
             }
         }
+        ignored.sort_unstable();
         // Numbers of mocks are the order in which their author thought of them.
         scripts.sort_by_cached_key(|case| {
             (case.mocks.keys().next().copied().unwrap_or(u16::MAX), case.name.clone())
@@ -223,7 +238,7 @@ impl<'a> Collector<'a> {
             cases =
                 vec![TestCase { name: "initFailed".to_owned(), problems, ..TestCase::default() }];
         }
-        Collected { cases }
+        Collected { cases, files: names.len(), ignored }
     }
 
     /// A test with everything that was found for it.
@@ -248,6 +263,13 @@ impl<'a> Collector<'a> {
         case.action = action;
         case
     }
+}
+
+/// Why the name of a file looks like a slip, by what stands behind the name of its test. Endings of
+/// scripts are too short to guess: `.sql` is data.
+fn slip(rest: &str) -> Option<String> {
+    let meant = closest(rest, ["expect.json", "assert"])?;
+    Some(format!("no file of a test ends like this; did you mean `.{meant}`?"))
 }
 
 impl Parts {

@@ -184,7 +184,7 @@ fn files_that_belong_to_nothing_are_told() {
         ("price.expct.json", "1"),
         ("prise.expect.json", "1"),
         ("price.request.text.plain", "x"),
-        ("a.1.99.text.plain", "x"),
+        ("price.1.99.text.plain", "x"),
         ("README.md", "x"),
         (".hidden.ql", "x"),
         ("all.routes.csv", "name,request\nprice,/a\nb,c\n"),
@@ -194,13 +194,63 @@ fn files_that_belong_to_nothing_are_told() {
         outcomes(directory.path()),
         [
             "price: price.ql: only route tests have a request body",
-            "a.1.99.text.plain: a.1.99.text.plain: `99` is no status from 200 to 599",
             "all.routes.csv:3: all.routes.csv:3: `c` is no path with query",
             "price: all.routes.csv:2: the test `price` is there already: price.ql",
             "prise: prise.expect.json: there is neither `prise.ql` nor a route test `prise`",
-            "price.expct.json: price.expct.json: no file of a test is called like this",
+            "price.1.99.text.plain: price.1.99.text.plain: `99` is no status from 200 to 599",
+            "price.expct.json: price.expct.json: no file of a test ends like this; \
+             did you mean `.expect.json`?",
         ]
     );
+}
+
+#[test]
+fn data_and_modules_beside_the_tests_are_left_alone() {
+    let directory = directory(&[
+        ("price.ql", SCRIPT),
+        ("price.1.200.application.json", "[1]"),
+        ("price.data.json", "[1]"),
+        (
+            "price.js",
+            "var lib = require('./lib'), want = require('./price.data.json');\n\
+                      exports.test = function (test, err, result) {\n\
+                        test.equals(result.body.length, lib.one); test.same(result.body, want);\n\
+                      };",
+        ),
+        ("lib.js", "exports.one = 1;"),
+        ("unused.js", "require('./nowhere'); throw new Error('never loaded');"),
+        ("books.request.json", "{}"),
+        ("rates.70000.200.text.plain", "x"),
+        ("price.sql", "x"),
+    ]);
+    assert_eq!(outcomes(directory.path()), ["price"]);
+    let Collected { files, ignored, .. } = collect(directory.path());
+    let expected = ["books.request.json", "lib.js", "price.data.json", "price.sql"];
+    assert_eq!((files, &ignored[..4]), (9, &expected.map(str::to_owned)[..]));
+    assert_eq!(ignored[4..], ["rates.70000.200.text.plain", "unused.js"]);
+}
+
+#[test]
+fn tests_of_ql_unit_run_as_they_were_written() {
+    let directory = directory(&[
+        ("price.ql", SCRIPT),
+        ("price.1.200.application.json", "{\"amount\": 12}"),
+        (
+            "price.js",
+            "var http = require('http');\n\
+                      exports.setup = function (cb) { cb({amount: 12}); };\n\
+                      exports.test = function (test, err, result, ctx) {\n\
+                        test.equals(result.body.amount, ctx.amount);\n\
+                      };\n\
+                      exports.tearDown = function () {};",
+        ),
+        ("wrong.ql", "return 1"),
+        (
+            "wrong.js",
+            "exports.test = function (test, err, result) {\n  test.equals(result.body, 2, 'two');\n};",
+        ),
+    ]);
+    assert_eq!(outcomes(directory.path()), ["price", "wrong: wrong.js:2: two"]);
 }
 
 #[test]

@@ -3,10 +3,13 @@
 'use strict';
 
 const assert = require('assert');
+const { setTimeout } = globalThis;
 
 const FAILURES_MAX = 100;
 const ASSERTIONS = ['ok', 'equal', 'notEqual', 'strictEqual', 'notStrictEqual', 'deepEqual',
     'notDeepEqual', 'deepStrictEqual', 'throws', 'doesNotThrow', 'ifError', 'fail'];
+// Older names of some of them.
+const ALIASES = { equals: 'equal', same: 'deepEqual' };
 
 // What `setup` has made, for the other two.
 let context;
@@ -19,17 +22,39 @@ function isThenable(value) {
     return value !== null && typeof value === 'object' && typeof value.then === 'function';
 }
 
-// Calls a hook that says by a callback when it is done; one that takes none is done when it returns.
+// Tests require modules of Node that they hardly use, so one that is not here fails when it is used.
+kernel.missing = function (message) {
+    const fail = () => { throw new Error(message); };
+    return new Proxy(fail, { get: fail, set: fail, has: fail, ownKeys: fail, getPrototypeOf: fail });
+};
+
+// Ends a hook that returned without saying that it is done, if nothing is left that could still say so:
+// the timer comes after all jobs, and other timers mean that the hook goes on.
+function endIfIdle(end) {
+    if (kernel.hasTimers) { return; }
+    setTimeout(() => { if (!kernel.hasTimers) { end(); } }, 0);
+}
+
+// `setup` may hand over what it has made as the one argument of its callback.
+function isContext(hook, values) {
+    const [first] = values;
+    return hook === 'setup' && values.length === 1 && first !== null && typeof first === 'object'
+        && !(first instanceof Error);
+}
+
 function call(module, hook, rest) {
     return new Promise((resolve, reject) => {
-        const done = (error) => { if (error) { reject(error); } else { resolve(); } };
-        const result = module[hook](done, ...rest);
-        if (hook === 'setup') { context = result; }
-        if (isThenable(result)) {
-            result.then((value) => { context = value; resolve(); }, reject);
-        } else if (module[hook].length === 0) {
+        const done = (...values) => {
+            if (isContext(hook, values)) { [context] = values; } else if (values[0]) { reject(values[0]); }
             resolve();
+        };
+        const result = module[hook](done, ...rest);
+        if (isThenable(result)) {
+            result.then((value) => { if (hook === 'setup') { context = value; } resolve(); }, reject);
+            return;
         }
+        if (hook === 'setup' && result !== undefined) { context = result; }
+        endIfIdle(resolve);
     });
 }
 
@@ -80,8 +105,9 @@ exports.test = function (module, isFailed, root) {
                 }
             };
         }
-        test.same = test.deepEqual;
+        for (const alias of Object.keys(ALIASES)) { test[alias] = test[ALIASES[alias]]; }
+        const { done } = test;
         const result = module.test(test, isFailed ? root : null, isFailed ? undefined : root, context);
-        if (isThenable(result)) { result.then(() => test.done(), reject); }
+        if (isThenable(result)) { result.then(() => done(), reject); } else { endIfIdle(done); }
     });
 };

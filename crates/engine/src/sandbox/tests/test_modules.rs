@@ -78,10 +78,11 @@ fn hooks_that_are_not_there_are_not_called() {
 #[test]
 fn hooks_that_throw_hang_or_run_too_long_are_errors() {
     let message = |source: &str| hooks(source).test("{}").unwrap_err().message;
-    assert_eq!(message("exports.test = function () {};"), "the hook never called `test.done`");
+    let late = "exports.test = function () { setTimeout(function () {}, 5); };";
+    assert_eq!(message(late), "the hook never called `test.done`");
     assert_eq!(message("exports.test = function () { throw new Error('oops'); };"), "oops");
     assert!(message("exports.test = function () { while (true) {} };").contains("time limit"));
-    let silent = hooks("exports.setup = function (cb) {};");
+    let silent = hooks("exports.setup = function (cb) { setTimeout(function () {}, 5); };");
     let error = silent.module().set_up(&silent.sandbox, DEADLINE_MS).unwrap_err();
     assert_eq!(error.message, "the hook `setup` never called its callback");
     let refused = hooks("exports.setup = function (cb) { cb(new Error('not today')); };");
@@ -96,4 +97,72 @@ fn an_expected_number_of_assertions_is_counted() {
         hooks("exports.test = function (test) { test.expect(2); test.ok(1); test.done(); };");
     let failures = hooks.test("{}").unwrap();
     assert_eq!(failures, [(None, "expected 2 assertions, 1 were made".to_owned())]);
+}
+
+#[test]
+fn a_hook_that_leaves_nothing_behind_is_over_when_it_returns() {
+    let hooks = hooks(
+        "exports.setup = function (cb) { return {five: 5}; };\n\
+         exports.test = function (test, err, result, ctx) {\n\
+           test.expect(3);\n\
+           test.equals(ctx.five, 5); test.equals(1, 2, 'one is two');\n\
+         };\n\
+         exports.tearDown = function (cb) {};",
+    );
+    hooks.module().set_up(&hooks.sandbox, DEADLINE_MS).unwrap();
+    let counted = (None, "expected 3 assertions, 2 were made".to_owned());
+    assert_eq!(hooks.test("{}").unwrap(), [(Some(4), "one is two".to_owned()), counted]);
+    hooks.module().tear_down(&hooks.sandbox, DEADLINE_MS).unwrap();
+}
+
+#[test]
+fn what_jobs_and_timers_of_a_hook_find_counts() {
+    for later in ["Promise.resolve().then(f)", "setTimeout(f, 9)", "process.nextTick(f)"] {
+        let hooks = hooks(&format!(
+            "exports.test = function (test) {{\n\
+               var f = function () {{ test.ok(false, 'late'); test.done(); }};\n\
+               {later};\n\
+             }};"
+        ));
+        assert_eq!(hooks.test("{}").unwrap(), [(Some(2), "late".to_owned())], "{later}");
+    }
+}
+
+#[test]
+fn the_one_object_that_setup_hands_to_its_callback_is_the_context() {
+    let test = "exports.test = function (test, err, result, ctx) { test.equal(ctx.five, 5); };";
+    for setup in [
+        "cb({five: 5});",
+        "setTimeout(function () { cb({five: 5}); }, 5);",
+        "cb(); return {five: 5};",
+        "return Promise.resolve({five: 5});",
+    ] {
+        let hooks = hooks(&format!("exports.setup = function (cb) {{ {setup} }};\n{test}"));
+        hooks.module().set_up(&hooks.sandbox, DEADLINE_MS).unwrap();
+        assert_eq!(hooks.test("{}").unwrap(), [], "{setup}");
+    }
+    for (setup, message) in [("cb('no luck');", "no luck"), ("cb(new Error('oops'));", "oops")] {
+        let hooks = hooks(&format!("exports.setup = function (cb) {{ {setup} }};"));
+        let error = hooks.module().set_up(&hooks.sandbox, DEADLINE_MS).unwrap_err();
+        assert_eq!(error.message, message);
+    }
+}
+
+#[test]
+fn a_module_that_is_not_there_fails_when_it_is_used() {
+    let hooks = hooks(
+        "var http = require('http'), nodeunit = require('nodeunit');\n\
+         exports.test = function (test) {\n\
+           test.ok(true);\n\
+           if (false) { nodeunit(); }\n\
+           http.get('/x');\n\
+         };",
+    );
+    let error = hooks.test("{}").unwrap_err();
+    assert_eq!(error.message, "module `http` is not available in the sandbox");
+    assert_eq!(error.line, Some(5));
+    let unused = self::hooks("var http = require('http'); exports.test = function (test) {};");
+    assert_eq!(unused.test("{}").unwrap(), []);
+    let own = self::hooks("require('./nowhere');");
+    assert!(own.module.unwrap_err().message.contains("can not find module `./nowhere`"));
 }
