@@ -33,6 +33,7 @@ test: ## Run everything that a change must pass: format, lints, all tests, examp
 .PHONY: build
 build: ## Build the optimised executable, target/release/qlio
 	@$(with) cargo build --release --locked --package qlio-gateway --bin qlio
+	@scripts/split-debug "$${CARGO_TARGET_DIR:-target}/release/qlio"
 
 .PHONY: profiled
 profiled: ## Build the executable to ship, optimised by a profile of itself (10 minutes)

@@ -36,4 +36,20 @@ impl AppFolder {
             tests: root.join("tests"),
         }
     }
+
+    /// Whether nothing of an app is there: no settings, tables, routes or tests.
+    pub fn is_empty(&self) -> bool {
+        let CatalogFolders { tables, routes, .. } = &self.folders;
+        self.config.is_none() && tables.is_none() && routes.is_none() && !self.tests.exists()
+    }
+
+    /// How messages call the folder.
+    pub fn shown(&self) -> String {
+        let root = &self.folders.root;
+        if root.as_os_str().is_empty() {
+            "the current folder".to_owned()
+        } else {
+            format!("`{}`", root.display())
+        }
+    }
 }

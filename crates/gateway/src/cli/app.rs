@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::report;
 use crate::{
-    app_folder::AppFolder,
+    app_folder::{AppFolder, SETTINGS_FILES},
     config::{self, CommandLine, Config},
 };
 
@@ -32,6 +32,22 @@ impl AppArgs {
     /// Whether a settings file is named.
     pub(super) fn names_settings(&self) -> bool {
         self.config.is_some()
+    }
+
+    /// The app, as [`AppArgs::find`] has it, but a folder that is named must have something of one.
+    ///
+    /// # Errors
+    /// `--app` names no folder, or one in which there is nothing of an app.
+    pub(super) fn find_some(&self) -> Result<AppFolder, String> {
+        let app = self.find()?;
+        if self.app.is_some() && app.is_empty() {
+            let names = SETTINGS_FILES.join("`, `");
+            return Err(format!(
+                "there is no app in {}: none of `{names}`, `tables`, `routes`, `tests`",
+                app.shown()
+            ));
+        }
+        Ok(app)
     }
 
     /// The app.

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use super::{
-    Exit,
-    app::{AppArgs, read_settings},
-    report,
+use super::{Exit, app::AppArgs, findings, report};
+use crate::{
+    config::{self, CommandLine},
+    load,
 };
-use crate::{config::CommandLine, load};
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
@@ -22,6 +21,19 @@ pub(super) struct CheckArgs {
     /// Warnings count as errors.
     #[arg(long)]
     strict: bool,
+    /// How to report.
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckFormat {
+    /// Messages with their source lines, on stderr.
+    Text,
+    /// One JSON object, on stdout.
+    Json,
+    /// A log of SARIF 2.1.0, on stdout.
+    Sarif,
 }
 
 pub(super) fn check(args: &CheckArgs) -> Exit {
@@ -32,15 +44,25 @@ pub(super) fn check(args: &CheckArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let (config, (config_errors, config_warnings)) = read_settings(&app, &CommandLine::default());
+    let (config, problems) = config::read(app.config.as_deref(), &CommandLine::default());
     let checked = if args.paths.is_empty() {
         load::load(&app.folders, &config)
     } else {
         load::load_paths(&args.paths, &app.folders, &config)
     };
-    let (errors, warnings) = report::catalog(&checked.problems);
-    let (errors, warnings) = (errors + config_errors, warnings + config_warnings);
+    let findings = findings::all(&problems, &checked.problems);
+    let errors = findings.iter().filter(|finding| finding.is_error()).count();
+    let warnings = findings.len() - errors;
     let (tables, routes) = (checked.own_tables(), checked.matcher.len());
+    let counts = [(tables, "table"), (routes, "route"), (errors, "error"), (warnings, "warning")];
+    match args.format {
+        CheckFormat::Text => {
+            report::config(&problems);
+            report::catalog(&checked.problems);
+        }
+        CheckFormat::Json => report::data(&findings::to_json(&findings, &counts)),
+        CheckFormat::Sarif => report::data(&findings::to_sarif(&findings)),
+    }
     if checked.scripts == 0 && errors == 0 {
         let places = match args.paths.as_slice() {
             [] => "no scripts in `tables` and `routes` of the app".to_owned(),
@@ -52,7 +74,6 @@ pub(super) fn check(args: &CheckArgs) -> Exit {
         report::error(&format!("nothing to check: {places}"));
         return Exit::Failed;
     }
-    let counts = [(tables, "table"), (routes, "route"), (errors, "error"), (warnings, "warning")];
     report::note(&counts.map(|(count, noun)| report::counted(count, noun)).join(", "));
     if errors > 0 || (args.strict && warnings > 0) { Exit::Failed } else { Exit::Success }
 }

@@ -4,13 +4,18 @@ use std::{
     ffi::OsStr,
     io::Read,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::Args;
 use qlio_syntax::format::format_text;
+use similar::TextDiff;
 use walkdir::WalkDir;
 
 use super::{Exit, app::AppArgs, report};
+
+/// After this time a diff is made coarser, not shorter.
+const DIFF_PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub(super) struct FormatArgs {
@@ -20,14 +25,14 @@ pub(super) struct FormatArgs {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     app: AppArgs,
-    /// Change nothing; fail if a file is not formatted.
+    /// Change nothing; print what would change as a diff, and fail if that is anything.
     #[arg(long)]
     check: bool,
 }
 
 pub(super) fn format(args: &FormatArgs) -> Exit {
     if args.paths == [Path::new("-")] {
-        return format_stdin();
+        return format_stdin(args.check);
     }
     let paths = match scripts(args) {
         Ok(paths) => paths,
@@ -99,7 +104,7 @@ fn format_file(path: &Path, is_check: bool) -> bool {
         return true;
     }
     if is_check {
-        report::error(&format!("`{shown}` is not formatted"));
+        report_unformatted(&shown, &text, &formatted);
         return false;
     }
     match std::fs::write(path, formatted) {
@@ -114,15 +119,28 @@ fn format_file(path: &Path, is_check: bool) -> bool {
     }
 }
 
-fn format_stdin() -> Exit {
+/// Says that a text is not formatted: on stdout a diff, which `patch -p0` takes.
+fn report_unformatted(shown: &str, text: &str, formatted: &str) {
+    let diff = TextDiff::configure().timeout(DIFF_PATIENCE).diff_lines(text, formatted);
+    report::raw(&diff.unified_diff().header(shown, shown).to_string());
+    report::error(&format!("`{shown}` is not formatted"));
+}
+
+fn format_stdin(is_check: bool) -> Exit {
     let mut text = String::new();
     if let Err(error) = std::io::stdin().read_to_string(&mut text) {
         report::error(&format!("cannot read standard input: {error}"));
         return Exit::Usage;
     }
     match format_text(&text) {
+        Ok(formatted) if is_check && formatted != text => {
+            report_unformatted("stdin", &text, &formatted);
+            Exit::Failed
+        }
         Ok(formatted) => {
-            report::raw(&formatted);
+            if !is_check {
+                report::raw(&formatted);
+            }
             Exit::Success
         }
         Err(problems) => {

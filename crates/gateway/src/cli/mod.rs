@@ -8,6 +8,8 @@ mod app;
 mod bench;
 mod check;
 mod config;
+mod explain;
+mod findings;
 mod format;
 mod measured;
 mod mock;
@@ -23,9 +25,12 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand, error::ErrorKind};
 
+/// The version, and what exactly was built: the commit, if it is known, and for which system.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("QLIO_BUILD"), ")");
+
 /// Turn many HTTP APIs into one call.
 #[derive(Debug, Parser)]
-#[command(name = "qlio", version, about, long_about = None)]
+#[command(name = "qlio", version = VERSION, about, long_about = None)]
 #[command(after_help = "Without a command it serves: `qlio -p 3000` is `qlio serve -p 3000`.")]
 struct Cli {
     #[command(subcommand)]
@@ -48,6 +53,8 @@ enum Command {
     Mock(mock::MockArgs),
     /// Run tests of scripts and routes against mocks.
     Test(test::TestArgs),
+    /// Print the page of a diagnostic code.
+    Explain(explain::ExplainArgs),
     /// Print settings: those that hold, a JSON schema, the reference.
     Config(config::ConfigArgs),
     /// Measure: load on servers, scaling, formats.
@@ -77,7 +84,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The command line with `serve` where it names no command (`server.md` 3.1).
+/// The command line with `serve` where it names no command (SRV-56).
 fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_about_us = |first: &OsString| {
         first.to_str().is_some_and(|first| {
@@ -113,6 +120,7 @@ pub fn main() -> ExitCode {
         Command::Fmt(args) => format::format(&args),
         Command::Mock(args) => mock::mock(&args),
         Command::Test(args) => test::test(&args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Config(args) => config::config(&args),
         Command::Bench(args) => bench::bench(&args),
     };

@@ -74,7 +74,7 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let app = match args.app.find() {
+    let app = match args.app.find_some() {
         Ok(app) => app,
         Err(reason) => {
             report::error(&reason);
@@ -84,6 +84,13 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
     let (config, _) = read_settings(&app, &CommandLine::default());
     let Loaded { catalog, problems, .. } = load::load(&app.folders, &config);
     report::catalog(&problems);
+    report::note(&format!(
+        "planned `{}` with {} and {} of the app in {}",
+        script.name,
+        report::counted(catalog.tables().len(), "table"),
+        report::counted(catalog.routes().len(), "route"),
+        app.shown()
+    ));
     let resources =
         FilesBeside::of_script(Path::new("."), &script.name, &script.text, &app.folders);
     let options =

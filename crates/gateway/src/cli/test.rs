@@ -9,7 +9,13 @@ use clap::{Args, ValueEnum};
 use regex_lite::Regex;
 
 use super::{Exit, app::AppArgs, report};
-use crate::suite::{self, App, Format, Limits, Report};
+use crate::suite::{self, App, Collected, Format, Limits, Report};
+
+/// Settings that stand beside the tests and are for them alone.
+const SETTINGS_FILE: &str = "config.json";
+
+/// So many files of no test are named; of more only their number is told.
+const NAMED_FILES_MAX: usize = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -73,24 +79,38 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     if let Some(tests) = &args.tests {
         app.tests.clone_from(tests);
     }
-    let settings = app.tests.join("config.json");
+    let settings = app.tests.join(SETTINGS_FILE);
     if !args.app.names_settings() && settings.exists() {
         app.config = Some(settings);
     }
-    let mut cases = suite::collect(&app.tests).cases;
+    let Collected { mut cases, files, mut ignored } = suite::collect(&app.tests);
+    ignored.retain(|name| name != SETTINGS_FILE);
+    let all = report::counted(cases.len(), "test");
     if let Some(filter) = &args.filter {
         // Without the directory there is nothing to choose from.
         cases.retain(|case| filter.is_match(&case.name) || case.name == "initFailed");
     }
+    let (suite, place) = (app.tests.display().to_string(), app.shown());
+    let files = format!("{} in `{suite}`{}", report::counted(files, "file"), left_alone(&ignored));
     if cases.is_empty() {
-        let which = if args.filter.is_some() { "no test matches in" } else { "no tests in" };
-        report::error(&format!("{which} `{}`", app.tests.display()));
+        report::error(&match &args.filter {
+            Some(filter) => {
+                format!("nothing to run: none of {all} from {files} matches `{filter}`")
+            }
+            None => format!("nothing to run: no test among {files}; the app is in {place}"),
+        });
         return Exit::Usage;
     }
-    let suite = app.tests.display().to_string();
     let app = App::load(app);
     report::config(&app.config_problems);
-    report::catalog(&app.loaded().problems);
+    let loaded = app.loaded();
+    report::catalog(&loaded.problems);
+    let chosen = args.filter.as_ref().map_or_else(String::new, |_| format!("{} of ", cases.len()));
+    report::note(&format!(
+        "{chosen}{all} from {files}, with {} and {} of the app in {place}",
+        report::counted(loaded.own_tables(), "table"),
+        report::counted(loaded.catalog.routes().len(), "route"),
+    ));
     let format = match args.reporter {
         Reporter::Tap => Format::Tap,
         Reporter::Junit => Format::Junit,
@@ -111,4 +131,14 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     }
     report::raw(&told.end(begun.elapsed()));
     if told.is_passed() { Exit::Success } else { Exit::Failed }
+}
+
+/// Names the files that are of no test.
+fn left_alone(ignored: &[String]) -> String {
+    let mut names: Vec<String> =
+        ignored.iter().take(NAMED_FILES_MAX).map(|name| format!("`{name}`")).collect();
+    if ignored.len() > NAMED_FILES_MAX {
+        names.push(format!("{} more", ignored.len() - NAMED_FILES_MAX));
+    }
+    if names.is_empty() { String::new() } else { format!(" (of no test: {})", names.join(", ")) }
 }

@@ -9,6 +9,8 @@ mod cache;
 mod commands;
 mod connections;
 mod examples;
+mod executable;
+mod findings;
 mod grpc;
 mod large_answers;
 mod load;
