@@ -22,7 +22,7 @@ pub struct AppFolder {
 }
 
 impl AppFolder {
-    /// What lies in a folder under the usual names.
+    /// Finds the parts of an app in a folder, under their usual names.
     pub fn at(root: &Path) -> Self {
         let existing = |name: &str| Some(root.join(name)).filter(|path| path.exists());
         Self {
@@ -44,7 +44,7 @@ impl AppFolder {
     }
 
     /// How messages call the folder.
-    pub fn shown(&self) -> String {
+    pub fn describe(&self) -> String {
         let root = &self.folders.root;
         if root.as_os_str().is_empty() {
             "the current folder".to_owned()

@@ -44,7 +44,7 @@ impl AppArgs {
             let names = SETTINGS_FILES.join("`, `");
             return Err(format!(
                 "there is no app in {}: none of `{names}`, `tables`, `routes`, `tests`",
-                app.shown()
+                app.describe()
             ));
         }
         Ok(app)

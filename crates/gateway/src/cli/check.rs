@@ -74,6 +74,6 @@ pub(super) fn check(args: &CheckArgs) -> Exit {
         report::error(&format!("nothing to check: {places}"));
         return Exit::Failed;
     }
-    report::note(&counts.map(|(count, noun)| report::counted(count, noun)).join(", "));
+    report::note(&counts.map(|(count, noun)| report::count(count, noun)).join(", "));
     if errors > 0 || (args.strict && warnings > 0) { Exit::Failed } else { Exit::Success }
 }

@@ -1,4 +1,4 @@
-//! What `qlio check` has found, for programs: JSON, or SARIF 2.1.0 for services that show it beside the
+//! The findings of `qlio check` for programs: JSON, or SARIF 2.1.0 for services that show it beside the
 //! code.
 //!
 //! In: the problems of a catalog and of settings. Out: one JSON text. For people they are printed by

@@ -1,4 +1,4 @@
-//! What was measured of a script's nodes: by running it, or by an earlier run's packets
+//! Measurements of a script's nodes: by running it, or by an earlier run's packets
 //! (`docs/reference/plan.md`).
 
 use std::{cell::RefCell, collections::HashMap, time::Duration};

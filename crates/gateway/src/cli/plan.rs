@@ -87,9 +87,9 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
     report::note(&format!(
         "planned `{}` with {} and {} of the app in {}",
         script.name,
-        report::counted(catalog.tables().len(), "table"),
-        report::counted(catalog.routes().len(), "route"),
-        app.shown()
+        report::count(catalog.tables().len(), "table"),
+        report::count(catalog.routes().len(), "route"),
+        app.describe()
     ));
     let resources =
         FilesBeside::of_script(Path::new("."), &script.name, &script.text, &app.folders);

@@ -22,18 +22,18 @@ static IS_DATA_LOST: AtomicBool = AtomicBool::new(false);
 pub(super) fn data(text: &str) {
     let mut stdout = io::stdout().lock();
     let line = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-    told(line.and_then(|()| stdout.flush()));
+    note_loss(line.and_then(|()| stdout.flush()));
 }
 
 /// Prints text as it is.
 pub(super) fn raw(text: &str) {
     let mut stdout = io::stdout().lock();
     let text = stdout.write_all(text.as_bytes());
-    told(text.and_then(|()| stdout.flush()));
+    note_loss(text.and_then(|()| stdout.flush()));
 }
 
 /// Remembers that data was lost, and says so once. A closed pipe is the reader's choice and no loss.
-fn told(written: io::Result<()>) {
+fn note_loss(written: io::Result<()>) {
     if let Err(lost) = written
         && lost.kind() != io::ErrorKind::BrokenPipe
         && !IS_DATA_LOST.swap(true, Ordering::Relaxed)
@@ -93,7 +93,7 @@ pub(super) fn config(problems: &[ConfigProblem]) -> (usize, usize) {
 }
 
 /// `1 error`, `2 errors`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
+pub(super) fn count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use qlio_data::{Object, Text, Value, codec::json};
 use qlio_engine::ClientRequest;
 
-/// What a script finds set.
+/// The variables and the request that a script finds.
 #[derive(Debug, Clone, Args)]
 pub(super) struct RequestArgs {
     /// A variable of the script, as `name=json`; may be repeated.

@@ -74,7 +74,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
     });
     match outcome {
         Ok(Ok(answer)) => succeeded(args, &answer, request_id_header),
-        Ok(Err(error)) => failed(args, &error),
+        Ok(Err(error)) => report_failure(args, &error),
         Err(reason) => {
             report::error(&reason);
             Exit::Usage
@@ -130,7 +130,7 @@ fn succeeded(args: &RunArgs, answer: &Answer, request_id_header: String) -> Exit
         headers.insert(request_id_header, Value::from(id.as_str()));
     }
     let of_script = answer.headers.iter();
-    // The media type is ours (`server.md` 1.9).
+    // The media type is ours (SRV-28).
     for (name, value) in of_script.filter(|(name, _)| !name.eq_ignore_ascii_case("content-type")) {
         headers.insert(name.as_str(), Value::from(value.as_str()));
     }
@@ -139,7 +139,7 @@ fn succeeded(args: &RunArgs, answer: &Answer, request_id_header: String) -> Exit
     Exit::Success
 }
 
-fn failed(args: &RunArgs, error: &RunError) -> Exit {
+fn report_failure(args: &RunArgs, error: &RunError) -> Exit {
     let body = run_error::body(error);
     if args.envelope {
         print_envelope([

@@ -172,7 +172,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         None
     });
     if args.is_strict() && errors > 0 {
-        let errors = report::counted(errors, "error");
+        let errors = report::count(errors, "error");
         let reason = format!("{errors}; not started. `--lenient` starts with what loads");
         return Err(NotStarted::because(reason));
     }
@@ -212,7 +212,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         Ok(HttpApp::new(Arc::clone(&shared), engine))
     })?;
     let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
-        .map(|(count, noun)| report::counted(count, noun));
+        .map(|(count, noun)| report::count(count, noun));
     let summary = format!("serving {routes} over {tables} with {workers}");
     if let Some(logs) = &logs {
         logs.info(&summary);

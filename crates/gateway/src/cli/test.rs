@@ -85,13 +85,13 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     }
     let Collected { mut cases, files, mut ignored } = suite::collect(&app.tests);
     ignored.retain(|name| name != SETTINGS_FILE);
-    let all = report::counted(cases.len(), "test");
+    let all = report::count(cases.len(), "test");
     if let Some(filter) = &args.filter {
         // Without the directory there is nothing to choose from.
         cases.retain(|case| filter.is_match(&case.name) || case.name == "initFailed");
     }
-    let (suite, place) = (app.tests.display().to_string(), app.shown());
-    let files = format!("{} in `{suite}`{}", report::counted(files, "file"), left_alone(&ignored));
+    let (suite, place) = (app.tests.display().to_string(), app.describe());
+    let files = format!("{} in `{suite}`{}", report::count(files, "file"), list_ignored(&ignored));
     if cases.is_empty() {
         report::error(&match &args.filter {
             Some(filter) => {
@@ -108,8 +108,8 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     let chosen = args.filter.as_ref().map_or_else(String::new, |_| format!("{} of ", cases.len()));
     report::note(&format!(
         "{chosen}{all} from {files}, with {} and {} of the app in {place}",
-        report::counted(loaded.own_tables(), "table"),
-        report::counted(loaded.catalog.routes().len(), "route"),
+        report::count(loaded.own_tables(), "table"),
+        report::count(loaded.catalog.routes().len(), "route"),
     ));
     let format = match args.reporter {
         Reporter::Tap => Format::Tap,
@@ -134,7 +134,7 @@ pub(super) fn test(args: &TestArgs) -> Exit {
 }
 
 /// Names the files that are of no test.
-fn left_alone(ignored: &[String]) -> String {
+fn list_ignored(ignored: &[String]) -> String {
     let mut names: Vec<String> =
         ignored.iter().take(NAMED_FILES_MAX).map(|name| format!("`{name}`")).collect();
     if ignored.len() > NAMED_FILES_MAX {

@@ -31,7 +31,7 @@ const DROP: Duration = Duration::from_millis(100);
 const LOW: Duration = Duration::from_millis(100);
 const HIGH: Duration = Duration::from_secs(1);
 
-/// What happens to one exchange.
+/// The fate of one exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Nothing special.
@@ -185,7 +185,7 @@ impl Behaviour {
         matches!(self.kind.as_str(), "status" | "drop" | "unresponsive")
     }
 
-    /// What happens to the next exchange.
+    /// Draws the fate of the next exchange.
     pub(super) fn draw(&self) -> Effect {
         let kind = match self.kind.as_str() {
             "error-rate" if fastrand::f64() < self.rate => &self.error_kind,

@@ -56,7 +56,7 @@ impl MockBody {
         Self { steps, waiting: None }
     }
 
-    /// What is still to be sent, joined.
+    /// Joins the parts that are still to be sent.
     pub(super) fn into_bytes(self) -> Bytes {
         let mut parts: Vec<Bytes> = self.steps.into_iter().filter_map(|(_, part)| part).collect();
         match parts.len() {

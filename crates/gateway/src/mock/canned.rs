@@ -2,7 +2,7 @@
 //!
 //! In go answers, some for one method and path, and a [`Behaviour`] for all of them. Of several that
 //! fit a request the one with the most query pairs is taken, then one with a path before one without.
-//! What fits nothing is answered 404 with the reason.
+//! A request that fits nothing is answered 404 with the reason.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -20,10 +20,10 @@ use super::{
     Behaviour, Handler, MockBody, MockError, MockServer, body,
     find::{self, Refused},
     listen,
-    upstream::failed,
+    upstream::refuse,
 };
 
-/// What an answer is for: a method, a path and pairs of the query that the request must have.
+/// The requests that an answer is for: a method, a path and pairs of the query that they must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     method: Method,
@@ -65,7 +65,7 @@ fn flat(path: &str) -> String {
 /// One answer.
 #[derive(Debug, Clone)]
 pub struct CannedAnswer {
-    /// What it is for; `None` for every request.
+    /// The requests it is for; `None` for every request.
     pub place: Option<Place>,
     /// The status.
     pub status: StatusCode,
@@ -114,7 +114,7 @@ impl Socket {
 async fn answer(answers: &[CannedAnswer], request: Request<Incoming>) -> Response<MockBody> {
     let (head, body) = request.into_parts();
     if body::collect(body).await.is_none() {
-        return failed(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
     }
     match find(answers, &head.method, head.uri.path(), head.uri.query().unwrap_or_default()) {
         Ok(Some(found)) => {
@@ -125,9 +125,9 @@ async fn answer(answers: &[CannedAnswer], request: Request<Incoming>) -> Respons
         }
         Ok(None) => {
             let reason = format!("no mock answers `{} {}`", head.method, head.uri);
-            failed(StatusCode::NOT_FOUND, &reason)
+            refuse(StatusCode::NOT_FOUND, &reason)
         }
-        Err(refused) => failed(StatusCode::BAD_REQUEST, refused.message()),
+        Err(refused) => refuse(StatusCode::BAD_REQUEST, refused.message()),
     }
 }
 

@@ -40,7 +40,7 @@ struct Stamp {
     length: u64,
 }
 
-/// What the folder has for a request.
+/// The answer that the folder has for a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// A file and the rule for it.

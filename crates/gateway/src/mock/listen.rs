@@ -21,7 +21,7 @@ pub(super) const CONNECTIONS_MAX: usize = 4096;
 /// The answer of a mock, on its way.
 pub type Answering = Pin<Box<dyn Future<Output = Response<MockBody>> + Send>>;
 
-/// What answers requests, given the client's address. It never fails: mocks answer their own faults.
+/// Answers a request, given the client's address. It never fails: mocks answer their own faults.
 pub type Handler = Arc<dyn Fn(Request<Incoming>, SocketAddr) -> Answering + Send + Sync>;
 
 /// Why there is no mock server.

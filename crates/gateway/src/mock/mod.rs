@@ -66,7 +66,7 @@ use folder::Store;
 /// Where a line for each request is written.
 pub type Log = Option<Mutex<Box<dyn Write + Send>>>;
 
-/// What to serve, and where.
+/// The folder to serve, and the port.
 pub struct MockOptions {
     /// The folder with the canned answers.
     pub folder: PathBuf,
@@ -106,7 +106,7 @@ impl fmt::Debug for MockOptions {
     }
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct Shared {
     store: Mutex<Store>,
     latency: Duration,

@@ -28,19 +28,19 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Handler, Log, MockBody, MockError, MockServer, body,
-    upstream::{Answer, Upstream, bad_gateway, failed},
+    upstream::{Answer, Upstream, bad_gateway, refuse},
 };
 
 /// The name of the index in a recording.
 pub(super) const INDEX: &str = "index.json";
-/// What the index begins and ends with.
+/// Beginning and end of the index.
 const HEAD: &str = "{\"exchanges\":[";
 const TAIL: &str = "\n]}\n";
 
 /// How many exchanges one recording holds.
 pub(super) const EXCHANGES_MAX: usize = 10_000;
 
-/// What to record, and where.
+/// The upstream to record, and the folder to keep it in.
 pub struct RecordOptions {
     /// The folder, made if it is not there.
     pub folder: PathBuf,
@@ -99,7 +99,7 @@ impl Recorder {
     async fn exchange(&self, request: Request<Incoming>) -> Response<MockBody> {
         let (head, body) = request.into_parts();
         let Some(body) = body::collect(body).await else {
-            return failed(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
         };
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
         let uri = format!("{}{target}", self.base);
@@ -132,13 +132,13 @@ impl Recorder {
             }
             Err(reason) => {
                 super::log(&self.log, format_args!("{line} - {reason}"));
-                failed(StatusCode::INTERNAL_SERVER_ERROR, &reason)
+                refuse(StatusCode::INTERNAL_SERVER_ERROR, &reason)
             }
         }
     }
 }
 
-/// What the client asked, as far as it is kept.
+/// A client's request, as far as it is kept.
 struct Asked {
     method: String,
     path: String,
@@ -211,7 +211,7 @@ impl Store {
     }
 }
 
-/// What a body is recognised by.
+/// Hashes a body, to recognise it.
 pub(super) fn hash(body: &Bytes) -> String {
     use std::fmt::Write as _;
 

@@ -30,7 +30,7 @@ use qlio_syntax::source::LineIndex;
 use super::{
     Handler, Log, MockBody, MockError, MockServer, body, find,
     record::{EXCHANGES_MAX, INDEX, hash},
-    upstream::{Answer, failed},
+    upstream::{Answer, refuse},
 };
 
 /// The largest index, in bytes.
@@ -49,7 +49,7 @@ pub enum Latency {
     Fixed(Duration),
 }
 
-/// What to replay, and where.
+/// The recording to replay, and the port.
 pub struct ReplayOptions {
     /// The folder of the recording.
     pub folder: PathBuf,
@@ -146,14 +146,14 @@ impl Player {
     async fn exchange(&self, request: Request<Incoming>) -> Response<MockBody> {
         let (head, body) = request.into_parts();
         let Some(body) = body::collect(body).await else {
-            return failed(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
         };
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
         let (method, target) = (head.method.as_str(), target);
         let Some(recorded) = self.find(method, target, &body) else {
             super::log(&self.log, format_args!("{method} {target} 404 -"));
             let reason = format!("nothing recorded for `{method} {target}`");
-            return failed(StatusCode::NOT_FOUND, &reason);
+            return refuse(StatusCode::NOT_FOUND, &reason);
         };
         let wait = match self.latency {
             Latency::Recorded => recorded.latency.min(LATENCY_MAX),
@@ -172,7 +172,7 @@ impl Player {
             }
             .into_response(),
             Err(reason) => {
-                failed(StatusCode::INTERNAL_SERVER_ERROR, &format!("`{}`: {reason}", recorded.file))
+                refuse(StatusCode::INTERNAL_SERVER_ERROR, &format!("`{}`: {reason}", recorded.file))
             }
         }
     }

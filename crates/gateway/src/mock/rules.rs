@@ -8,7 +8,7 @@ use qlio_data::{Object, Value};
 /// The name of the rule file in a folder.
 pub(super) const FILE_NAME: &str = "_mock.json";
 
-/// What the rules say about one file; what they do not say is left to others.
+/// The rule for one file; a member that it leaves open is decided by the next rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) latency: Option<Duration>,
@@ -56,7 +56,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// What holds for a file: its own rule, then its folder's, then those of the folders around it.
+    /// The rule that holds for a file: its own, then its folder's, then those of the folders around it.
     pub(super) fn resolve(outermost_first: &[&Self], file: &str) -> Rule {
         let own = outermost_first
             .last()

@@ -104,11 +104,11 @@ impl Answer {
 
 /// The answer where there is none of the upstream.
 pub(super) fn bad_gateway(reason: &str) -> Response<MockBody> {
-    failed(StatusCode::BAD_GATEWAY, reason)
+    refuse(StatusCode::BAD_GATEWAY, reason)
 }
 
 /// A fault of the mock or of its client.
-pub(super) fn failed(status: StatusCode, reason: &str) -> Response<MockBody> {
+pub(super) fn refuse(status: StatusCode, reason: &str) -> Response<MockBody> {
     let body: Object = [("message", Value::from(reason))].into_iter().collect();
     json_answer(status, &Value::object(body))
 }

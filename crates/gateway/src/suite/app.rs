@@ -1,4 +1,4 @@
-//! What tests are about: tables, routes and settings, loaded as `qlio serve` loads them.
+//! The app under test: tables, routes and settings, loaded as `qlio serve` loads them.
 //!
 //! One snapshot serves all tests, unless the settings mention `{mock.<n>}`: then each test has a
 //! snapshot of its own, with the ports of its mocks filled in.
@@ -48,9 +48,9 @@ pub struct App {
     template: Option<String>,
     config: Config,
     loaded: Arc<Loaded>,
-    /// What hooks of tests may require.
+    /// The files that hooks of tests may require.
     sources: Arc<SourceFolder>,
-    /// What is wrong with the settings.
+    /// Problems of the settings.
     pub config_problems: Vec<ConfigProblem>,
 }
 
@@ -62,10 +62,10 @@ pub(super) struct Snapshot {
     sources: Arc<SourceFolder>,
 }
 
-/// What came of a run.
+/// The outcome of running a script or route.
 pub(super) struct Ran {
     pub(super) subject: Subject,
-    /// What is compared with the expectation.
+    /// The value that is compared with the expectation.
     pub(super) body: Value,
     /// Where a script failed.
     pub(super) line: Option<u32>,
@@ -78,11 +78,11 @@ impl App {
     pub fn load(mut files: AppFolder) -> Self {
         files.folders.tests = Some(files.tests.clone());
         let text = files.config.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
-        let template = text.filter(|text| ports::mentioned(text).next().is_some());
+        let template = text.filter(|text| ports::find_numbers(text).next().is_some());
         let (config, config_problems) = match (&template, &files.config) {
             (Some(text), Some(file)) => {
                 // Any port will do to see what else is wrong.
-                let numbers = ports::mentioned(text).map(|number| (number, number)).collect();
+                let numbers = ports::find_numbers(text).map(|number| (number, number)).collect();
                 let text = ports::fill(text, &numbers).unwrap_or_default();
                 config::parse(&text, file, &development())
             }
@@ -104,8 +104,8 @@ impl App {
     }
 
     /// The numbers of mocks that the settings mention.
-    pub(super) fn mentioned(&self) -> impl Iterator<Item = u16> {
-        self.template.iter().flat_map(|text| ports::mentioned(text))
+    pub(super) fn find_numbers(&self) -> impl Iterator<Item = u16> {
+        self.template.iter().flat_map(|text| ports::find_numbers(text))
     }
 
     /// The app with the ports of a test's mocks.
@@ -116,7 +116,7 @@ impl App {
             return Ok(Snapshot { files, config, loaded, sources });
         };
         // A test without such a mock calls a port that refuses: 0 can not be connected to.
-        let ports = ports::mentioned(template)
+        let ports = ports::find_numbers(template)
             .map(|number| (number, ports.get(&number).copied().unwrap_or(0)))
             .collect();
         let shown = file.display().to_string();
@@ -151,7 +151,7 @@ impl Snapshot {
             CompileOptions { origin: Origin::Stored, file: &script.file, resources: &resources };
         let plan = match compile(&script.text, &self.loaded.catalog, &options) {
             Ok(compiled) => compiled.plan,
-            Err(problems) => return Ok(not_compiled(&problems, &script.text)),
+            Err(problems) => return Ok(describe_diagnostics(&problems, &script.text)),
         };
         let engine = self.engine().map_err(|error| Problem::new(error.to_string()))?;
         let request = ClientRequest::default();
@@ -162,10 +162,11 @@ impl Snapshot {
         let outcome =
             engine.run_watched(&plan, catalog, &request, Caller::Operator, Some(&watch)).await;
         Ok(match outcome {
-            Ok(answer) => {
-                Ran { unended: transactions.unended(), ..answered(&answer, &self.config) }
-            }
-            Err(error) => failed(&error),
+            Ok(answer) => Ran {
+                unended: transactions.find_unended(),
+                ..describe_answer(&answer, &self.config)
+            },
+            Err(error) => describe_failure(&error),
         })
     }
 
@@ -246,7 +247,7 @@ impl Snapshot {
     }
 }
 
-/// What hooks and assertions see of a run that went well.
+/// The result of a run that went well, as hooks and assertions see it.
 fn result(headers: &Object, status: u16, body: &Value) -> Value {
     let members = [
         ("headers", Value::object(headers.clone())),
@@ -256,7 +257,7 @@ fn result(headers: &Object, status: u16, body: &Value) -> Value {
     Value::object(members.into_iter().collect())
 }
 
-fn answered(answer: &Answer, config: &Config) -> Ran {
+fn describe_answer(answer: &Answer, config: &Config) -> Ran {
     let mut headers = Object::new();
     headers.insert("content-type", Value::from("application/json"));
     if let Some(id) = &answer.request_id {
@@ -276,14 +277,14 @@ fn answered(answer: &Answer, config: &Config) -> Ran {
     }
 }
 
-fn failed(error: &RunError) -> Ran {
+fn describe_failure(error: &RunError) -> Ran {
     let root = run_error::body(error);
     let subject =
         Subject { is_failed: true, status: run_error::status(error), headers: Object::new(), root };
     Ran { body: subject.root.member("body"), subject, line: error.line, unended: Vec::new() }
 }
 
-fn not_compiled(problems: &[Diagnostic], text: &str) -> Ran {
+fn describe_diagnostics(problems: &[Diagnostic], text: &str) -> Ran {
     let root = compile_error::body(problems, text);
     let line = match root.member("line") {
         Value::Number(line) => line.as_i64().and_then(|line| u32::try_from(line).ok()),

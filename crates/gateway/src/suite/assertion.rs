@@ -22,12 +22,12 @@ use qlio_data::{
 };
 use regex_lite::Regex;
 
-use super::difference::shown;
+use super::difference::shorten;
 
 /// How many assertions one file may have.
 const ASSERTIONS_MAX: usize = 10_000;
 
-/// What assertions are about.
+/// The outcome of a run, as assertions judge it.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
     /// Whether the run failed.
@@ -222,7 +222,7 @@ impl Assertion {
     /// Says why the assertion does not hold.
     ///
     /// # Errors
-    /// What was found instead, or why nothing could be.
+    /// The value that was found instead, or why none could be.
     pub(super) fn check(&self, subject: &Subject) -> Result<(), String> {
         let matches = match &self.target {
             Target::Status => vec![Value::from(subject.status)],
@@ -230,7 +230,7 @@ impl Assertion {
             Target::Header(name) => subject.headers.get(name).cloned().into_iter().collect(),
             Target::Path(path) => path
                 .select(&subject.root, &EmptyScope, Options::default())
-                .map_err(|error| self.said(&error.to_string()))?,
+                .map_err(|error| self.refute(&error.to_string()))?,
         };
         let found = match &*matches {
             [] => Value::Absent,
@@ -253,10 +253,10 @@ impl Assertion {
                 if comparison.holds(count, *wanted) {
                     return Ok(());
                 }
-                return Err(self.said(&format!("there are {count}")));
+                return Err(self.refute(&format!("there are {count}")));
             }
         };
-        if holds { Ok(()) } else { Err(self.said(&format!("it is {}", shown(&found)))) }
+        if holds { Ok(()) } else { Err(self.refute(&format!("it is {}", shorten(&found)))) }
     }
 
     /// Headers are texts, so `header age == 5` compares with the text `5`.
@@ -265,7 +265,7 @@ impl Assertion {
         is_header && found.scalar_text().is_some_and(|text| wanted.scalar_text() == Some(text))
     }
 
-    fn said(&self, what: &str) -> String {
+    fn refute(&self, what: &str) -> String {
         format!("`{}` does not hold: {what}", self.text)
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn difference(expected: &Value, actual: &Value) -> Option<String> {
             _ => None,
         };
         let Some((step, wanted, given)) = next else {
-            let (wanted, given) = (shown(&expected), shown(&actual));
+            let (wanted, given) = (shorten(&expected), shorten(&actual));
             return Some(format!("{path}: expected {wanted}, got {given}"));
         };
         path.push_str(&step);
@@ -50,7 +50,7 @@ fn step(name: &str) -> String {
 }
 
 /// A value as messages show it: JSON, cut where it is long.
-pub(super) fn shown(value: &Value) -> Cow<'static, str> {
+pub(super) fn shorten(value: &Value) -> Cow<'static, str> {
     if value.is_absent() {
         return Cow::Borrowed("nothing");
     }
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn long_values_are_cut() {
-        let text = shown(&Value::from("ö".repeat(1000)));
+        let text = shorten(&Value::from("ö".repeat(1000)));
         assert!(text.ends_with("… (2002 bytes)"), "{text}");
     }
 }

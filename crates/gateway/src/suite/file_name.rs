@@ -1,4 +1,4 @@
-//! What the files of a test directory are called: names only, no file system (`docs/guide/testing.md`).
+//! Names of the files in a test directory, read without the file system (`docs/guide/testing.md`).
 //!
 //! A name is read from the end, so tests may have dots in their names, and media types may have them
 //! too (`application.vnd.api+json`).
@@ -21,7 +21,7 @@ const TOP_LEVEL: [&str; 10] = [
     "video",
 ];
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `<name>.ql`: the script of a test.
@@ -46,7 +46,7 @@ pub(super) enum Kind {
 /// a test.
 ///
 /// # Errors
-/// What is wrong with a name that is meant as one of a mock.
+/// The name is meant as one of a mock or a request, and is none.
 pub(super) fn parse(file: &str) -> Result<Option<(&str, Kind)>, String> {
     if let Some((name, place)) = file.split_once('@')
         && let Some((test, kind)) = answer(name, Some(place))?

@@ -1,4 +1,4 @@
-//! `qlio test`: scripts and routes against mocks, told by the files of a directory (`server.md` 5.1).
+//! `qlio test`: scripts and routes against mocks, told by the files of a directory (`docs/guide/testing.md`).
 //!
 //! ```text
 //! directory ─ collect ─▶ TestCase ─ run: mocks, hooks, script or route ─▶ Outcome ─ report ─▶ text
@@ -40,22 +40,22 @@ pub use schedule::{Limits, run_all};
 pub struct TestCase {
     /// Its name, unique among the tests.
     pub name: String,
-    /// What is run.
+    /// The script or route that is run.
     pub action: Action,
     /// The mocks, by the number that texts call them: a port, or for texts with `{mock.<n>}` a name
     /// for a free port.
     pub mocks: BTreeMap<u16, Mock>,
     /// The result that must come out: JSON text.
     pub expectation: Option<Text>,
-    /// What must hold for the result, one assertion on each line.
+    /// Assertions about the result, one on each line.
     pub assertions: Option<Text>,
     /// A module with hooks.
     pub hooks: Option<PathBuf>,
-    /// What is wrong with the files of the test; then it is not run.
+    /// Problems of the test's files; a test that has any is not run.
     pub problems: Vec<Problem>,
 }
 
-/// What a test runs.
+/// The script or route of a test.
 #[derive(Debug, Clone, Default)]
 pub enum Action {
     /// Nothing; there is only something wrong.
@@ -72,7 +72,7 @@ pub enum Action {
 pub struct Text {
     /// The file, as messages call it.
     pub file: String,
-    /// What is in it.
+    /// Its text.
     pub text: String,
 }
 
@@ -99,7 +99,7 @@ pub struct Place {
 pub struct Problem {
     /// Where the cause stands.
     pub place: Option<Place>,
-    /// What is wrong.
+    /// The message for the author of the test.
     pub message: String,
 }
 

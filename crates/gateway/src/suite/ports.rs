@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 const OPENING: &str = "{mock.";
 
 /// The numbers that a text mentions.
-pub(super) fn mentioned(text: &str) -> impl Iterator<Item = u16> {
+pub(super) fn find_numbers(text: &str) -> impl Iterator<Item = u16> {
     text.match_indices(OPENING).filter_map(|(at, _)| placeholder(&text[at..]).map(|(n, _)| n))
 }
 
@@ -57,7 +57,7 @@ mod tests {
         let ports = BTreeMap::from([(1, 4711), (2, 4712)]);
         let text = "http://h:{mock.1}/{a}?{mock.x}&{mock.2}{mock.";
         assert_eq!(fill(text, &ports).unwrap(), "http://h:4711/{a}?{mock.x}&4712{mock.");
-        assert_eq!(mentioned(text).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(find_numbers(text).collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub enum Format {
 #[derive(Debug)]
 pub struct Report {
     format: Format,
-    /// What the tests are called together.
+    /// The name of all tests together.
     suite: String,
     outcomes: Vec<Outcome>,
     name_width: usize,
@@ -91,7 +91,7 @@ impl Report {
         let (name, width) = (&outcome.name, self.name_width);
         let mut text = format!("{verdict}  {name:width$}  {} ms\n", outcome.duration.as_millis());
         for problem in &outcome.problems {
-            let said = said(problem).replace('\n', "\n      ");
+            let said = describe(problem).replace('\n', "\n      ");
             // Writing to text can not fail.
             let _written = writeln!(text, "      {said}");
         }
@@ -116,7 +116,7 @@ impl Report {
                 text.push_str("/>\n");
                 continue;
             };
-            let all: Vec<String> = outcome.problems.iter().map(said).collect();
+            let all: Vec<String> = outcome.problems.iter().map(describe).collect();
             let _written = writeln!(
                 text,
                 ">\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
@@ -150,7 +150,7 @@ fn tap(outcome: &Outcome, number: usize) -> String {
     text
 }
 
-fn said(problem: &Problem) -> String {
+fn describe(problem: &Problem) -> String {
     match &problem.place {
         Some(place) => format!("{place}: {}", problem.message),
         None => problem.message.clone(),

@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub(super) request: RouteRequest,
 }
 
-/// What a route is asked.
+/// A request to a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteRequest {
     /// The method.

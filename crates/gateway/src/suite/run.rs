@@ -15,7 +15,7 @@ use super::{
     app::{Ran, Snapshot},
     assertion,
     collect::parse_json,
-    difference::{difference, shown},
+    difference::{difference, shorten},
     ports,
 };
 use crate::mock::{MockError, canned};
@@ -24,15 +24,15 @@ use crate::mock::{MockError, canned};
 const HOOK_TIMERS_MS: u64 = 60_000;
 
 /// The mocks of a test that get a free port, because a text names them `{mock.<n>}`.
-pub(super) fn automatic(case: &TestCase, app: &App) -> BTreeSet<u16> {
-    let mut numbers: BTreeSet<u16> = app.mentioned().collect();
+pub(super) fn find_automatic(case: &TestCase, app: &App) -> BTreeSet<u16> {
+    let mut numbers: BTreeSet<u16> = app.find_numbers().collect();
     match &case.action {
         Action::Nothing => {}
-        Action::Script(script) => numbers.extend(ports::mentioned(&script.text)),
+        Action::Script(script) => numbers.extend(ports::find_numbers(&script.text)),
         Action::Route(request, _) => {
-            numbers.extend(ports::mentioned(&request.target));
+            numbers.extend(ports::find_numbers(&request.target));
             let headers = request.headers.values().filter_map(|value| value.to_str().ok());
-            numbers.extend(headers.flat_map(ports::mentioned));
+            numbers.extend(headers.flat_map(ports::find_numbers));
         }
     }
     numbers.retain(|number| case.mocks.contains_key(number));
@@ -69,13 +69,14 @@ async fn start_mocks(
     app: &App,
     running: &mut JoinSet<()>,
 ) -> Result<BTreeMap<u16, u16>, Problem> {
-    let automatic = automatic(case, app);
+    let automatic = find_automatic(case, app);
     let mut servers = Vec::new();
     let mut ports = BTreeMap::new();
     for (number, mock) in &case.mocks {
         let wanted = if automatic.contains(number) { 0 } else { *number };
         // Bodies are filled in only when all ports are known; till then the socket is only bound.
-        let server = canned::bind(wanted).await.map_err(|error| not_bound(*number, &error))?;
+        let server =
+            canned::bind(wanted).await.map_err(|error| explain_unbound(*number, &error))?;
         ports.insert(*number, server.port());
         servers.push((server, mock));
     }
@@ -84,7 +85,7 @@ async fn start_mocks(
         let mut filled = Vec::with_capacity(answers.len());
         for mut answer in answers {
             if let Ok(text) = std::str::from_utf8(&answer.body)
-                && ports::mentioned(text).next().is_some()
+                && ports::find_numbers(text).next().is_some()
             {
                 let text = ports::fill(text, &ports).map_err(|(_, reason)| Problem::new(reason))?;
                 answer.body = text.into();
@@ -96,7 +97,7 @@ async fn start_mocks(
     Ok(ports)
 }
 
-fn not_bound(number: u16, error: &MockError) -> Problem {
+fn explain_unbound(number: u16, error: &MockError) -> Problem {
     let hint = "say `{mock.<n>}` instead of the port to have a free one";
     Problem::new(format!("the mock `{number}` can not start: {error}; {hint}"))
 }
@@ -109,13 +110,13 @@ async fn run_with_mocks(
     problems: &mut Vec<Problem>,
 ) -> Result<(), Problem> {
     let expectation = case.expectation.as_ref().map(|text| {
-        let Text { file, text } = filled(text, ports)?;
+        let Text { file, text } = fill(text, ports)?;
         parse_json(&text, &file)
     });
     let expectation = expectation.transpose()?;
     let mut assertions = Vec::new();
     if let Some(text) = &case.assertions {
-        let Text { file, text } = filled(text, ports)?;
+        let Text { file, text } = fill(text, ports)?;
         match assertion::parse(&text) {
             Ok(read) => assertions = read,
             Err(wrong) => {
@@ -137,12 +138,12 @@ async fn run_with_mocks(
             let judges =
                 assertion::judges_failure(&assertions) || hooks.as_ref().is_some_and(Hooks::judges);
             if ran.subject.is_failed && !judges {
-                problems.push(unexpected(case, ran));
+                problems.push(explain_failure(case, ran));
             } else if let (Some(expected), Some(file)) = (&expectation, &case.expectation) {
                 let found = difference(expected, &ran.body);
                 problems.extend(found.map(|found| Problem::at(&file.file, None, found)));
             }
-            problems.extend(ran.unended.iter().map(|line| unended(case, *line)));
+            problems.extend(ran.unended.iter().map(|line| explain_unended(case, *line)));
             for one in &assertions {
                 if let Err(reason) = one.check(&ran.subject) {
                     let file = case.assertions.as_ref().map_or("", |text| &text.file);
@@ -167,7 +168,7 @@ async fn act(
 ) -> Result<Ran, Problem> {
     match &case.action {
         Action::Nothing => Err(Problem::new("there is nothing to run")),
-        Action::Script(script) => snapshot.script(&filled(script, ports)?).await,
+        Action::Script(script) => snapshot.script(&fill(script, ports)?).await,
         Action::Route(request, place) => {
             let at = |(_, message): (u32, String)| Problem { place: Some(place.clone()), message };
             let mut request: RouteRequest = request.clone();
@@ -189,8 +190,8 @@ async fn act(
     }
 }
 
-/// What a run that should have gone well says.
-fn unexpected(case: &TestCase, ran: &Ran) -> Problem {
+/// The problem of a run that should have gone well.
+fn explain_failure(case: &TestCase, ran: &Ran) -> Problem {
     match &case.action {
         Action::Script(script) => {
             let message = ran.subject.root.member("message");
@@ -199,15 +200,15 @@ fn unexpected(case: &TestCase, ran: &Ran) -> Problem {
         }
         Action::Route(_, place) => {
             let message =
-                format!("the route answered {}: {}", ran.subject.status, shown(&ran.body));
+                format!("the route answered {}: {}", ran.subject.status, shorten(&ran.body));
             Problem { place: Some(place.clone()), message }
         }
         Action::Nothing => Problem::new("it failed"),
     }
 }
 
-/// What the transaction check says.
-fn unended(case: &TestCase, line: Option<u32>) -> Problem {
+/// The problem of a statement that began and never ended.
+fn explain_unended(case: &TestCase, line: Option<u32>) -> Problem {
     let message = "a statement began and never ended";
     match &case.action {
         Action::Script(script) => Problem::at(&script.file, line, message),
@@ -215,7 +216,7 @@ fn unended(case: &TestCase, line: Option<u32>) -> Problem {
     }
 }
 
-fn filled(text: &Text, ports: &BTreeMap<u16, u16>) -> Result<Text, Problem> {
+fn fill(text: &Text, ports: &BTreeMap<u16, u16>) -> Result<Text, Problem> {
     let filled = ports::fill(&text.text, ports);
     let filled = filled.map_err(|(line, why)| Problem::at(&text.file, Some(line), why))?;
     Ok(Text { file: text.file.clone(), text: filled })

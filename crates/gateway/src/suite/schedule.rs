@@ -32,7 +32,7 @@ impl Default for Limits {
     }
 }
 
-/// Who may use a port that is named outright.
+/// A lock for each port that is named outright: one test at a time uses it.
 type PortLocks = Rc<RefCell<HashMap<u16, Arc<Mutex<()>>>>>;
 
 /// Runs all tests; `report` gets every outcome, in the order of the tests. With a port the app is
@@ -102,7 +102,7 @@ async fn run_one(
     patience: Duration,
 ) -> Outcome {
     // In ascending order and before the slot, so that nobody waits for somebody who waits for him.
-    let automatic = run::automatic(case, app);
+    let automatic = run::find_automatic(case, app);
     let mut guards = Vec::new();
     for port in case.mocks.keys().filter(|port| !automatic.contains(port)) {
         let lock = Arc::clone(locks.borrow_mut().entry(*port).or_default());

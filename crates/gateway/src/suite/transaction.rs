@@ -35,7 +35,7 @@ impl Transactions {
     }
 
     /// The lines of statements that have not ended.
-    pub(super) fn unended(&self) -> Vec<Option<u32>> {
+    pub(super) fn find_unended(&self) -> Vec<Option<u32>> {
         let open = self.open.borrow();
         open.iter().filter(|(_, count)| **count > 0).map(|(line, _)| *line).collect()
     }
@@ -63,8 +63,8 @@ mod tests {
         for line in [None, Some(2), Some(1), Some(9)] {
             ended(line);
         }
-        assert_eq!(transactions.unended(), [Some(2)]);
+        assert_eq!(transactions.find_unended(), [Some(2)]);
         ended(Some(2));
-        assert_eq!(transactions.unended(), []);
+        assert_eq!(transactions.find_unended(), []);
     }
 }

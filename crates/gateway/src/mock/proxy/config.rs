@@ -17,7 +17,7 @@ use super::{
 /// The tenant of everybody who is no other's.
 pub(super) const GLOBAL: &str = "global";
 const ADDRESSES: &str = "addresses";
-/// What an entry may say besides how it behaves.
+/// Members of an entry besides those of its behaviour.
 const PLACE_NAMES: [&str; 5] = ["host", "port", "method", "url", "https"];
 
 /// How many tenants there may be.
@@ -256,7 +256,7 @@ impl Config {
     /// The entry that a change would make; an empty text removes a member.
     ///
     /// # Errors
-    /// What is wrong with the change.
+    /// The change is wrong; the message says why.
     pub(super) fn changed(
         &self,
         tenant: &str,

@@ -28,7 +28,7 @@ use super::{
 
 const EDITOR: &str = include_str!("editor.html");
 
-/// What is asked for.
+/// The address that is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endpoint {
     Get,

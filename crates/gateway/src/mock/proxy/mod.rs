@@ -32,7 +32,7 @@ use super::{
     Handler, Log, MockBody, MockError, MockServer,
     behaviour::text,
     body,
-    upstream::{Upstream, bad_gateway, failed},
+    upstream::{Upstream, bad_gateway, refuse},
 };
 use config::{Config, Entry};
 use save::Saver;
@@ -40,7 +40,7 @@ use save::Saver;
 /// The port of the proxy if nobody names one.
 pub const PORT_DEFAULT: u16 = 3201;
 
-/// What to serve, and where.
+/// The configuration of a proxy, and its ports.
 pub struct ProxyOptions {
     /// The configuration.
     pub config: Value,
@@ -71,7 +71,7 @@ impl ProxyOptions {
     }
 }
 
-/// What all listeners share.
+/// State that all listeners share.
 struct Proxy {
     config: RwLock<Config>,
     upstream: Upstream,
@@ -137,7 +137,7 @@ impl ProxyServer {
         locked(&self.proxy.ports).clone()
     }
 
-    /// What the operator may want to know about the configuration: types that nobody knows.
+    /// Warnings for the operator: types in the configuration that nobody knows.
     pub fn warnings(&self) -> Vec<String> {
         let config = self.proxy.config();
         let warning = |entry: &Arc<Entry>| {
@@ -202,7 +202,7 @@ impl Proxy {
         };
         let (head, body) = request.into_parts();
         let Some(body) = body::collect(body).await else {
-            return failed(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large");
         };
         let mut uri = target.origin();
         uri.push_str(&entry.upstream_path(head.uri.path()));
