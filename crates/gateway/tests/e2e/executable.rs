@@ -31,7 +31,7 @@ fn debug_information_is_taken_out_and_the_executable_still_runs() {
     fs::copy(binary(), &copy).unwrap();
     let before = fs::read(&copy).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/split-debug");
-    let split = Command::new(&script).arg(&copy).output().unwrap();
+    let split = Command::new(&script).arg("qlio").current_dir(folder.path()).output().unwrap();
     assert!(split.status.success(), "{}", String::from_utf8_lossy(&split.stderr));
     let after = fs::read(&copy).unwrap();
     assert!(!has_section(&after, b".symtab\0") && has_section(&after, b".gnu_debuglink\0"));
