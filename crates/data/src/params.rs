@@ -30,8 +30,13 @@ impl Params for Object {
 /// an array on the way counts as its first element; then the same in the verb's defaults. Absent
 /// and null count as not found, so a default shows through both.
 pub fn lookup(params: &dyn Params, dotted: &str) -> Value {
-    let found = walk(dotted, |name| params.get(name));
+    let found = lookup_given(params, dotted);
     if found.is_nothing() { walk(dotted, |name| params.default(name)) } else { found }
+}
+
+/// Finds the value of a name like [`lookup`], but not in the verb's defaults.
+pub fn lookup_given(params: &dyn Params, dotted: &str) -> Value {
+    walk(dotted, |name| params.get(name))
 }
 
 /// Finds the value of a name in a text, such as that of a header (CON-31): the plain walk

@@ -160,6 +160,9 @@ impl Engine {
     ) -> Result<Answer, RunError> {
         let run = Run::new(self, plan, catalog, request, caller, watch);
         let value = executor::execute(&run).await?;
+        if let Some(route) = &plan.route {
+            run.require_settings(&route.missing_settings)?;
+        }
         let status = answer_status(&run)?;
         let headers = answer_headers(&run)?;
         let trail = run.request_ids.take();

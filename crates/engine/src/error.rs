@@ -102,6 +102,12 @@ impl RunError {
         Self::new(code, Origin::Gateway, message)
     }
 
+    /// A setting without a value is needed; `token` names it as texts do, `config.shop.api`.
+    pub(crate) fn missing_setting(token: &str) -> Self {
+        let setting = token.strip_prefix("config.").unwrap_or(token);
+        Self::gateway(codes::UNKNOWN_SETTING, format!("the setting `{setting}` has no value"))
+    }
+
     /// A fault of this program.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::gateway(codes::INTERNAL, message)

@@ -8,13 +8,18 @@
 use std::{cell::Cell, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use qlio_data::{Object, Text, Value, params::Params, scope::Scope};
+use qlio_data::{
+    Object, Text, Value,
+    params::{self, Params},
+    scope::Scope,
+};
 use qlio_plan::{
     SlotId,
-    catalog::{DefaultValue, Verb},
+    catalog::{DefaultValue, NeededSetting, Verb},
 };
 
 use crate::{
+    error::RunError,
     http::Hooks,
     request::{Caller, Part},
     run::Run,
@@ -58,6 +63,16 @@ impl Run<'_> {
             return self.parts();
         }
         if request.body.is_object() { request.body.member(name) } else { Value::Absent }
+    }
+
+    /// Fails if one of these settings, which have no value, is not given as a variable either.
+    pub(crate) fn require_settings(&self, tokens: &[Text]) -> Result<(), RunError> {
+        let is_missing = |token: &&Text| {
+            let (root, rest) = token.split_once('.').unwrap_or((&***token, ""));
+            let setting = rest.split('.').fold(self.name(root), |value, step| value.member(step));
+            setting.is_nothing()
+        };
+        tokens.iter().find(is_missing).map_or(Ok(()), |token| Err(RunError::missing_setting(token)))
     }
 
     /// The client's query, headers and address.
@@ -211,6 +226,19 @@ impl Params for StatementParams<'_> {
 }
 
 impl StatementParams<'_> {
+    /// Fails if the request needs a setting that has no value. What only defaults need may still come
+    /// from the auth module before that has run.
+    pub(crate) fn require_settings(&self, is_authorized: bool) -> Result<(), RunError> {
+        let is_needed = |needed: &&NeededSetting| {
+            let is_default_unused = needed.default.as_ref().is_some_and(|parameter| {
+                !is_authorized || !params::lookup_given(self, parameter).is_nothing()
+            });
+            !is_default_unused && params::lookup(self, &needed.name).is_nothing()
+        };
+        let missing = self.verb.missing_settings.iter().find(is_needed);
+        missing.map_or(Ok(()), |needed| Err(RunError::missing_setting(&needed.name)))
+    }
+
     /// The default of a name that is needed by the default `within`; `names_left` counts down over
     /// all that they need together.
     fn default_within(

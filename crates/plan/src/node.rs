@@ -101,6 +101,9 @@ pub struct Node {
     pub dependents: Vec<NodeId>,
     /// Templates with `{^x}` tokens that must resolve, else the node yields nothing.
     pub prerequisites: Vec<Template>,
+    /// The tokens of settings that the node needs and that have no value, such as `config.shop.api`:
+    /// it fails.
+    pub missing_settings: Vec<Text>,
 }
 
 /// A branch of an `if` or `try`.
@@ -238,6 +241,8 @@ pub struct RouteSpec {
     pub status: Option<RouteStatus>,
     /// Response headers: name and value templates.
     pub headers: Vec<(Template, Template)>,
+    /// The tokens of settings without a value in the status or the headers: the route fails.
+    pub missing_settings: Vec<Text>,
 }
 
 /// The status that a route answers with.

@@ -139,6 +139,14 @@ impl Template {
         roots
     }
 
+    /// The paths of tokens below a name, as steps, as far as they are plain names: `config` finds
+    /// `["shop", "api"]` in `{config.shop.api}`. Nested tokens are looked through.
+    pub fn paths_below(&self, root: &str) -> Vec<&[Text]> {
+        let mut paths = Vec::new();
+        paths_below(&self.pieces, root, &mut paths);
+        paths
+    }
+
     /// Turns names into slots, so that filling asks for them without hashing; a name without a slot
     /// stays a name.
     pub fn bind(&mut self, slot_of: &mut dyn FnMut(&str) -> Option<SlotId>) {
@@ -201,6 +209,21 @@ fn roots_of<'a>(pieces: &'a [Piece], roots: &mut Vec<&'a str>) {
                 roots.extend(root.as_ref().map(|root| root.name.as_str()));
                 roots_of(pieces, roots);
             }
+        }
+    }
+}
+
+fn paths_below<'a>(pieces: &'a [Piece], root: &str, paths: &mut Vec<&'a [Text]>) {
+    for piece in pieces {
+        let Piece::Token(token) = piece else { continue };
+        match &token.path {
+            TokenPath::Static(reference) if reference.root.name == *root => {
+                if let Rest::Dotted { names, is_walk: true, .. } = &reference.rest {
+                    paths.push(names);
+                }
+            }
+            TokenPath::Static(_) => {}
+            TokenPath::Dynamic { pieces, .. } => paths_below(pieces, root, paths),
         }
     }
 }

@@ -112,6 +112,9 @@ fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
     if let Some(observation) = &run.observation {
         observation.begin(run.plan, node);
     }
+    if let Err(error) = run.require_settings(&node.missing_settings) {
+        return Started::Done(Err(error));
+    }
     match evaluate::missing_prerequisite(run, node) {
         Ok(None) => {}
         Ok(Some(name)) => {

@@ -167,6 +167,7 @@ impl Call<'_> {
         if let Some(hooks) = hooks {
             hooks.validate(&params)?;
         }
+        params.require_settings(self.verb.auth.is_none())?;
         let expansion = self.verb.uri.expand(&params).map_err(|error| expand_failed(&error))?;
         match hooks {
             Some(hooks) => hooks.patch_uris(expansion),
@@ -183,6 +184,7 @@ impl Call<'_> {
     ) -> Result<Prepared, Unprepared> {
         if let Some(hooks) = &hooks {
             hooks.authorize(self).map_err(Unprepared::Task)?;
+            self.params(own, Some(hooks)).require_settings(true).map_err(Unprepared::Task)?;
         }
         let mut headers = match &common.headers {
             Some(known) => known.clone(),

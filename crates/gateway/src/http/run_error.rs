@@ -108,7 +108,8 @@ fn has_open_message(error: &RunError) -> bool {
         | codes::BACK_OFF
         | codes::OVERLOAD
         | codes::AUTH_DENIED
-        | codes::PARAM_REJECTED => true,
+        | codes::PARAM_REJECTED
+        | codes::UNKNOWN_SETTING => true,
         _ => error.origin == Origin::Client,
     }
 }

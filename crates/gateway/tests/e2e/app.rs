@@ -53,6 +53,32 @@ fn without_a_settings_file_of_the_app_that_of_development_holds() {
 }
 
 #[test]
+fn settings_without_a_value_are_told_with_the_nearest_name_before_anybody_asks() {
+    let app = folder(&[
+        ("tables/t.ql", TABLE),
+        ("routes/r.ql", ROUTE),
+        ("qlio.json", "{\"harbor\": \"here\"}"),
+    ]);
+    let is_told = |text: &str| {
+        let message = "warning[Q3021 unknown-setting]: the setting `harbour` has no value";
+        ["tables/t.ql:1:35", "routes/r.ql:1:8"]
+            .iter()
+            .all(|place| text.contains(&format!("{message}\n --> {place}\n")))
+            && text.matches("did you mean `harbor`?").count() == 2
+    };
+    let checked = run(&["check"], app.path(), "");
+    assert_eq!(checked.code(), Some(0));
+    assert!(is_told(&checked.stderr), "{}", checked.stderr);
+    assert_eq!(run(&["check", "--strict"], app.path(), "").code(), Some(1));
+    let server = start(&["serve", "-p", "0"], app.path());
+    assert!(server.wait_for_stderr(PATIENCE, is_told), "{}", server.stderr());
+    let answer = fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap();
+    let error = answer.json().unwrap();
+    assert_eq!((answer.status, error["code"].as_str()), (500, Some("Q3021")), "{error}");
+    assert_eq!(error["message"], "the setting `harbour` has no value");
+}
+
+#[test]
 fn a_folder_is_searched_as_it_is_unless_it_is_asked_for_as_an_app() {
     let app = folder(&[
         ("tables/t.ql", TABLE),

@@ -17,9 +17,9 @@ use qlio_syntax::{
 
 use super::{
     Resources, ScriptFile, fill_settings, mentions,
-    settings::headers_from_settings,
+    settings::{MissingSetting, ROOT, headers_from_settings},
     table::{
-        Body, DefaultValue, Format, FormatKind, Grpc, Oauth2, Table, Verb, Written,
+        Body, DefaultValue, Format, FormatKind, Grpc, NeededSetting, Oauth2, Table, Verb, Written,
         is_form_template,
     },
 };
@@ -162,6 +162,7 @@ impl Builder<'_> {
         };
         let (takes_limit, takes_offset) =
             (takes(&limit_name, "limit"), takes(&offset_name, "offset"));
+        let missing_settings = self.missing_settings(verb, &uri, body.as_ref());
         let (grpc, format, request_format) = match call {
             Some(Call { grpc, answer, request }) => (Some(grpc), answer, request),
             None => (
@@ -202,9 +203,46 @@ impl Builder<'_> {
             is_retry_off: verb.is_retry_off,
             passed_statuses: self.passed_statuses(&verb.passed_statuses),
             oauth2: verb.oauth2.as_ref().and_then(|clause| self.oauth2(clause)),
+            missing_settings,
             line: self.declaration.lines.line(verb.span.start),
         };
         Some(result)
+    }
+
+    /// Warns of the settings without a value that the request names, and answers them. Templates of
+    /// other bodies than forms may ask whether a setting is there, and are left alone.
+    fn missing_settings(
+        &mut self,
+        verb: &ast::Verb,
+        uri: &UriTemplate,
+        body: Option<&Body>,
+    ) -> Vec<NeededSetting> {
+        let config = self.declaration.config;
+        let in_value = |pair: &ast::NameValue| {
+            MissingSetting::all_in(&Template::from_text(literal_text(&pair.value)), config)
+        };
+        let mut found = vec![(MissingSetting::all_in_uri(uri, config), verb.uri.span, None)];
+        found.extend(verb.headers.iter().map(|pair| (in_value(pair), pair.value.span, None)));
+        found.extend(
+            verb.defaults
+                .iter()
+                .map(|pair| (in_value(pair), pair.value.span, Some(pair.name.text.as_str()))),
+        );
+        let form = body.and_then(|body| body.form.as_ref()?.as_ref().ok());
+        if let (Some(form), Some(clause)) = (form, &verb.body) {
+            found.push((MissingSetting::all_in_uri(form, config), clause.template.span, None));
+        }
+        let mut needed = Vec::new();
+        for (missing, span, default) in found {
+            for setting in missing {
+                self.problems.push(setting.warning(span));
+                needed.push(NeededSetting {
+                    name: format!("{ROOT}.{}", setting.path).into(),
+                    default: default.map(Text::from),
+                });
+            }
+        }
+        needed
     }
 
     /// The gRPC method of a verb that calls one.

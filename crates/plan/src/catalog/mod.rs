@@ -22,13 +22,14 @@ pub use build::{CatalogBuilder, FileDiagnostics};
 pub(crate) use declare::{Declaration, literal_text, literal_value, number};
 pub use declare::{Declared, declare_table};
 pub use resources::{NoResources, Resources};
+pub(crate) use settings::MissingSetting;
 pub use settings::fill_settings;
 pub use sources::{ModuleFolders, ScriptFile, SourceFolder};
 #[cfg(feature = "protobuf")]
 pub use table::ProtobufFormat;
 pub use table::{
-    Body, DefaultValue, FORM, Format, FormatKind, Grpc, Oauth2, Table, Verb, Written,
-    is_form_template,
+    Body, DefaultValue, FORM, Format, FormatKind, Grpc, NeededSetting, Oauth2, Table, Verb,
+    Written, is_form_template,
 };
 
 use crate::node::Plan;

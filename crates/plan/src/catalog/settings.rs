@@ -2,7 +2,12 @@
 //! headers are made from settings, so that logs can leave their values out (`connectors.md` 8.3).
 
 use qlio_data::{Value, template::Template, uri_template::UriTemplate};
-use qlio_syntax::ast;
+use qlio_syntax::{
+    ast,
+    diagnostic::{Diagnostic, codes},
+    source::Span,
+    spelling,
+};
 
 use super::literal_text;
 
@@ -45,6 +50,85 @@ fn is_plain_address(text: &str) -> bool {
 
 /// How the path of a setting begins.
 const MENTION: &str = "config.";
+
+/// A setting that a text names and that has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MissingSetting {
+    /// Its dotted path.
+    pub path: String,
+    /// The path of a setting that is spelt almost like it.
+    meant: Option<String>,
+}
+
+impl MissingSetting {
+    /// The setting of this path, if it has no value. Empty text, zero and false are values, and so is
+    /// whatever a list may answer to a name.
+    fn find<'s>(steps: impl Iterator<Item = &'s str>, config: &Value) -> Option<Self> {
+        // Settings that are hidden from a script are no fault of the operator.
+        if !config.is_object() {
+            return None;
+        }
+        let steps: Vec<&str> = steps.collect();
+        let mut around = config.clone();
+        for (depth, step) in steps.iter().enumerate() {
+            if around.is_array() {
+                return None;
+            }
+            let value = around.member(step);
+            if !value.is_nothing() {
+                around = value;
+                continue;
+            }
+            let names: Vec<String> = match &*around.open() {
+                Value::Object(object) => object.iter().map(|(name, _)| name.to_string()).collect(),
+                _ => Vec::new(),
+            };
+            let path = steps.join(".");
+            let meant =
+                spelling::closest(step, names.iter().map(String::as_str)).and_then(|name| {
+                    let rest = &steps[depth + 1..];
+                    let value =
+                        rest.iter().fold(around.member(name), |value, step| value.member(step));
+                    let corrected = [&steps[..depth], &[name], rest].concat().join(".");
+                    (!value.is_nothing()).then_some(corrected)
+                });
+            return Some(Self { path, meant });
+        }
+        None
+    }
+
+    /// All settings without a value that the tokens of a template name.
+    pub(crate) fn all_in(template: &Template, config: &Value) -> Vec<Self> {
+        let paths = template.paths_below(ROOT).into_iter();
+        paths.filter_map(|steps| Self::find(steps.iter().map(|step| &**step), config)).collect()
+    }
+
+    /// All of them that the tokens of an address or a form name.
+    pub(super) fn all_in_uri(uri: &UriTemplate, config: &Value) -> Vec<Self> {
+        let paths = uri.tokens().iter().filter_map(|token| setting_path(&token.name));
+        paths.filter_map(|path| Self::find(path.split('.'), config)).collect()
+    }
+
+    /// A warning at the text that names it.
+    pub(crate) fn warning(&self, span: Span) -> Diagnostic {
+        let message = format!("the setting `{}` has no value", self.path);
+        let warning = Diagnostic::warning(codes::UNKNOWN_SETTING, span, message)
+            .note("what needs it fails with status 500, unless a fallback takes over");
+        match &self.meant {
+            Some(meant) => warning.hint(format!("did you mean `{meant}`?")),
+            None => warning.hint("give it a value in the settings file"),
+        }
+    }
+}
+
+/// The name by which texts find the settings.
+pub(super) const ROOT: &str = "config";
+
+/// The path of the setting that a token names, if it is known before filling.
+fn setting_path(token: &str) -> Option<&str> {
+    let path = token.strip_prefix(ROOT)?.strip_prefix('.')?;
+    (!path.contains(['{', '['])).then_some(path)
+}
 
 /// How the token of a setting begins.
 const SETTING: &str = "{config";
@@ -119,6 +203,45 @@ mod tests {
         let text = "'http://h/{config.a.key}?n={^config.a.n}' myconfig.b {config.c} config.a.key. {config.no} {config.at}{config.in}";
         let expected = ["s3cret", "12345", "s3cret", "https://me:pw@h.test/"];
         assert_eq!(mentioned_values(text, &config), expected);
+    }
+
+    #[test]
+    fn settings_without_a_value_are_found_with_the_nearest_name() {
+        let config = qlio_data::codec::json::parse_str(
+            r#"{"shop": {"api": "a", "none": null, "empty": "", "off": false, "list": ["x"]}}"#,
+        );
+        let config = config.unwrap();
+        let found = |text: &str| {
+            let missing = MissingSetting::all_in(&Template::parse(text), &config);
+            missing.into_iter().map(|missing| (missing.path, missing.meant)).collect::<Vec<_>>()
+        };
+        let missing =
+            |path: &str, meant: Option<&str>| vec![(path.to_owned(), meant.map(str::to_owned))];
+        assert_eq!(found("{config.shop.apo}"), missing("shop.apo", Some("shop.api")));
+        assert_eq!(found("a {x} {config.shpo.api}"), missing("shpo.api", Some("shop.api")));
+        assert_eq!(found("{config.shpo.other}"), missing("shpo.other", None));
+        assert_eq!(found("{config.shop.none}"), missing("shop.none", None));
+        assert_eq!(found("{config.shop.api.deep}"), missing("shop.api.deep", None));
+        assert_eq!(found("{a.{config.nope}}"), missing("nope", None));
+        assert_eq!(found("{config.a}{config.b}").len(), 2);
+        for text in [
+            "{config.shop.api}",
+            "{config.shop.empty}{config.shop.off}{config.shop}{config.shop.list.7}",
+            "{config}",
+            "{config.{x}.api}",
+            "{configs.nope}",
+            "config.nope",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+        let in_uri = |text: &str| {
+            let missing = MissingSetting::all_in_uri(&UriTemplate::parse(text).unwrap(), &config);
+            missing.into_iter().map(|missing| missing.path).collect::<Vec<_>>()
+        };
+        assert_eq!(in_uri("http://h.test/{config.shop.api}?k={^config.k}"), ["k"]);
+        assert_eq!(in_uri("http://h.test/{config.shop.empty}?k={config.{k}.a}"), [""; 0]);
+        let hidden = MissingSetting::all_in(&Template::parse("{config.a}"), &Value::Absent);
+        assert_eq!(hidden, []);
     }
 
     #[test]

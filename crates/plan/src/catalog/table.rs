@@ -135,6 +135,8 @@ pub struct Verb {
     pub oauth2: Option<Oauth2>,
     /// The URI is a gRPC method; both formats are those of its messages.
     pub grpc: Option<Grpc>,
+    /// The settings that the request names and that have no value.
+    pub missing_settings: Vec<NeededSetting>,
     /// 1-based line of the block.
     pub line: u32,
 }
@@ -208,6 +210,15 @@ pub struct Body {
     pub form: Option<Result<UriTemplate, TemplateError>>,
     /// One request per element of this parameter.
     pub foreach: Option<Text>,
+}
+
+/// A setting that a request cannot do without.
+#[derive(Debug, Clone)]
+pub struct NeededSetting {
+    /// The token that names it, such as `config.shop.api`.
+    pub name: Text,
+    /// The parameter whose default names it: a statement that gives the parameter can do without.
+    pub default: Option<Text>,
 }
 
 /// A declared format (`connectors.md` 9.3).

@@ -72,8 +72,9 @@ impl Lowering<'_> {
             ast::OperandKind::Bool(value) => Operand::Constant(Value::Bool(*value)),
             ast::OperandKind::Number(text) => Operand::Constant(Value::Number(number(text))),
             ast::OperandKind::Path(path) => {
-                let text = path_text(path);
-                Operand::Template(self.typed_token(&text))
+                let template = self.typed_token(&path_text(path));
+                self.note_missing_settings(&template, operand.span);
+                Operand::Template(template)
             }
             ast::OperandKind::Text(text) => {
                 let template = self.shown_template(text, operand.span);

@@ -200,6 +200,8 @@ struct Lowering<'a> {
     condition_reads: Vec<(NodeId, Vec<SlotId>)>,
     /// The prerequisites of the node that is being lowered.
     prerequisites: Vec<Template>,
+    /// The tokens of settings without a value that the node needs which is being lowered.
+    missing_settings: Vec<Text>,
 }
 
 impl<'a> Lowering<'a> {
@@ -235,6 +237,7 @@ impl<'a> Lowering<'a> {
             reads_of: Vec::new(),
             condition_reads: Vec::new(),
             prerequisites: Vec::new(),
+            missing_settings: Vec::new(),
         }
     }
 
@@ -304,6 +307,7 @@ impl<'a> Lowering<'a> {
             block,
             dependents: Vec::new(),
             prerequisites: std::mem::take(&mut self.prerequisites),
+            missing_settings: std::mem::take(&mut self.missing_settings),
         });
         id
     }
@@ -335,6 +339,7 @@ impl<'a> Lowering<'a> {
                 self.warn_unknown_reference(root, span);
             }
         }
+        self.note_missing_settings(&template, span);
         template
     }
 

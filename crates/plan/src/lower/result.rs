@@ -72,6 +72,7 @@ impl Lowering<'_> {
                 .collect(),
             status,
             headers,
+            missing_settings: std::mem::take(&mut self.missing_settings),
         }
     }
 
@@ -88,8 +89,9 @@ impl Lowering<'_> {
     }
 
     fn header_value(&mut self, pair: &ast::NameValue) -> Template {
-        let text = literal_text(&pair.value);
-        self.template(&text)
+        let template = self.template(&literal_text(&pair.value));
+        self.note_missing_settings(&template, pair.value.span);
+        template
     }
 }
 

@@ -154,7 +154,9 @@ impl Lowering<'_> {
             _ => false,
         });
         if has_token {
-            ColumnPath::Dynamic(self.template(&path_text(path)))
+            let template = self.template(&path_text(path));
+            self.note_missing_settings(&template, path.span);
+            ColumnPath::Dynamic(template)
         } else {
             ColumnPath::Static(self.path(path))
         }

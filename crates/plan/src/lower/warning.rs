@@ -15,9 +15,9 @@ use qlio_syntax::{
     spelling,
 };
 
-use super::{Lowering, condition::strip_alias, path_text};
+use super::{Lowering, Origin, condition::strip_alias, path_text};
 use crate::{
-    catalog::{DefaultValue, Table, Verb, nearest_table},
+    catalog::{DefaultValue, MissingSetting, Table, Verb, nearest_table},
     operator::Source,
 };
 
@@ -122,6 +122,23 @@ impl Lowering<'_> {
         };
         let Some(warning) = self.warning(codes::UNKNOWN_REFERENCE, span, message) else { return };
         self.problems.push(warning.hint(hint).note(note));
+    }
+
+    /// Warns of tokens whose settings have no value, and notes that the current node needs them.
+    pub(super) fn note_missing_settings(&mut self, template: &Template, span: Span) {
+        // Settings are hidden from scripts of clients, and a variable may have their name.
+        let is_other =
+            self.options.origin == Origin::AdHoc || self.symbols.slot("config").is_some();
+        if is_other || template.is_literal() {
+            return;
+        }
+        for missing in MissingSetting::all_in(template, self.catalog.config()) {
+            self.missing_settings.push(format!("config.{}", missing.path).into());
+            self.warnings += 1;
+            if self.warnings <= WARNINGS_MAX {
+                self.problems.push(missing.warning(span));
+            }
+        }
     }
 
     /// Warns that a statement of a route leaves tokens of its table open which nothing can fill: those

@@ -86,12 +86,20 @@ impl Lowering<'_> {
 
     fn object_token(&mut self, object: &ast::RawText) -> qlio_data::template::Template {
         let template = self.template(&object.text);
+        self.note_missing_settings(&template, object.span);
         self.note_prerequisites(&template);
         template
     }
 
     fn parts(&mut self, parts: &[ast::RawText]) -> Vec<qlio_data::template::Template> {
-        parts.iter().map(|part| self.template(&part.text)).collect()
+        parts
+            .iter()
+            .map(|part| {
+                let template = self.template(&part.text);
+                self.note_missing_settings(&template, part.span);
+                template
+            })
+            .collect()
     }
 }
 

@@ -132,15 +132,27 @@ fn a_token_that_is_almost_a_variable_is_a_warning() {
 #[test]
 fn tokens_that_others_may_fill_are_no_warnings() {
     for text in [
-        "harbour = 1\nreturn '{boat} {harbour} {config.harbours}'",
+        "harbour = 1\nreturn '{boat} {harbour}'",
         "ids = 1\nreturn '{id}'",
         "items = 1\nreturn '{item}'",
-        "confih = 1\nreturn '{config.a}'",
+        "confih = 1\nreturn '{config.host}'",
         "harbour = 1\nreturn '{harbuor}' via route '/h/{^harbuor}' using method get",
         "harbour = 1\nreturn '{harbuor}' via route '/h' using defaults harbuor = 2 using method get",
     ] {
         assert_eq!(problems(text), Vec::<String>::new(), "{text}");
     }
+}
+
+#[test]
+fn settings_without_a_value_are_warned_of_and_taken_for_no_variables() {
+    let missing = |line: &str, name: &str| {
+        vec![format!("Warning Q3021 unknown-setting {line} the setting `{name}` has no value")]
+    };
+    let found = problems("harbour = 1\nreturn '{boat} {harbour} {config.harbours}'");
+    assert_eq!(found, missing("2:8", "harbours"));
+    assert_eq!(problems("confih = 1\nreturn '{config.a}'"), missing("2:8", "a"));
+    assert_eq!(problems("config = {\"a\": 1}\nreturn '{config.b}'"), Vec::<String>::new());
+    assert_eq!(hints("return '{config.hots}'"), ["did you mean `host`?"]);
 }
 
 #[test]
