@@ -7,6 +7,8 @@
 use qlio_data::{Text, Value};
 use qlio_syntax::diagnostic::{Code, codes};
 
+use crate::sandbox::ScriptError;
+
 /// Who is at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
@@ -122,6 +124,15 @@ impl RunError {
     #[must_use]
     pub fn with(mut self, fact: Fact) -> Self {
         self.facts.push(fact);
+        self
+    }
+
+    /// Adds the place in a script's own file.
+    #[must_use]
+    pub(crate) fn at_script(mut self, error: &ScriptError) -> Self {
+        self.facts.extend(error.file.clone().map(Fact::File));
+        self.facts.extend(error.line.map(Fact::FileLine));
+        self.facts.extend(error.column.map(Fact::FileColumn));
         self
     }
 

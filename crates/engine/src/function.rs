@@ -14,8 +14,8 @@ use qlio_plan::{
 use qlio_syntax::diagnostic::codes;
 
 use crate::{
-    error::{Fact, Origin, RunError},
-    executor::expression,
+    error::{Origin, RunError},
+    evaluate::expression,
     operator::rows::Tuples,
     request::Caller,
     run::Run,
@@ -57,10 +57,8 @@ fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result
             (ScriptErrorKind::NotFound, _) => codes::MODULE_NOT_FOUND,
             _ => codes::MODULE_FAILED,
         };
-        with_position(
-            RunError::new(code, fault_of(run), format!("require of `{name}`: {error}")),
-            &error,
-        )
+        RunError::new(code, fault_of(run), format!("require of `{name}`: {error}"))
+            .at_script(&error)
     })?;
     let exports = module
         .exports(run.engine.sandbox())
@@ -247,16 +245,7 @@ fn function_failed(run: &Run<'_>, name: &str, error: &ScriptError) -> RunError {
         }
         _ => failed(codes::UDF_FAILED, format!("UDF {name} failed: {error}")),
     };
-    with_position(failed, error)
-}
-
-/// Adds the script's own file, line and column.
-pub(crate) fn with_position(failed: RunError, error: &ScriptError) -> RunError {
-    let mut failed = failed;
-    failed.facts.extend(error.file.clone().map(Fact::File));
-    failed.facts.extend(error.line.map(Fact::FileLine));
-    failed.facts.extend(error.column.map(Fact::FileColumn));
-    failed
+    failed.at_script(error)
 }
 
 fn fault_of(run: &Run<'_>) -> Origin {

@@ -10,16 +10,16 @@ use qlio_data::{Text, Value};
 use qlio_plan::{Catalog, Plan, SlotId};
 
 use crate::{
-    engine::{self, Engine},
     error::RunError,
     event::{Event, Observation, Watch},
     request::{Caller, ClientRequest},
     sandbox::FunctionModule,
+    services::Services,
 };
 
 /// The state of one run. It lives on the stack of the run's task; statements borrow it.
 pub(crate) struct Run<'a> {
-    pub(crate) engine: &'a Engine,
+    pub(crate) engine: &'a Services,
     pub(crate) plan: &'a Plan,
     pub(crate) catalog: &'a Catalog,
     pub(crate) request: &'a ClientRequest,
@@ -46,7 +46,6 @@ pub(crate) struct Run<'a> {
     outer_layers: OnceCell<Arc<[Value]>>,
     /// The client's attachments as scripts see them, made for the first that asks.
     pub(crate) parts: OnceCell<Value>,
-    catalog_hosts: OnceCell<Arc<[String]>>,
     /// Who watches this run; `None` for nearly all.
     pub(crate) observation: Option<Observation<'a>>,
 }
@@ -56,7 +55,7 @@ const WARNINGS_MAX: usize = 100;
 
 impl<'a> Run<'a> {
     pub(crate) fn new(
-        engine: &'a Engine,
+        engine: &'a Services,
         plan: &'a Plan,
         catalog: &'a Catalog,
         request: &'a ClientRequest,
@@ -85,18 +84,12 @@ impl<'a> Run<'a> {
             script_config,
             outer_layers: OnceCell::new(),
             parts: OnceCell::new(),
-            catalog_hosts: OnceCell::new(),
             observation: watch.map(Observation::new),
         }
     }
 
     pub(crate) fn script_config(&self) -> &Value {
         &self.script_config
-    }
-
-    /// The hosts that loaded tables call.
-    pub(crate) fn catalog_hosts(&self) -> Arc<[String]> {
-        Arc::clone(self.catalog_hosts.get_or_init(|| engine::catalog_hosts(self.catalog)))
     }
 
     /// The layers of names behind the script's variables (`language.md` 5.2), as objects.

@@ -20,9 +20,9 @@ use qlio_plan::{
 
 use crate::{
     error::RunError,
-    http::Hooks,
     request::{Caller, Part},
     run::Run,
+    sandbox::HookSession,
     settings::ClientParams,
 };
 
@@ -172,7 +172,7 @@ pub(crate) struct StatementParams<'a> {
     /// The statement's own values.
     pub(crate) own: &'a [(Text, Value)],
     /// The hooks of the statement, whose writes come first.
-    pub(crate) hooks: Option<&'a Hooks>,
+    pub(crate) hooks: Option<&'a HookSession>,
     /// The table was sent by a client, so it sees only the settings that clients may read.
     pub(crate) is_untrusted: bool,
     /// The tokens stand inside of `using headers`, where the client's headers may be passed on.
@@ -186,8 +186,8 @@ impl Params for StatementParams<'_> {
             return self.config().clone();
         }
         if let Some(hooks) = self.hooks {
-            let written = hooks.written(name);
-            if !written.is_absent() {
+            let written = hooks.overlay().get(name).cloned();
+            if let Some(written) = written.filter(|value| !value.is_absent()) {
                 return written;
             }
         }

@@ -23,6 +23,7 @@ pub mod case;
 pub mod client;
 pub mod finding;
 mod headers;
+pub mod layers;
 pub mod process;
 pub mod program;
 pub mod reference;

@@ -13,7 +13,7 @@ use qlio_plan::{
 use qlio_syntax::diagnostic::codes;
 
 use super::{
-    evaluate::{Own, own},
+    conditions::own,
     statement::{Resolved, local_rows, resolve_source},
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
         join::{self as operator, TooManyRows},
         rows::{Relation, Rows, Tuples, bounds},
     },
+    own::Own,
     run::Run,
 };
 

@@ -6,7 +6,7 @@
 //!
 //! Source: `language.md` 5.22.
 
-mod evaluate;
+mod conditions;
 mod join;
 mod scheduler;
 #[cfg(test)]
@@ -27,12 +27,11 @@ use smallvec::SmallVec;
 
 use crate::{
     error::RunError,
+    evaluate,
     event::{Event, Observation},
     run::Run,
 };
 use scheduler::Scheduler;
-
-pub(crate) use evaluate::{Own, expression};
 
 /// Runs the plan of `run` to its end and answers the value.
 ///

@@ -8,10 +8,10 @@ use qlio_plan::{
 };
 use qlio_syntax::diagnostic::codes;
 
-use super::{evaluate, join, write};
+use super::{conditions, join, write};
 use crate::{
     error::RunError,
-    function, http,
+    evaluate, function, http,
     operator::{
         filter, limit, project,
         rows::{Relation, Tuples},
@@ -134,7 +134,7 @@ pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
         (Some(join), _) => return finish(run, select, join::join(run, select, join).await?),
         (None, Resolved::Local(value)) => local(run, select, value).await?,
         (None, Resolved::Table(table)) => {
-            let own = evaluate::own(run, &select.scan.conditions).await?;
+            let own = conditions::own(run, &select.scan.conditions).await?;
             match http::select(run, select, table, own).await? {
                 http::Selected::Rows(rows) => rows,
                 http::Selected::Blocks(blocks) => {
@@ -174,7 +174,7 @@ async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Relation,
         project::warn_of_unmatched(run, scan, &rows);
         return Ok(Relation::Rows(rows));
     }
-    let own = evaluate::own(run, &scan.conditions).await?;
+    let own = conditions::own(run, &scan.conditions).await?;
     let value = filter::filter(run, scan, value, &own)?;
     let is_one_row = !value.is_array();
     let value = limit::cut(value, select.limit, select.offset);
@@ -198,7 +198,7 @@ pub(super) async fn local_rows(
         project::warn_of_unmatched(run, scan, &rows);
         return Ok(Relation::Rows(rows));
     }
-    let own = evaluate::own(run, &scan.conditions).await?;
+    let own = conditions::own(run, &scan.conditions).await?;
     let value = filter::filter(run, scan, value, &own)?;
     project::project(run, scan, value)
 }

@@ -6,13 +6,15 @@ use qlio_plan::operator::{Delete, SourceKind, Write, WriteKind, WriteValues};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use super::{
-    evaluate::{Own, operand, own},
+    conditions::own,
     statement::{Resolved, check_depth, resolve_source},
 };
 use crate::{
     error::RunError,
+    evaluate::operand,
     http::{self, Payload, WriteRequest},
     operator::write as operator,
+    own::Own,
     run::Run,
 };
 

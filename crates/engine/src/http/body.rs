@@ -12,12 +12,12 @@ use super::{
     Call,
     hooks::{Hooks, content_bytes},
     prepare::{Unprepared, expand_failed},
-    scripts::{body_escape, form_failed, is_made_of_json},
     view::statement_record,
 };
 use crate::{
     error::{Fact, RunError},
     sandbox::{self, Hook},
+    verb_scripts::{body_escape, form_failed, is_made_of_json},
 };
 
 /// What a write sends besides its parameters.

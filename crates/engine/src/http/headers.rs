@@ -1,6 +1,6 @@
 //! Request headers: ours, the table's, the request id (`connectors.md` 2.4, 2.5).
 
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 use qlio_data::{
     Text, Value, params,
     params::Params,
@@ -8,42 +8,7 @@ use qlio_data::{
 };
 
 use super::{Call, failure, hooks::Hooks};
-use crate::{error::RunError, scope::StatementParams, settings::Settings, transport};
-
-/// Media types of the decoders that are always there.
-const ACCEPT: &str = "application/xml,application/json,text/csv";
-
-/// The headers that every request starts with, made once per engine.
-#[derive(Debug)]
-pub(crate) struct DefaultHeaders {
-    headers: HeaderMap,
-    request_id: HeaderName,
-}
-
-impl DefaultHeaders {
-    /// Headers from the settings.
-    ///
-    /// # Errors
-    /// The name of a setting that cannot be sent.
-    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
-        let value = |name: &str, text: &str| {
-            HeaderValue::from_str(text)
-                .map_err(|_| format!("setting `{name}` cannot be sent as a header"))
-        };
-        let mut headers = HeaderMap::with_capacity(16);
-        headers.insert(header::CONNECTION, value("connection", &settings.connection)?);
-        headers.insert(header::USER_AGENT, value("userAgent", &settings.user_agent)?);
-        headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
-        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate"));
-        let request_id = HeaderName::from_bytes(settings.request_id_header.as_bytes())
-            .map_err(|_| "setting `requestId` is not a header name".to_owned())?;
-        Ok(Self { headers, request_id })
-    }
-
-    pub(crate) fn request_id(&self) -> &HeaderName {
-        &self.request_id
-    }
-}
+use crate::{error::RunError, scope::StatementParams, services::ACCEPT, transport};
 
 impl Call<'_> {
     /// The headers of one request, before its body is known.

@@ -10,7 +10,6 @@ use qlio_syntax::diagnostic::codes;
 
 use super::{
     Call,
-    scripts::{Template, VerbScripts},
     view::{TemplateNames, from_object, lazy_statement, to_object, visible_params},
 };
 use crate::{
@@ -19,13 +18,13 @@ use crate::{
         mustache::{Found, MustacheError},
     },
     error::{Fact, RunError},
-    function::with_position,
     sandbox::{
         Content, Hook, HookArgs, HookResult, HookSession, Lazy, Parsed, Payload, ScriptError,
         ScriptErrorKind,
     },
     scope::StatementParams,
     transport::Headers,
+    verb_scripts::{Template, VerbScripts},
 };
 
 /// About how many bytes the headers of an answer take inside the interpreter.
@@ -59,14 +58,14 @@ impl Hooks {
         Self { scripts: Rc::clone(scripts), session }
     }
 
-    /// The value that hooks have written under a name.
-    pub(crate) fn written(&self, name: &str) -> Value {
-        self.session.overlay().get(name).cloned().unwrap_or_default()
+    /// The session that holds what hooks have written.
+    pub(super) fn session(&self) -> &HookSession {
+        &self.session
     }
 
     /// Everything that hooks have written, as own values of a request that goes on with it.
     pub(super) fn all_written(&self) -> Vec<(Text, Value)> {
-        self.session.overlay().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+        written(&self.session)
     }
 
     pub(super) fn has(&self, hook: Hook) -> bool {
@@ -139,7 +138,7 @@ impl Hooks {
             .unwrap_or_else(|| call.run.engine.settings().timeout.as_millis() as u64);
         self.session.authorize(auth, call.run.catalog.config(), deadline_ms).map_err(|error| {
             let failed = RunError::gateway(codes::AUTH_DENIED, error.message.clone());
-            with_position(failed, &error)
+            failed.at_script(&error)
         })
     }
 
@@ -354,6 +353,11 @@ impl Hooks {
     }
 }
 
+/// Everything that hooks have written in a session.
+pub(super) fn written(session: &HookSession) -> Vec<(Text, Value)> {
+    session.overlay().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// The headers of a request, for hooks.
 fn shown_headers(headers: &HeaderMap) -> Lazy {
     Lazy::from(Value::object(to_object(headers)))
@@ -372,7 +376,7 @@ fn hook_error(hook: &'static str, error: &ScriptError) -> RunError {
         _ => codes::HOOK_FAILED,
     };
     let failed = RunError::gateway(code, error.message.clone()).with(Fact::Hook(hook));
-    with_position(failed, error)
+    failed.at_script(error)
 }
 
 fn mustache_error(error: &MustacheError) -> RunError {
@@ -382,7 +386,7 @@ fn mustache_error(error: &MustacheError) -> RunError {
 
 fn template_error(error: &ScriptError) -> RunError {
     let failed = RunError::gateway(codes::BAD_BODY_TEMPLATE, error.message.clone());
-    with_position(failed, error)
+    failed.at_script(error)
 }
 
 /// Content of a hook as bytes.

@@ -12,7 +12,6 @@ mod announce;
 mod answer;
 mod body;
 mod cached;
-mod check;
 mod decoding;
 mod failure;
 mod grpc;
@@ -23,7 +22,6 @@ mod oauth2;
 mod onlooker;
 mod prepare;
 mod request_id;
-mod scripts;
 mod send;
 mod view;
 
@@ -38,7 +36,6 @@ use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use crate::{
     error::{Fact, RunError},
-    executor::Own,
     operator::{
         gather::{self, Merge},
         limit,
@@ -46,17 +43,13 @@ use crate::{
         rows::{Relation, bounds},
         shape,
     },
+    own::Own,
     run::Run,
+    verb_scripts::VerbScripts,
 };
 
 pub(crate) use body::Payload;
-pub use check::{ScriptProblem, check_scripts};
-pub(crate) use headers::DefaultHeaders;
-pub(crate) use hooks::Hooks;
-pub(crate) use oauth2::Tokens;
 use prepare::{Preparation, Task};
-pub(crate) use request_id::local_address;
-pub(crate) use scripts::VerbScripts;
 use send::Project;
 
 /// One statement on one verb of one table.

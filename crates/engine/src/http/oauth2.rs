@@ -7,14 +7,14 @@
 //!
 //! For gRPC calls the status 16, UNAUTHENTICATED, says what 401 says.
 //!
-//! One [`Tokens`] per thread. Statements that need the same token at the same time wait for one
+//! One [`Tokens`](crate::tokens::Tokens) per thread. Statements that need the same token at the same time wait for one
 //! request to the token endpoint, each no longer than its own time allows. The endpoint is called
 //! like any upstream of the table: same time, limits, proxy and egress rules.
 //!
 //! Promised: neither the secret nor a token is in an error or a log. Tokens are in memory only.
 //! Other grants, refresh tokens and token revocation are not here.
 
-use std::{cell::RefCell, collections::HashMap, fmt::Write, rc::Rc, time::Duration};
+use std::{fmt::Write, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderValue, Method, header};
@@ -30,11 +30,9 @@ use tokio::time::{Instant, timeout_at};
 use super::{Call, answer::Answer, failure, onlooker::Onlooker};
 use crate::{
     error::{Fact, RunError},
+    tokens::{Credentials, Failure, Reason, Slot, State, Token},
     transport::{ErrorKind, Exchange, Reply, Retry, TransportError, shown_uri},
 };
-
-/// Credentials whose tokens are kept per thread; those nobody waits for go when there are more.
-const CREDENTIALS_MAX: usize = 256;
 
 /// How long a token lives that comes without `expires_in`.
 const LIFETIME_DEFAULT: Duration = Duration::from_mins(5);
@@ -50,74 +48,6 @@ const TOKEN_BYTES_MAX: usize = 16 << 10;
 
 /// Error words of the endpoint are repeated up to this length.
 const WORD_BYTES_SHOWN_MAX: usize = 64;
-
-/// The tokens of one thread.
-#[derive(Default)]
-pub(crate) struct Tokens {
-    slots: RefCell<HashMap<Credentials, Rc<Slot>>>,
-}
-
-/// What a token was given for. The secret is part of it: who does not know it must not be served
-/// with the token of somebody who does.
-#[derive(PartialEq, Eq, Hash, Clone)]
-struct Credentials {
-    token_uri: String,
-    client: String,
-    secret: String,
-    scope: Option<String>,
-}
-
-/// The token of some credentials. Whoever holds the lock fetches; the others wait.
-#[derive(Default)]
-struct Slot {
-    state: tokio::sync::Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    token: Option<Token>,
-    failure: Option<Failure>,
-}
-
-#[derive(Clone)]
-struct Token {
-    /// `Bearer …`, marked as sensitive.
-    header: HeaderValue,
-    fetched: Instant,
-    good_until: Instant,
-}
-
-/// The last fetch, when it gave no token.
-struct Failure {
-    reason: Reason,
-    at: Instant,
-    /// How patient the fetch was.
-    timeout: Duration,
-}
-
-/// Why there is no token.
-#[derive(Clone)]
-enum Reason {
-    /// The endpoint could not be asked.
-    Transport(TransportError),
-    /// The endpoint answered something else than a token.
-    Refused(String),
-}
-
-impl Tokens {
-    fn slot(&self, credentials: &Credentials) -> Rc<Slot> {
-        let mut slots = self.slots.borrow_mut();
-        if let Some(slot) = slots.get(credentials) {
-            return Rc::clone(slot);
-        }
-        if slots.len() >= CREDENTIALS_MAX {
-            slots.retain(|_, slot| Rc::strong_count(slot) > 1);
-        }
-        let slot = Rc::<Slot>::default();
-        slots.insert(credentials.clone(), Rc::clone(&slot));
-        slot
-    }
-}
 
 impl Credentials {
     fn of(clause: &Oauth2) -> Self {
@@ -294,37 +224,6 @@ impl Call<'_> {
             }
         };
         failed.with(Fact::TokenUri(endpoint)).in_table(table)
-    }
-}
-
-impl State {
-    /// Drops a token that an upstream did not take, unless it has been replaced already.
-    fn forget(&mut self, rejected: &Token) {
-        if self.token.as_ref().is_some_and(|token| token.fetched == rejected.fetched) {
-            self.token = None;
-        }
-    }
-
-    /// What is known without asking: a good token, or the outcome of a fetch that ran while this
-    /// statement waited for it.
-    fn known(&self, asked: Instant, timeout: Duration) -> Option<Result<Token, Reason>> {
-        if let Some(token) = &self.token
-            && (Instant::now() < token.good_until || token.fetched >= asked)
-        {
-            return Some(Ok(token.clone()));
-        }
-        let failure = self.failure.as_ref()?;
-        // A fetch that was less patient says nothing about what this statement would get.
-        let is_shared = failure.at >= asked
-            && match &failure.reason {
-                Reason::Transport(error) => match error.kind {
-                    ErrorKind::Deadline => false,
-                    ErrorKind::Timeout { .. } => failure.timeout >= timeout,
-                    _ => true,
-                },
-                Reason::Refused(_) => true,
-            };
-        is_shared.then(|| Err(failure.reason.clone()))
     }
 }
 

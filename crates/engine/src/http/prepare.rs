@@ -18,8 +18,8 @@ use super::{
 use crate::{
     cache::{CacheKey, KeyParts},
     error::RunError,
-    executor::Own,
     operator::gather::Merge,
+    own::Own,
     request::Caller,
     scope::StatementParams,
     transport::{Exchange, RequestHeaders},
@@ -256,7 +256,7 @@ impl Call<'_> {
             run: self.run,
             verb: self.verb,
             own,
-            hooks,
+            hooks: hooks.map(Hooks::session),
             is_untrusted: self.is_untrusted(),
             is_for_headers: false,
         }

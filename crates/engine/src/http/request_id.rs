@@ -1,8 +1,6 @@
 //! The ids of upstream calls: the request's own id with a number, or the trail of ids through nested
 //! servers (setting `requestId.trail`).
 
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
-
 use http::{HeaderMap, HeaderName, HeaderValue};
 use qlio_data::Text;
 
@@ -71,18 +69,3 @@ const SEPARATOR: &str = "!ql.io!";
 
 /// A chain longer than this is not continued; header limits of common servers start at 8 KiB.
 const REQUEST_ID_BYTES_MAX: usize = 4096;
-
-/// The first address of this host that is not a loopback address, else `127.0.0.1`. Connecting a UDP
-/// socket picks a route without sending anything.
-pub(crate) fn local_address() -> Ipv4Addr {
-    let route = || {
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-        // An address reserved for documentation (RFC 5737); it is never contacted.
-        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
-        match socket.local_addr().ok()?.ip() {
-            IpAddr::V4(address) if !address.is_unspecified() => Some(address),
-            _ => None,
-        }
-    };
-    route().unwrap_or(Ipv4Addr::LOCALHOST)
-}

@@ -1,6 +1,6 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -192,7 +192,7 @@ impl Call<'_> {
     fn guard(&self) -> Guard {
         match self.run.caller {
             Caller::AdHoc { may_call_private: false } if self.table.is_inline => {
-                Guard::Restricted { allowed_hosts: self.run.catalog_hosts() }
+                Guard::Restricted { allowed_hosts: Arc::clone(self.run.catalog.hosts()) }
             }
             _ => Guard::Off,
         }

@@ -14,7 +14,7 @@ use qlio_plan::{
 };
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
-use super::{Call, hooks::Hooks};
+use super::{Call, hooks::written};
 use crate::{
     body::mustache::{Found, Names},
     error::RunError,
@@ -36,8 +36,8 @@ pub(super) fn visible_params(params: &StatementParams<'_>) -> Object {
             visible.insert(name.clone(), value);
         }
     };
-    let written = params.hooks.map(Hooks::all_written).unwrap_or_default();
-    for (name, _) in written.iter().chain(params.own) {
+    let already = params.hooks.map(written).unwrap_or_default();
+    for (name, _) in already.iter().chain(params.own) {
         add(name);
     }
     for symbol in run.plan.symbols.iter().filter(|symbol| !symbol.name.is_empty()) {

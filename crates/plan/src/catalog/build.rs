@@ -147,6 +147,7 @@ impl<'a> CatalogBuilder<'a> {
     /// The catalog and all problems, in the order of the files.
     pub fn finish(mut self) -> (Catalog, Vec<FileDiagnostics>) {
         self.catalog.secrets = secret_texts(self.catalog.secrets);
+        self.catalog.find_hosts();
         (self.catalog, self.problems)
     }
 

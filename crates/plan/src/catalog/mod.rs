@@ -43,6 +43,7 @@ pub struct Catalog {
     config: Value,
     /// Texts that nobody is told.
     secrets: Vec<String>,
+    hosts: Arc<[String]>,
 }
 
 impl Catalog {
@@ -74,6 +75,26 @@ impl Catalog {
     /// The texts that nobody is told, values of settings that are secret.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
+    }
+
+    /// The hosts that the tables call, for tables that clients send.
+    pub fn hosts(&self) -> &Arc<[String]> {
+        &self.hosts
+    }
+
+    /// Finds the hosts, when all tables are there.
+    fn find_hosts(&mut self) {
+        let verbs = self.tables.iter().flat_map(|table| table.verbs());
+        let hosts = verbs.filter_map(|verb| {
+            let rest = verb.uri.text().split_once("://")?.1;
+            let authority = rest.split(['/', '?', '#']).next()?;
+            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+            (!host.is_empty() && !host.contains('{')).then(|| host.to_owned())
+        });
+        let mut hosts: Vec<String> = hosts.collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        self.hosts = hosts.into();
     }
 
     fn add_table(&mut self, table: Arc<Table>) -> Option<Arc<Table>> {

@@ -1,6 +1,8 @@
 //! The JavaScript of a verb: its patch, auth module, transformer and body template, compiled once per
 //! thread from the texts of the catalog.
 
+mod check;
+
 use std::{
     cell::RefCell,
     path::{Path, PathBuf},
@@ -21,19 +23,23 @@ use crate::{
     },
     error::{Fact, RunError},
     sandbox::{
-        AuthModule, EjsTemplate, Patch, Realm, Sandbox, ScriptError, ScriptErrorKind, Transformer,
+        AuthModule, EjsTemplate, Patch, Realm, Sandbox, SandboxLimits, ScriptError,
+        ScriptErrorKind, Transformer,
     },
+    settings::HookSettings,
 };
+
+pub use check::{ScriptProblem, check_scripts};
 
 /// What a verb brings in JavaScript and templates.
 pub(crate) struct VerbScripts {
-    pub(super) realm: Realm,
-    pub(super) patch: Option<Patch>,
-    pub(super) auth: Option<AuthModule>,
-    pub(super) transformer: Option<Transformer>,
-    pub(super) template: Option<Template>,
+    pub(crate) realm: Realm,
+    pub(crate) patch: Option<Patch>,
+    pub(crate) auth: Option<AuthModule>,
+    pub(crate) transformer: Option<Transformer>,
+    pub(crate) template: Option<Template>,
     /// What is odd about the template, though it works.
-    pub(super) notes: Vec<ScriptFault>,
+    pub(crate) notes: Vec<ScriptFault>,
     /// The last template that the hook "body template" gave: most give the same one every time.
     own: RefCell<Option<OwnTemplate>>,
 }
@@ -46,7 +52,7 @@ struct OwnTemplate {
 }
 
 /// A compiled body template.
-pub(super) enum Template {
+pub(crate) enum Template {
     Mustache(Mustache),
     Ejs(EjsTemplate),
 }
@@ -174,7 +180,7 @@ impl VerbScripts {
     }
 
     /// A template that the hook "body template" gave, for a verb whose own is in `file`.
-    pub(super) fn own_template(
+    pub(crate) fn own_template(
         &self,
         file: &str,
         text: &str,
@@ -198,7 +204,7 @@ impl VerbScripts {
     }
 
     /// The media types of the transformer, if it names any.
-    pub(super) fn accept(&self) -> Option<&str> {
+    pub(crate) fn accept(&self) -> Option<&str> {
         let accept = self.transformer.as_ref()?.accept()?;
         Some(accept).filter(|accept| !accept.is_empty())
     }
@@ -237,7 +243,7 @@ fn template(table: &Table, verb: &Verb) -> Result<Option<Template>, Box<ScriptFa
 
 /// How a body of this type is escaped. A template whose text is encoded in a format that is made from JSON
 /// writes JSON, whatever its type says.
-pub(super) fn body_escape(verb: &Verb, media_type: &str) -> Escape {
+pub(crate) fn body_escape(verb: &Verb, media_type: &str) -> Escape {
     match &verb.request_format {
         Some(format) if is_made_of_json(format) => Escape::Json,
         _ => Escape::of_media_type(media_type),
@@ -245,7 +251,7 @@ pub(super) fn body_escape(verb: &Verb, media_type: &str) -> Escape {
 }
 
 /// Whether bodies of this format are made from JSON; others are written by templates as they are.
-pub(super) fn is_made_of_json(format: &Format) -> bool {
+pub(crate) fn is_made_of_json(format: &Format) -> bool {
     match format.kind {
         FormatKind::Json | FormatKind::Protobuf | FormatKind::MessagePack | FormatKind::Cbor => {
             true
@@ -282,7 +288,17 @@ pub(crate) fn form_fault(table: &Table, verb: &Verb) -> Option<ScriptFault> {
 }
 
 /// The same in the words of other broken templates.
-pub(super) fn form_failed(table: &Table, body: &Body, fault: &TemplateError) -> ScriptFault {
+pub(crate) fn form_failed(table: &Table, body: &Body, fault: &TemplateError) -> ScriptFault {
     let line = Some(LineIndex::new(&body.content).line(fault.offset as u32));
     ScriptFault::of_template(table, body, fault.reason.clone(), line)
+}
+
+/// A sandbox with the limits of hooks.
+pub(crate) fn sandbox_of(hooks: HookSettings) -> Sandbox {
+    Sandbox::new(SandboxLimits {
+        time_ms: u64::try_from(hooks.time.as_millis()).unwrap_or(u64::MAX),
+        memory_bytes: hooks.memory_bytes,
+        hooks_async: hooks.allows_promises,
+        ..SandboxLimits::default()
+    })
 }

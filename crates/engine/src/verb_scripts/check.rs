@@ -10,8 +10,8 @@ use qlio_data::Text;
 use qlio_plan::{Catalog, catalog::ScriptFile};
 use qlio_syntax::diagnostic::{Code, Severity, codes};
 
-use super::scripts::{ScriptFault, VerbScripts, form_fault};
-use crate::{engine::sandbox_of, settings::HookSettings};
+use super::{ScriptFault, VerbScripts, form_fault, sandbox_of};
+use crate::settings::HookSettings;
 
 /// Something about a patch, auth module, transformer or body template of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

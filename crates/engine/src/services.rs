@@ -1,0 +1,251 @@
+//! Everything that the runs of one thread share: connections, interpreter, caches and settings.
+//!
+//! A run borrows it from its engine. It knows nothing of plans that run.
+
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::HashMap,
+    net::{IpAddr, Ipv4Addr, UdpSocket},
+    rc::Rc,
+    sync::Arc,
+};
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use qlio_data::Value;
+use qlio_plan::catalog::{ModuleFolders, Table};
+use qlio_syntax::ast::VerbKind;
+
+use crate::{
+    cache::{Cache, CacheClient},
+    error::RunError,
+    sandbox::{FunctionModule, Sandbox, ScriptError},
+    settings::Settings,
+    tokens::Tokens,
+    transport::{Transport, TransportSettings},
+    verb_scripts::{VerbScripts, sandbox_of},
+};
+
+/// Script modules kept loaded per thread; the whole set is dropped when more are asked for.
+const MODULES_MAX: usize = 256;
+
+/// Turns an error into the object that scripts catch. It is that which a client would be sent, so
+/// whoever answers clients knows it.
+pub type DescribeError = fn(&RunError) -> Value;
+
+/// The parts of an engine.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// How scripts run.
+    pub settings: Settings,
+    /// How upstreams are called.
+    pub transport: TransportSettings,
+    /// Where answers of verbs with `expires` are kept; shared by all threads.
+    pub cache: Option<Arc<Cache>>,
+    /// The object that `catch (error)` binds.
+    pub describe_error: DescribeError,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            transport: TransportSettings::default(),
+            cache: None,
+            describe_error: |error| {
+                let message = Value::from(error.message.as_str());
+                Value::object([("message", message)].into_iter().collect())
+            },
+        }
+    }
+}
+
+/// What the runs of one thread share.
+pub(crate) struct Services {
+    settings: Settings,
+    transport: Transport,
+    default_headers: DefaultHeaders,
+    local_address: String,
+    sandbox: OnceCell<Sandbox>,
+    /// By name, with the folders that they were found in.
+    modules: RefCell<HashMap<String, (ModuleFolders, FunctionModule)>>,
+    cache: Option<CacheClient>,
+    tokens: Tokens,
+    describe_error: DescribeError,
+    scripts: RefCell<HashMap<(*const Table, VerbKind), Loaded>>,
+}
+
+/// The outcome of loading the scripts of a verb.
+struct Loaded {
+    scripts: Result<Rc<VerbScripts>, RunError>,
+    /// Keeps the table alive, whose address is the key.
+    _table: Arc<Table>,
+}
+
+impl Services {
+    /// Prepares everything; connects to nothing.
+    ///
+    /// # Errors
+    /// A certificate that cannot be read, a setting that cannot be sent.
+    pub(crate) fn new(options: EngineOptions) -> Result<Self, String> {
+        let EngineOptions { settings, mut transport, cache, describe_error } = options;
+        transport.body_bytes_max = settings.response_bytes_max;
+        transport.decoded_bytes_max = settings.decoded_bytes_max;
+        transport.user_agent.clone_from(&settings.user_agent);
+        let default_headers = DefaultHeaders::new(&settings)?;
+        let transport = Transport::new(transport).map_err(|error| error.to_string())?;
+        Ok(Self {
+            settings,
+            transport,
+            default_headers,
+            local_address: local_address().to_string(),
+            sandbox: OnceCell::new(),
+            modules: RefCell::default(),
+            cache: cache.as_ref().map(Cache::client),
+            tokens: Tokens::default(),
+            describe_error,
+            scripts: RefCell::default(),
+        })
+    }
+
+    /// How scripts run.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
+    pub(crate) fn cache(&self) -> Option<&CacheClient> {
+        self.cache.as_ref()
+    }
+
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    pub(crate) fn describe_error(&self, error: &RunError) -> Value {
+        (self.describe_error)(error)
+    }
+
+    pub(crate) fn default_headers(&self) -> &DefaultHeaders {
+        &self.default_headers
+    }
+
+    pub(crate) fn local_address(&self) -> &str {
+        &self.local_address
+    }
+
+    /// The JavaScript of this thread, made when it is first needed.
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        self.sandbox.get_or_init(|| sandbox_of(self.settings.hooks))
+    }
+
+    /// The scripts of a verb, loaded when they are first needed; what cannot be loaded is not tried
+    /// again.
+    pub(crate) fn verb_scripts(
+        &self,
+        table: &Arc<Table>,
+        kind: VerbKind,
+    ) -> Result<Rc<VerbScripts>, RunError> {
+        let key = (Arc::as_ptr(table), kind);
+        if let Some(loaded) = self.scripts.borrow().get(&key) {
+            return loaded.scripts.clone();
+        }
+        let verb = table
+            .verb(kind)
+            .ok_or_else(|| RunError::internal("scripts of a verb that is not there"))?;
+        let loaded = VerbScripts::load(self.sandbox(), table, verb);
+        let (scripts, is_lasting) = match loaded {
+            Ok(scripts) => (Ok(Rc::new(scripts)), true),
+            Err(faults) => {
+                // Another time there may be more time or memory; all else stays as it is.
+                let is_lasting = !faults.iter().any(|fault| fault.is_limit);
+                let failed = faults.into_iter().next().map_or_else(
+                    || RunError::internal("scripts that failed to load for no reason"),
+                    |fault| fault.into_run_error(&table.name),
+                );
+                (Err(failed), is_lasting)
+            }
+        };
+        if is_lasting {
+            let mut cached = self.scripts.borrow_mut();
+            if cached.len() >= MODULES_MAX {
+                cached.clear();
+            }
+            let loaded = Loaded { scripts: scripts.clone(), _table: Arc::clone(table) };
+            cached.insert(key, loaded);
+        }
+        scripts
+    }
+
+    /// The module that `require` names, loaded when it is first needed.
+    pub(crate) fn function_module(
+        &self,
+        name: &str,
+        folders: &ModuleFolders,
+    ) -> Result<FunctionModule, ScriptError> {
+        if let Some((known, module)) = self.modules.borrow().get(name)
+            && known.is_same(folders)
+        {
+            return Ok(module.clone());
+        }
+        let module = FunctionModule::load(self.sandbox(), name, folders)?;
+        let mut modules = self.modules.borrow_mut();
+        if modules.len() >= MODULES_MAX {
+            modules.clear();
+        }
+        modules.insert(name.to_owned(), (folders.clone(), module.clone()));
+        Ok(module)
+    }
+}
+
+/// Media types of the decoders that are always there.
+pub(crate) const ACCEPT: &str = "application/xml,application/json,text/csv";
+
+/// The headers that every request starts with, made once per engine.
+#[derive(Debug)]
+pub(crate) struct DefaultHeaders {
+    pub(crate) headers: HeaderMap,
+    request_id: HeaderName,
+}
+
+impl DefaultHeaders {
+    /// Headers from the settings.
+    ///
+    /// # Errors
+    /// The name of a setting that cannot be sent.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
+        let value = |name: &str, text: &str| {
+            HeaderValue::from_str(text)
+                .map_err(|_| format!("setting `{name}` cannot be sent as a header"))
+        };
+        let mut headers = HeaderMap::with_capacity(16);
+        headers.insert(header::CONNECTION, value("connection", &settings.connection)?);
+        headers.insert(header::USER_AGENT, value("userAgent", &settings.user_agent)?);
+        headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate"));
+        let request_id = HeaderName::from_bytes(settings.request_id_header.as_bytes())
+            .map_err(|_| "setting `requestId` is not a header name".to_owned())?;
+        Ok(Self { headers, request_id })
+    }
+
+    pub(crate) fn request_id(&self) -> &HeaderName {
+        &self.request_id
+    }
+}
+
+/// The first address of this host that is not a loopback address, else `127.0.0.1`. Connecting a UDP
+/// socket picks a route without sending anything.
+fn local_address() -> Ipv4Addr {
+    let route = || {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+        // An address reserved for documentation (RFC 5737); it is never contacted.
+        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+        match socket.local_addr().ok()?.ip() {
+            IpAddr::V4(address) if !address.is_unspecified() => Some(address),
+            _ => None,
+        }
+    };
+    route().unwrap_or(Ipv4Addr::LOCALHOST)
+}
