@@ -1,5 +1,5 @@
 //! Keeping secrets of the settings out of what people read: errors, traces, logs, descriptions of tables
-//! (`decisions.md` 5).
+//! (SAF-19).
 
 use std::cmp::Reverse;
 

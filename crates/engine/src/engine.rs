@@ -131,7 +131,7 @@ fn answer_status(run: &Run<'_>) -> Result<u16, RunError> {
 }
 
 /// The response headers of the route clause; a value that does not resolve leaves its header out
-/// (`server.md` Q10).
+/// (RET-10).
 fn answer_headers(run: &Run<'_>) -> Result<Vec<(String, String)>, RunError> {
     let mut headers = Vec::new();
     let templates =

@@ -1,4 +1,4 @@
-//! Script functions: `require`, definition calls, row calls and columns (`language.md` 5.5, 5.9, 5.20).
+//! Script functions: `require`, definition calls, row calls and columns (UDF-2, UDF-6, UDF-11).
 //!
 //! In: a callee of the plan and values. Out: values. The JavaScript itself runs in
 //! [`crate::sandbox`]; this module finds the module that a variable holds and turns errors of
@@ -203,7 +203,7 @@ fn module_of(run: &Run<'_>, callee: &Callee) -> Result<FunctionModule, RunError>
     })
 }
 
-/// What functions read through `this`: the names that tokens can name (`language.md` 5.2).
+/// What functions read through `this`: the names that tokens can name (SCP-10).
 fn scope(run: &Run<'_>) -> Scope {
     let slots = run.slots.borrow();
     let mut variables = Object::new();

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use qlio_data::{Object, Text, Value};
 
-/// Who asks for a run, which decides what it may read and call (`decisions.md` 2–4).
+/// Who asks for a run, which decides what it may read and call (SAF-2, SAF-5, SAF-8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
     /// A client of a stored route.
@@ -19,14 +19,14 @@ pub enum Caller {
     Operator,
 }
 
-/// The client's request, as far as scripts can see it (`language.md` 5.2).
+/// The client's request, as far as scripts can see it (SCP-10).
 #[derive(Debug, Clone, Default)]
 pub struct ClientRequest {
     /// Variables that the embedding caller passes; they can be sources.
     pub variables: Object,
     /// Decoded query parameters.
     pub query: Object,
-    /// Headers by lower-case name, without those that are never visible (`server.md` 1.7).
+    /// Headers by lower-case name, without those that are never visible (SRV-20).
     pub headers: Object,
     /// The parsed body; absent if there was none.
     pub body: Value,
@@ -69,7 +69,7 @@ pub struct Answer {
     pub headers: Vec<(String, String)>,
     /// Things the client should know: partial failures, paths that match nothing.
     pub warnings: Vec<String>,
-    /// Answered and attempted exchanges of statements that lost some of them (`decisions.md` 11).
+    /// Answered and attempted exchanges of statements that lost some of them (CON-28).
     pub partial: Option<(usize, usize)>,
     /// The request id, if there were upstream calls: the one they were sent with, or the trail of all ids
     /// that they were answered with (setting `requestId.trail`).

@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
         &self.script_config
     }
 
-    /// The layers of names behind the script's variables (`language.md` 5.2), as objects.
+    /// The layers of names behind the script's variables (SCP-10), as objects.
     pub(crate) fn outer_layers(&self) -> Arc<[Value]> {
         Arc::clone(self.outer_layers.get_or_init(|| self.make_outer_layers()))
     }

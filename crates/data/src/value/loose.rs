@@ -1,4 +1,4 @@
-//! Loose equality, `==` of filters and joins (`language.md` 5.1), and its normal form for hashing.
+//! Loose equality, `==` of filters and joins (VAL-7 to VAL-11), and its normal form for hashing.
 //!
 //! In: two values, or one to look up by. [`loosely_equals`] follows the table of the specification
 //! (VAL-7 and on); a [`LooseValue`] hashes so that equal ones are found by it, and a join needs one

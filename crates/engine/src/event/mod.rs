@@ -13,7 +13,7 @@
 //! tell something looks at one `Option` first. What events look like on the wire, and how many of
 //! them are kept, is not decided here.
 //!
-//! Source: `connectors.md` 8.4, `server.md` 2.9.
+//! Source: TRC-6, WSK-6.
 
 mod exchange;
 mod observation;

@@ -4,7 +4,7 @@
 //! run at once; the others become futures that are polled together. Nothing is spawned, so dropping
 //! the run drops everything it started.
 //!
-//! Source: `language.md` 5.22.
+//! Source: EXE-16.
 
 mod conditions;
 mod join;

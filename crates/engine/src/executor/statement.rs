@@ -128,7 +128,7 @@ fn call(run: &Run<'_>, call: &Call, target: Option<qlio_plan::SlotId>) -> Result
     function::call(run, &call.callee, &arguments, target)
 }
 
-/// A select, its own steps in the order of `language.md` 5.6.
+/// A select, its own steps in the order of SEL-27.
 pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
     let relation = match (&select.join, resolve_source(run, &select.scan.source)?) {
         (Some(join), _) => return finish(run, select, join::join(run, select, join).await?),

@@ -1,5 +1,5 @@
 //! Inserts, updates and deletes: on tables through their connector, on variables here
-//! (`language.md` 5.13).
+//! (INS-10, DEL-2).
 
 use qlio_data::Value;
 use qlio_plan::operator::{Delete, SourceKind, Write, WriteKind, WriteValues};

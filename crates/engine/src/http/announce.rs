@@ -1,4 +1,4 @@
-//! Tells a watcher what is asked and answered (`connectors.md` 8.4).
+//! Tells a watcher what is asked and answered (TRC-6).
 //!
 //! Nothing here costs more than a look at an `Option` when nobody watches.
 

@@ -240,7 +240,7 @@ impl Call<'_> {
         let media_type = answer.media_type();
         let failed = answer.failed(self);
         if !is_success {
-            // An error page that does not decode must not hide the status (C-Q43).
+            // An error page that does not decode must not hide the status (UPS-23).
             let decoded =
                 self.decoding().decode(answer.body.clone(), &media_type, &Projection::All, false);
             return Err(failed.status_error(decoded.unwrap_or_else(Undecodable::into_text)));
@@ -374,7 +374,7 @@ fn media_type_of(headers: &Headers) -> MediaType {
 }
 
 /// Walks to the rows: own members step by step; on the way an array counts as its first element; not
-/// found is `[]` (`language.md` 5.12).
+/// found is `[]` (FMT-37).
 fn resultset(value: Value, steps: &[Text]) -> Option<Value> {
     let mut value = value;
     for (position, step) in steps.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Request bodies (`connectors.md` 2.6).
+//! Request bodies (CON-39 to CON-52).
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
@@ -78,7 +78,7 @@ fn patch_content(
 
 impl Call<'_> {
     /// The body of one request: a hook that throws fails the request, a template that cannot be written
-    /// the statement (`connectors.md` 2.6, 3.6). Sets
+    /// the statement (CON-40, HOK-12). Sets
     /// `content-type` unless a header has set it.
     pub(super) fn body(
         &self,
@@ -209,7 +209,7 @@ impl Call<'_> {
     }
 
     /// A template that "body template" gave: content and type of its own, else those of the verb
-    /// (`connectors.md` 2.6).
+    /// (CON-40).
     fn render_hook_template(
         &self,
         template: sandbox::Payload,
@@ -264,7 +264,7 @@ impl Call<'_> {
         Value::object(fields.cloned().collect())
     }
 
-    /// JSON text, from a template or a hook, in the declared format of requests (`connectors.md` 9.3).
+    /// JSON text, from a template or a hook, in the declared format of requests (FMT-30).
     fn encode_content(&self, content: Content, format: &Format) -> Result<Content, RunError> {
         if content.is_encoded || !is_made_of_json(format) {
             return Ok(content);
@@ -281,7 +281,7 @@ impl Call<'_> {
     }
 
     /// The outgoing multipart message: the body first, then the client's attachments that were asked
-    /// for (`connectors.md` 2.7).
+    /// for (CON-51).
     fn multipart(&self, content: Option<Content>, parts: &[usize]) -> Content {
         let boundary = format!("--------------------------{}", random_digits());
         let body_type =

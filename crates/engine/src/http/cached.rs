@@ -1,4 +1,4 @@
-//! Answers that are kept for a while (`connectors.md` 6.3).
+//! Answers that are kept for a while (CAC-5).
 //!
 //! ```text
 //! request ─▶ entry? ─ yes ─▶ answer as "parse response" left it ─▶ the other hooks, decode
@@ -8,7 +8,7 @@
 //! In: a request with a cache key. Out: the value of its answer. What is kept is the head of the answer
 //! and the body before decoding, so that one entry serves statements that want different members of it,
 //! and the hooks judge it anew each time. Only an answer that became a value is kept: neither a failure
-//! nor a body that does not decode (Q61). Where entries are kept is the cache's business.
+//! nor a body that does not decode (CAC-5). Where entries are kept is the cache's business.
 
 use std::{cell::RefCell, sync::Arc, time::Duration};
 

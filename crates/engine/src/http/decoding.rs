@@ -1,4 +1,4 @@
-//! Which decoder reads a body, and what is told if none can (`connectors.md` 5.1 to 5.7, 9.3).
+//! Which decoder reads a body, and what is told if none can (FMT-1 to FMT-30).
 //!
 //! In: a body, its media type, what the verb declares, the projection. Out: its value, or why not. Status,
 //! hooks and resultset are the business of [`answer`](super::answer).
@@ -333,7 +333,7 @@ fn bad_json(error: &DecodeError, text: Text) -> Undecodable {
     Undecodable { code: codes::BAD_JSON, message, text: Some(text), undecided: None }
 }
 
-/// A content type of a different text format wins over the declared one (`connectors.md` 9.3); a page
+/// A content type of a different text format wins over the declared one (FMT-23); a page
 /// in HTML is no different from text.
 pub(super) fn is_other_text_format(media_type: &MediaType, declared: FormatKind) -> bool {
     let is_html = media_type.main == "text" && media_type.sub == "html";

@@ -1,4 +1,4 @@
-//! gRPC calls (`connectors.md` 9.3): a request of the connector made into a call, and the outcome of
+//! gRPC calls (UPS-31 to UPS-35): a request of the connector made into a call, and the outcome of
 //! a call made into an answer like any other.
 //!
 //! In: a complete exchange whose body is one message; a reply whose body is a row of framed messages
@@ -202,7 +202,7 @@ fn outcome(reply: &Reply) -> (u32, String) {
     (code, format!("no gRPC answer, but HTTP status {status}"))
 }
 
-/// The status of HTTP that stands for the status of a call (`connectors.md` 9.3).
+/// The status of HTTP that stands for the status of a call (UPS-33).
 fn http_status(code: u32) -> StatusCode {
     let status = match code {
         0 => 200,

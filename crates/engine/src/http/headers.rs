@@ -1,4 +1,4 @@
-//! Request headers: ours, the table's, the request id (`connectors.md` 2.4, 2.5).
+//! Request headers: ours, the table's, the request id (CON-29 to CON-38).
 
 use http::{HeaderMap, HeaderValue, header};
 use qlio_data::{
@@ -52,7 +52,7 @@ impl Call<'_> {
     }
 
     /// Marks the headers that are made from settings, so that no log and no trace shows them and they
-    /// do not follow a redirect to another origin (`connectors.md` 4.6, 8.3).
+    /// do not follow a redirect to another origin (CON-35).
     pub(super) fn hide_settings(&self, headers: &mut HeaderMap) {
         for name in &self.verb.headers_from_settings {
             if let Some(value) = headers.get_mut(name.as_str()) {
@@ -62,7 +62,7 @@ impl Call<'_> {
     }
 }
 
-/// What a declared format accepts, itself first (`connectors.md` 9.3).
+/// What a declared format accepts, itself first (FMT-29).
 fn declared_accept(kind: qlio_plan::catalog::FormatKind) -> Option<&'static str> {
     use qlio_plan::catalog::FormatKind;
     match kind {

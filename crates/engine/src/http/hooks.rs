@@ -1,4 +1,4 @@
-//! Hooks around one statement (`connectors.md` 3): what they see, when they run, what their results
+//! Hooks around one statement (HOK-1): what they see, when they run, what their results
 //! mean. A statement on a verb without scripts never comes here.
 
 use std::rc::Rc;
@@ -319,7 +319,7 @@ impl Hooks {
         }
     }
 
-    /// `patch response`, whatever the document is (C-Q52).
+    /// `patch response`, whatever the document is (FMT-3).
     pub(super) fn response(
         &self,
         uri: &str,

@@ -1,4 +1,4 @@
-//! The HTTP connector: a statement on a table to upstream exchanges and back (`connectors.md` 0).
+//! The HTTP connector: a statement on a table to upstream exchanges and back (CON-23).
 //!
 //! ```text
 //! own values ─ params ─▶ [prepare] URIs, headers, bodies ─▶ [send] exchanges, equal ones once
@@ -141,7 +141,7 @@ pub(crate) async fn select(
         call.answers(prepared, &project).await
     };
     let (answers, merge) = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
-    // What the upstream was told to cut is not cut again (`decisions.md` 10).
+    // What the upstream was told to cut is not cut again (SEL-23).
     let limit = select.limit.filter(|_| !call.verb.takes_limit);
     let offset = select.offset.filter(|_| !call.verb.takes_offset);
     if merge == Merge::Blocks && select.calls_row_functions() {

@@ -188,7 +188,7 @@ impl Call<'_> {
         }
     }
 
-    /// Tables that a client has sent may call only what loaded tables call (`decisions.md` 4).
+    /// Tables that a client has sent may call only what loaded tables call (SAF-8).
     fn guard(&self) -> Guard {
         match self.run.caller {
             Caller::AdHoc { may_call_private: false } if self.table.is_inline => {

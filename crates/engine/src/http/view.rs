@@ -1,5 +1,5 @@
 //! What hooks and templates see of a statement: the bag of parameters, the statement's record and
-//! its headers (`connectors.md` 2.1, 3.3), as plain values.
+//! its headers (CON-19, HOK-5), as plain values.
 //!
 //! In: a call and its own values. Out: objects, and headers again of what hooks made of theirs.
 //! Which hook sees what is `hooks`'s business.
@@ -301,7 +301,7 @@ pub(super) fn to_object(headers: &HeaderMap) -> Object {
     object
 }
 
-/// Headers as hooks left them; of names that differ in case only the last one stays (C-Q18).
+/// Headers as hooks left them; of names that differ in case only the last one stays (CON-31).
 pub(super) fn from_object(object: &Object) -> Result<HeaderMap, RunError> {
     let mut headers = HeaderMap::with_capacity(object.len());
     for (name, value) in object.iter() {

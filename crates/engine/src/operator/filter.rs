@@ -1,4 +1,4 @@
-//! Filtering a variable (`language.md` 5.8).
+//! Filtering a variable (SEL-13).
 
 use std::hash::BuildHasher;
 

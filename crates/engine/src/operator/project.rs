@@ -1,4 +1,4 @@
-//! Projection: a value or an answer to rows of columns (`language.md` 5.9).
+//! Projection: a value or an answer to rows of columns (SEL-7).
 //!
 //! Most selects want plain members of JSON objects and look at none of them. Their rows stay places in
 //! the text they came from; all others become values here.

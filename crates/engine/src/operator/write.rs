@@ -1,4 +1,4 @@
-//! Changes of variables by inserts, updates and deletes (`language.md` 5.13).
+//! Changes of variables by inserts, updates and deletes (INS-10, DEL-2).
 //!
 //! In: the value of a variable, and what a statement says. Out: the value as it is afterwards. Who puts
 //! it into the variable is the executor.

@@ -1,5 +1,5 @@
 //! The hooks of a patch: their names, what each gets and what each gives back
-//! (`connectors.md` 3.2).
+//! (HOK-1).
 
 use bytes::Bytes;
 use qlio_data::{Object, Text, Value};
@@ -87,7 +87,7 @@ pub struct Payload {
 }
 
 /// What a hook gets beside `statement`, `params` and `log`. URIs are text; hooks see a mutable URI
-/// where `connectors.md` 3.2 marks one. Header names are the caller's; values are text or lists.
+/// where HOK-1 marks one. Header names are the caller's; values are text or lists.
 #[derive(Debug, Clone, Copy)]
 pub enum HookArgs<'a> {
     /// All visible names with their values; the hook is called once for each.

@@ -6,7 +6,7 @@
 //! context of its own on each thread, so tables can't see each other's globals.
 //!
 //! Promised: every call ends within its time, heap and stack limits or fails with an error that
-//! names what ran (`connectors.md` 3.9); a realm that ran over a limit is built anew; errors carry
+//! names what ran (HOK-10); a realm that ran over a limit is built anew; errors carry
 //! the author's file, line and column; no script reaches the network, processes, the environment
 //! or files outside its root.
 //!

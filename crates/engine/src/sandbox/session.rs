@@ -1,5 +1,5 @@
 //! One execution of a statement: the bag of parameters that its hooks, its auth module and its
-//! ejs template share (`connectors.md` 2.1, 2.8, 3).
+//! ejs template share (CON-19, CON-53, HOK-1).
 
 use std::{
     cell::{Cell, Ref, RefCell},
@@ -43,7 +43,7 @@ pub struct AuthModule {
 }
 
 /// An ejs template of a table. Compiled when it is first rendered: templates with errors exist in
-/// the wild and must not keep their table from loading (`connectors.md` 2.6). One that cannot be
+/// the wild and must not keep their table from loading (CON-48). One that cannot be
 /// compiled is not compiled again; copies know that too.
 #[derive(Debug, Clone)]
 pub struct EjsTemplate {
@@ -230,7 +230,7 @@ impl HookSession {
     }
 
     /// Asks the auth module; `Ok` permits. A denial, an exception and silence are errors
-    /// (`connectors.md` 2.8). `deadline_ms` bounds the module's timers.
+    /// (CON-53). `deadline_ms` bounds the module's timers.
     pub fn authorize(
         &self,
         auth: &AuthModule,

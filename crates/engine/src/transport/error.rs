@@ -2,7 +2,7 @@
 //!
 //! Every failure of an exchange is one [`TransportError`]: what happened ([`ErrorKind`]), for which URI,
 //! at which origin, and whether sending the same exchange again makes sense. The wording that the
-//! specification fixes (`connectors.md` 2.4, 4.3 to 4.8) is produced by `Display` and nowhere else.
+//! rule UPS-25 fixes is produced by `Display` and nowhere else.
 //!
 //! Promise: no user-info, no value of a query parameter that looks like a credential, and no request
 //! header ever appears in a message or in [`TransportError::uri`].
@@ -62,7 +62,7 @@ pub enum ErrorKind {
     RedirectDowngrade,
     /// Status 305; we do not let an upstream choose our proxy.
     UseProxy305,
-    /// The target failed repeatedly and is left alone for a while (`connectors.md` 4.5).
+    /// The target failed repeatedly and is left alone for a while (UPS-10).
     BackOff {
         /// Consecutive failures so far.
         count: u32,
@@ -141,7 +141,7 @@ impl fmt::Display for TransportError {
 impl error::Error for TransportError {}
 
 impl ErrorKind {
-    /// Whether the specification fixes the whole message, so that nothing may be appended.
+    /// Whether UPS-25 fixes the whole message, so that nothing may be appended.
     fn has_fixed_message(&self) -> bool {
         matches!(
             self,

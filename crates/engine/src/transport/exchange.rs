@@ -17,7 +17,7 @@ use super::{
 /// The content codings we decode, in the form of an `accept-encoding` value.
 pub const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 
-/// The idle timeout if the statement names none (`connectors.md` 4.3).
+/// The idle timeout if the statement names none (UPS-7).
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 
 /// The longest header name that is repeated in an error.
@@ -94,7 +94,7 @@ pub enum Retry {
     Once,
 }
 
-/// The egress guard of one exchange (`decisions.md` 4). The deny list of the settings holds in any case.
+/// The egress guard of one exchange (SAF-8, SAF-11). The deny list of the settings holds in any case.
 #[derive(Debug, Clone, Default)]
 pub enum Guard {
     /// The operator wrote the target; anything not denied goes.
@@ -150,7 +150,7 @@ pub struct Timings {
 /// Checks one header before it goes into [`Exchange::headers`].
 ///
 /// Fails with `Invalid header value for <name>` if the name is not a token or the value holds CR, LF, NUL or
-/// another control character (`connectors.md` 2.4).
+/// another control character (CON-33).
 pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), TransportError> {
     let invalid = || {
         let shown: String = name

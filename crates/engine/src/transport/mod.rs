@@ -86,7 +86,7 @@ pub(crate) async fn gunzip(body: bytes::Bytes, limit: usize) -> Option<bytes::By
     coding::decode(body, &[coding::Coding::Gzip], limit).await.ok()
 }
 
-/// Attempts of an exchange that may be repeated (`connectors.md` 4.4).
+/// Attempts of an exchange that may be repeated (UPS-9).
 const ATTEMPTS_MAX: u32 = 2;
 
 /// An HTTP client with its connections. Must be used inside a tokio runtime, always the same one.

@@ -1,7 +1,7 @@
 //! Redirects: which answers are followed, where they lead, and what must stay behind.
 //!
 //! The original lost the query, kept the scheme and resolved against the first URI; here a location is
-//! resolved against the current URI as RFC 3986 says (`connectors.md` 4.6).
+//! resolved against the current URI as RFC 3986 says (UPS-15).
 
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use qlio_data::percent;

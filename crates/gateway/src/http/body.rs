@@ -3,7 +3,7 @@
 //! In: the body stream, `content-type` and `content-encoding`. Out: a [`ParsedBody`]. Promises: no
 //! more than the limit is ever held; a body that is not what its type says is an error with the
 //! parser's message; the original bytes stay available for statements that forward them, whatever
-//! the type. It does not know which names the value contributes to a scope. Rules: `server.md` 1.8.
+//! the type. It does not know which names the value contributes to a scope. Rules: SRV-23.
 
 use std::{
     fmt,

@@ -252,8 +252,8 @@ impl Failure {
     }
 }
 
-/// The text under both names that clients may look for: `message` (`decisions.md` 7) and `error`
-/// (`server.md` 2.8).
+/// The text under both names that clients may look for: `message` (SRV-30) and `error`
+/// (SRV-33).
 fn quoted(text: &str) -> Value {
     text_object([("message", text), ("error", text)])
 }
@@ -262,7 +262,7 @@ fn server_error(message: &str) -> Value {
     quoted(&format!("Server Error - {message}"))
 }
 
-/// Adds the diagnostic code (`decisions.md` 7).
+/// Adds the diagnostic code (SRV-30).
 fn coded(value: Value, code: Code) -> Value {
     with(value, "code", Value::from(format!("Q{:04}", code.number)))
 }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn literal_bodies_of_the_specification_stand() {
+    fn literal_bodies_stand() {
         let missing = ["a", "b"].map(str::to_owned).into();
         let expected = r#"{"message":"No matching route; missing query parameters: `a`, `b`"}"#;
         check(&Failure::NoMatchingRoute { missing }, 400, expected);

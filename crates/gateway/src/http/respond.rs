@@ -2,8 +2,8 @@
 //!
 //! In: a value, a page or a [`Failure`], and the [`Rendition`] that the client asked for. Out: a
 //! complete response. Promises: every error body is a JSON object, whatever the client accepts
-//! (`decisions.md` 7); no text from outside can break out of a header; nothing here can fail.
-//! Statuses follow `decisions.md` 8 and `server.md` 1.10.
+//! (SRV-30); no text from outside can break out of a header; nothing here can fail.
+//! Statuses follow SRV-31.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -32,7 +32,7 @@ const ANSWER_BYTES_USUAL: usize = 1024;
 /// The longest header value that a script can set, in bytes; longer ones are omitted.
 pub const HEADER_VALUE_BYTES_MAX: usize = 8192;
 
-/// Headers that belong to the message itself; scripts cannot set them (`server.md` 1.9).
+/// Headers that belong to the message itself; scripts cannot set them (SRV-28).
 const RESERVED_HEADERS: [HeaderName; 10] = [
     header::CONNECTION,
     header::CONTENT_ENCODING,
@@ -96,7 +96,7 @@ pub fn page(html: String) -> Response {
     response
 }
 
-/// The answer to `OPTIONS`: the methods in `Allow` and as the body (`server.md` 1.5).
+/// The answer to `OPTIONS`: the methods in `Allow` and as the body (SRV-17).
 pub fn options(allow: &str) -> Response {
     let mut response =
         plain(StatusCode::OK, "text/plain", Bytes::copy_from_slice(allow.as_bytes()));

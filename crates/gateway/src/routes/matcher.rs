@@ -6,7 +6,7 @@
 //! does not grow with the number of routes; a node is visited once at most.
 //!
 //! Order among templates that match the same path: compared segment by segment from the left,
-//! literal before mixed before token before `*`; equal ones by load order (`server.md` 1.4). Only
+//! literal before mixed before token before `*`; equal ones by load order (SRV-11). Only
 //! templates that have the method take part, as each method is a table of its own. The chosen path
 //! is final: if none of its variants accepts the query, no other path is tried.
 

@@ -1,4 +1,4 @@
-//! Matching rules of `server.md` 1.4 and 1.5, and a comparison with a naive matcher.
+//! Matching rules of SRV-10 to SRV-17, and a comparison with a naive matcher.
 
 use proptest::prelude::*;
 

@@ -7,7 +7,7 @@
 //!
 //! Everything that depends on the route files only is compiled at load; a request costs one walk
 //! over a tree of path segments and a comparison of the few variants of one path. Nothing here
-//! knows of HTTP messages, scripts or the engine. Rules: `server.md` 1.3 to 1.7.
+//! knows of HTTP messages, scripts or the engine. Rules: SRV-7 to SRV-19.
 
 pub mod matcher;
 pub mod method;

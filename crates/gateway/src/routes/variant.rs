@@ -2,7 +2,7 @@
 //! building the inputs of its script.
 //!
 //! In: the parsed query string and what the path tokens captured. Out: the chosen route and the
-//! route layer of its scope (layer 4 of `language.md` 5.2). Rules: `server.md` 1.6 and 1.7; all
+//! route layer of its scope (layer 4 of SCP-10). Rules: SRV-14, SRV-18; all
 //! ranking fixes apply.
 
 use std::cmp::Reverse;
@@ -32,7 +32,7 @@ pub struct Chosen<'m, Id> {
     /// The caller's name for the route.
     pub id: &'m Id,
     /// Token name to value: defaults, path tokens, declared query parameters; a declared token
-    /// without value is null (`server.md` 1.7).
+    /// without value is null (SRV-18).
     pub scope: Object,
 }
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_the_specification_holds() {
+    fn of_routes_that_fit_the_nearest_answers() {
         let mut defaulted = optional("opt", 2, "/shelf?a={^a}&c={c}");
         defaulted.defaults.push(("c".to_owned(), Value::from("dc")));
         let variants =

@@ -16,6 +16,9 @@ const ENDINGS: &[&str] = &["rs", "js", "mjs", "py", "yaml", "md", "ql", "html", 
 /// Folders that hold what others have written or what was made from it.
 const FOREIGN: &[&str] = &["target", "node_modules"];
 
+/// Members of cases that record facts about ql.io 0.8, in words of their own.
+const RECORDS: &[&str] = &["fix:", "original:", "verified:"];
+
 /// One text of the repository.
 struct Source {
     path: PathBuf,
@@ -27,6 +30,21 @@ impl Source {
         let root = root().canonicalize().unwrap();
         let path = self.path.canonicalize().unwrap();
         format!("{}:{}", path.strip_prefix(root).unwrap_or(&path).display(), line + 1)
+    }
+
+    /// Whether a line of it is a sentence for readers: a page, a comment, or what a case shows.
+    fn is_prose(&self, line: &str) -> bool {
+        let line = line.trim_start();
+        match self.path.extension().and_then(|ending| ending.to_str()) {
+            Some("md") => true,
+            Some("rs" | "js" | "mjs") => line.starts_with("//") || line.contains(" // "),
+            Some("yaml") => {
+                (line.starts_with('#') || line.contains("why:"))
+                    && !RECORDS.iter().any(|record| line.starts_with(record))
+            }
+            Some(_) => line.starts_with(['#', '-']),
+            None => false,
+        }
     }
 }
 
@@ -128,6 +146,49 @@ fn every_citation_leads_to_a_rule() {
 }
 
 #[test]
+fn nothing_cites_texts_that_are_not_here() {
+    let mut problems = Vec::new();
+    for source in sources() {
+        // The texts by name would be found in this list of their names.
+        if source.path.ends_with("tests/docs/rules.rs") {
+            continue;
+        }
+        for (line, text) in source.text.lines().enumerate() {
+            if !source.is_prose(text) {
+                continue;
+            }
+            if let Some(what) = cited_outside(text) {
+                problems.push(format!("{}: `{what}` is not here", source.place(line)));
+            }
+        }
+    }
+    none(&problems);
+}
+
+/// What a sentence cites that nobody has who clones this repository: a page beside it by its name, a
+/// numbered decision, a number of a list of quirks.
+fn cited_outside(line: &str) -> Option<&str> {
+    let by_name = ["language.md", "connectors.md", "decisions.md", "`server.md`"];
+    let named = by_name.into_iter().find(|name| line.contains(name));
+    let mut words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '.');
+    let mut is_decision = false;
+    let numbered = words.find(|word| {
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        let found = is_decision && is_number || is_quirk(word);
+        is_decision = matches!(*word, "decision" | "decisions" | "Ex");
+        found
+    });
+    named.or(numbered)
+}
+
+/// Whether a word is an entry of such a list: `C-Q20`, `S-Q10`, `L33`, `Q7`.
+fn is_quirk(word: &str) -> bool {
+    let entry = word.strip_prefix("C-").or_else(|| word.strip_prefix("S-")).unwrap_or(word);
+    let number = entry.strip_prefix(['Q', 'L']).unwrap_or_default();
+    (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[test]
 fn every_link_leads_to_something() {
     let mut problems = Vec::new();
     for source in sources() {
@@ -163,7 +224,17 @@ fn has_heading(page: &Path, name: &str) -> bool {
 }
 
 #[test]
-fn citations_are_recognised() {
+fn what_is_not_here_is_recognised() {
+    for (line, found) in [
+        ("// (`language.md` 5.3)", Some("language.md")),
+        ("// see decision 18", Some("18")),
+        ("// a missing one is absent (C-Q4)", Some("C-Q4")),
+        ("//! (L30)", Some("L30")),
+        ("// Ex 44", Some("44")),
+        ("// (SEL-4, CON-31), RFC 9112, Q2003, [server](server.md)", None),
+    ] {
+        assert_eq!(cited_outside(line), found, "{line}");
+    }
     let found: Vec<_> = citations("(SEL-4, UTF-8x, TAB-12), HTTP-2, x-Q1").collect();
     assert_eq!(found, [("SEL", "4"), ("TAB", "12")]);
 }

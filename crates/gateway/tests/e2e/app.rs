@@ -1,4 +1,4 @@
-//! One app folder for all commands, and the settings that they find in it (decision 24).
+//! One app folder for all commands, and the settings that they find in it (SRV-61).
 
 use qlio_testkit::client::{Request, fetch};
 use serde_json::{Value, json};

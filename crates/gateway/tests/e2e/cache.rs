@@ -39,7 +39,7 @@ fn ask(server: &ServerProcess) -> Value {
     answer.json().unwrap()
 }
 
-/// `connectors.md` 6.4, Q59.
+/// CAC-15, CAC-14.
 #[test]
 fn the_servers_statistics_are_told_again_and_again_and_the_end_once() {
     for (program, name, statistic) in [

@@ -76,7 +76,7 @@ fn output_has_no_colours_when_it_is_no_terminal() {
     assert!(!finished.stderr.contains('\u{1b}'), "{}", finished.stderr);
 }
 
-/// `server.md` 8.59.
+/// `docs/reference/plan.md`.
 #[test]
 fn plan_shows_what_runs_in_parallel() {
     let folder = folder(&[
@@ -118,7 +118,7 @@ fn plan_shows_what_runs_in_parallel() {
     assert!(plan("svg").starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" "));
 }
 
-/// `server.md` 4.3.
+/// `docs/reference/plan.md`.
 #[test]
 fn plan_says_where_the_time_of_a_run_went() {
     let rows = |milliseconds| Respond::json(json!([{"id": 1}])).delay(milliseconds);

@@ -232,7 +232,7 @@ fn a_raw_target_is_answered_like_any_other() {
     let server = serve_folder(folder.path(), &["--dev"]);
     let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
     let head = "HTTP/1.1\r\nhost: h\r\naccept: application/json\r\n\r\n";
-    // `server.md` 8.23, to the letter, on a connection that goes on.
+    // SRV-33, SRV-34, to the letter, on a connection that goes on.
     let nf = "/nf.pl?\"><script>alert(73541);</script>";
     connection.send(format!("GET {nf} {head}GET {nf} {head}").as_bytes()).unwrap();
     for _ in 0..2 {

@@ -33,9 +33,9 @@ const CASES_AT_ONCE: usize = 8;
 const OVERRULED: &[(&str, &str)] = &[
     // Body templates escape for their own type, plain text not at all (CON-45).
     ("bodies", "bodies-002"),
-    // `decisions.md`: comment lines of a route are joined by LF.
+    // SRV-5: comment lines of a route are joined by LF.
     ("show-describe", "show-describe-012"),
-    // `decisions.md` 18: a list stays a list when one of its requests has failed.
+    // URI-11: a list stays a list when one of its requests has failed.
     ("bodies", "bodies-030"),
 ];
 

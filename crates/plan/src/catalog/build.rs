@@ -50,7 +50,7 @@ impl<'a> CatalogBuilder<'a> {
     }
 
     /// Registers all tables of a table file. A file with a syntax error loads no table; other
-    /// statements than `create table` are parsed, ignored and warned about (`connectors.md` 1.3).
+    /// statements than `create table` are parsed, ignored and warned about (CON-4).
     pub fn add_table_file(&mut self, file: &str, text: &str) {
         self.hide_mentioned(text);
         let file: Arc<str> = file.into();

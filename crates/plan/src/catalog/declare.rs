@@ -1,7 +1,7 @@
 //! `create table` to [`Table`]: templates parsed, settings filled, files fetched.
 //!
 //! A fault never loses the table: it is registered as broken, so that using it says what is wrong
-//! (`connectors.md` 1.8).
+//! (CON-7).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `show` and `describe`: the catalog as values (`language.md` 5.14, `server.md` 2.4).
+//! `show` and `describe`: the catalog as values (SHO-1, SRV-44).
 
 use qlio_data::{Object, Text, Value, percent, redact::redact, uri_template::UriToken};
 
@@ -123,7 +123,7 @@ fn route_entry(route: &Route) -> Object {
 }
 
 /// Makes the answer of `describe route`; `None` if there is no such route. `method` may be in any case,
-/// and `del` stands for `delete` (`server.md` Q20).
+/// and `del` stands for `delete` (SRV-4).
 pub fn describe_route(catalog: &Catalog, path: &str, method: &str) -> Option<Value> {
     let method = match method.to_ascii_lowercase() {
         short if short == "del" => "delete".to_owned(),

@@ -1,5 +1,5 @@
-//! Settings in tables: filling `{config.x.y}` when a table is declared (`connectors.md` 1.7), and which
-//! headers are made from settings, so that logs can leave their values out (`connectors.md` 8.3).
+//! Settings in tables: filling `{config.x.y}` when a table is declared (CON-12), and which
+//! headers are made from settings, so that logs can leave their values out (LOG-6).
 
 use qlio_data::{Value, template::Template, uri_template::UriTemplate};
 use qlio_syntax::{

@@ -1,6 +1,6 @@
 //! A declared API: what `create table` becomes.
 //!
-//! Source: `connectors.md` 1.5 (the verb record) and 1.7 (configuration).
+//! Source: CON-10 (the verb record), CON-12 (settings).
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub struct Verb {
     pub limit_name: Text,
     /// The parameter that carries `offset`.
     pub offset_name: Text,
-    /// The upstream is given `limit`, so its answer is not cut again (`decisions.md` 10).
+    /// The upstream is given `limit`, so its answer is not cut again (SEL-23).
     pub takes_limit: bool,
     /// The upstream is given `offset`.
     pub takes_offset: bool,
@@ -179,7 +179,7 @@ impl Verb {
 pub enum DefaultValue {
     /// Known at load.
     Constant(Value),
-    /// Tokens left over, resolved per request; a missing one makes the default absent (C-Q4).
+    /// Tokens left over, resolved per request; a missing one makes the default absent (CON-22).
     Template(Template),
 }
 
@@ -221,7 +221,7 @@ pub struct NeededSetting {
     pub default: Option<Text>,
 }
 
-/// A declared format (`connectors.md` 9.3).
+/// A declared format (FMT-23).
 #[derive(Debug, Clone)]
 pub struct Format {
     /// Which codec.
@@ -238,7 +238,7 @@ pub struct Format {
 pub enum FormatKind {
     /// JSON.
     Json,
-    /// XML by the mapping of `connectors.md` 5.6.
+    /// XML by the mapping of FMT-14.
     Xml,
     /// CSV; with a header row when `header` is set in the content type.
     Csv,
@@ -264,7 +264,7 @@ pub struct ProtobufFormat {
     pub options: qlio_data::codec::protobuf::ProtobufOptions,
 }
 
-/// A gRPC method (`connectors.md` 9.3).
+/// A gRPC method (TAB-21).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grpc {
     /// The answer is a list of messages.

@@ -93,7 +93,7 @@ pub(super) fn logic_names(logic: &ast::Logic) -> Vec<String> {
     }
 }
 
-/// The names that an alternative reads (`language.md` 4.3); names of nothing are among them.
+/// The names that an alternative reads (EXE-17); names of nothing are among them.
 pub(super) fn primary_reads(primary: &ast::Primary, reads: &mut Vec<String>) {
     match primary {
         ast::Primary::Json(json) => json_reads(json, reads),

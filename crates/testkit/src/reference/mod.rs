@@ -1,19 +1,20 @@
 //! A naive interpreter of scripts, to hold the engine against.
 //!
 //! In go the syntax tree of a script and its tables as a plain function; out comes the value of the
-//! script, or why it fails. It is written from `language.md` in the most obvious way: one statement
-//! after the other, each runs what it needs first, rows are compared in nested loops, nothing is
-//! indexed, planned, pushed down or run at the same time. It shares the syntax tree, the values, the
-//! paths and the templates with the real thing, and nothing of its planner and its operators.
+//! script, or why it fails. It is written from the rules of `docs/language/reference` in the most
+//! obvious way: one statement after the other, each runs what it needs first, rows are compared in
+//! nested loops, nothing is indexed, planned, pushed down or run at the same time. It shares the
+//! syntax tree, the values, the paths and the templates with the real thing, and nothing of its
+//! planner and its operators.
 //!
 //! It promises the same value for every order in which upstreams could answer, because it knows no
 //! such order. It leaves out: script functions, `show`, `describe`, writes to tables, routes, what a
 //! client sends, and settings; a script with one of these fails with [`Failure::Unsupported`].
 //!
 //! - [`graph`]: the statements with their blocks, and which names each one reads.
-//! - [`run`]: the order, blocks, fallbacks (`language.md` 4, 5.15–5.18, 5.22).
-//! - [`select`], [`join`], [`write`], [`rows`]: what statements do (`language.md` 5.6–5.13).
-//! - [`loose`]: loose equality (`language.md` 5.1).
+//! - [`run`]: the order, blocks, fallbacks (EXE-15, DEF-4, EXE-6, IFS-4, TRY-6, EXE-16).
+//! - [`select`], [`join`], [`write`], [`rows`]: what statements do (SEL, JOI, INS, DEL).
+//! - [`loose`]: loose equality (VAL-7 to VAL-11).
 //! - [`random`]: scripts to compare with.
 
 mod graph;

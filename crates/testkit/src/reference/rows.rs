@@ -1,4 +1,4 @@
-//! Filtering, cutting, projecting and shaping values (`language.md` 5.8–5.10).
+//! Filtering, cutting, projecting and shaping values (SEL-13, SEL-7, SEL-22).
 
 use std::fmt::Write;
 
@@ -160,7 +160,7 @@ fn select(
     matches.map_err(|error| Failure::Failed(error.to_string()))
 }
 
-/// One row of column values per element (`language.md` 5.9).
+/// One row of column values per element (SEL-7).
 pub(super) fn project(
     value: &Value,
     columns: Option<&[Path]>,
@@ -220,7 +220,7 @@ fn or_null(value: Value) -> Value {
     if value.is_absent() { Value::Null } else { value }
 }
 
-/// `limit` and `offset` (`language.md` 5.10); a value that is no list stays as it is.
+/// `limit` and `offset` (SEL-22); a value that is no list stays as it is.
 pub(super) fn cut(value: Value, select: &ast::Select) -> Value {
     let (limit, offset) = (select.limit.as_ref(), select.offset.as_ref());
     if limit.is_none() && offset.is_none() {

@@ -68,7 +68,7 @@ pub fn run(script: &ast::Script, tables: &dyn Tables) -> Result<Value, Failure> 
 }
 
 impl Interpreter<'_> {
-    /// Top-level statements that nothing else needs (`language.md` 4.4).
+    /// Top-level statements that nothing else needs (EXE-4, EXE-5).
     fn orphans(&self, result: &[ast::Primary]) -> Vec<usize> {
         let mut of_value = Vec::new();
         for alternative in result {
@@ -96,7 +96,7 @@ impl Interpreter<'_> {
             || self.statements[number].place.is_some_and(|(outer, _)| self.is_in(outer, block))
     }
 
-    /// The value of a script without `return` (`language.md` 4.2).
+    /// The value of a script without `return` (RET-2).
     fn implied_value(&mut self, script: &ast::Script) -> Result<Value, Failure> {
         let is_create = |item: &ast::Item| match item {
             ast::Item::Statement(statement) => {
@@ -216,7 +216,7 @@ impl Interpreter<'_> {
         Ok(())
     }
 
-    /// Runs the body, then decides which catches run (`language.md` 5.18).
+    /// Runs the body, then decides which catches run (TRY-6).
     fn decide_try(&mut self, number: usize) -> Result<(), Failure> {
         self.begin_try(number)?;
         if self.states[number] == State::Skipped || self.tries[number].is_decided {
@@ -278,7 +278,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Writes to one variable happen in text order (`language.md` 5.13), but each after those that it needs.
+    /// Writes to one variable happen in text order (EXE-7), but each after those that it needs.
     fn earlier_writers(&mut self, number: usize) -> Result<(), Failure> {
         for name in self.written(number) {
             let (mut seen, mut sorted) = (Vec::new(), Vec::new());
@@ -387,7 +387,7 @@ impl Interpreter<'_> {
         names.iter().try_for_each(|name| self.need(name))
     }
 
-    /// A fallback chain (`language.md` 5.15).
+    /// A fallback chain (DEF-4).
     fn chain(&mut self, alternatives: &[ast::Primary], is_return: bool) -> Result<Value, Failure> {
         for (position, alternative) in alternatives.iter().enumerate() {
             let mut reads = Vec::new();
@@ -448,7 +448,7 @@ impl Interpreter<'_> {
         })
     }
 
-    /// A text with its tokens filled (`language.md` 5.3).
+    /// A text with its tokens filled (TOK-11).
     pub(super) fn fill(&self, text: &str) -> Result<Value, Failure> {
         let filled = Template::parse(text).fill(&self.variables);
         filled.map_err(|error| Failure::Failed(error.to_string()))

@@ -1,4 +1,4 @@
-// The ejs dialect of 0.8 (connectors.md 2.6): a template becomes the source of one function. The
+// The ejs dialect of 0.8 (CON-47): a template becomes the source of one function. The
 // generated lines are the template's lines, so errors point at the right place.
 'use strict';
 

@@ -1,4 +1,4 @@
-//! Scripts over WebSocket: one run, from the message to its result (`server.md` 2.9).
+//! Scripts over WebSocket: one run, from the message to its result (WSK-6).
 //!
 //! In: a script, what the client wants to know of it, and for debug mode a [`Session`]. Out: messages.
 //! The last one is the result, whatever happens. Rights and errors are those of `/q`.
@@ -28,7 +28,7 @@ use crate::http::{
     websocket::{message, outbox::Outbox},
 };
 
-/// Bytes of a request or answer body that an event shows (`connectors.md` 5.1).
+/// Bytes of a request or answer body that an event shows (WSK-8).
 const BODY_BYTES_MAX: usize = 64 << 10;
 
 /// Bytes of one event; a larger one is replaced by a mark.
@@ -249,7 +249,7 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// The plan as a picture to draw, in debug mode; nobody else is asked to draw it (Q25).
+    /// The plan as a picture to draw, in debug mode; nobody else is asked to draw it (WSK-10).
     fn picture(&self, plan: &Plan) {
         if self.job.session.is_some() {
             self.push(EventKind::Visualization, || Packet {

@@ -1,4 +1,4 @@
-//! WebSocket connections: frames in and out, and when a connection ends (`server.md` 2.9).
+//! WebSocket connections: frames in and out, and when a connection ends (WSK-3).
 //!
 //! ```text
 //! frames ─▶ message ─▶ Desk: subscription, sessions ─▶ scripts, interleaved (console) ─▶ Outbox ─▶ frames

@@ -1,4 +1,4 @@
-//! The health check: the server is healthy if it lists its tables (`server.md` 2.10).
+//! The health check: the server is healthy if it lists its tables (ECV-1).
 
 use http_body_util::{BodyExt, Empty};
 use hyper::{Method as HttpMethod, Request, header};

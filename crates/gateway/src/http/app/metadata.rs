@@ -1,7 +1,7 @@
 //! `/tables`, `/table`, `/api` (and `/routes`), `/route`: what the catalog holds, as JSON or pages.
 //!
 //! Names are looked up directly and decoded once; nothing is executed and nothing is cached
-//! (`server.md` 2.4, Q14, Q17). Errors are always JSON.
+//! (SRV-46). Errors are always JSON.
 
 use hyper::{StatusCode, header};
 use qlio_data::{Object, Value};

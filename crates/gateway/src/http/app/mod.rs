@@ -4,7 +4,7 @@
 //! that worker's engine; what all workers share is in [`Shared`]. The catalog in it is an immutable
 //! snapshot that is replaced as a whole; a request keeps the snapshot it began with.
 //!
-//! Order of the endpoints (`server.md` 1.4): user routes come before the metadata endpoints and may
+//! Order of the endpoints (SRV-15): user routes come before the metadata endpoints and may
 //! shadow them. This module decides *what* is answered; statuses and bytes are made in `respond`.
 
 mod console;
@@ -88,9 +88,9 @@ impl From<IpAddr> for Ends {
 /// What the endpoints do and what they allow.
 #[derive(Debug, Clone)]
 pub struct AppSettings {
-    /// `/q` exists (`decisions.md` 3).
+    /// `/q` exists (SAF-5).
     pub allows_adhoc: bool,
-    /// Scripts of clients may call private addresses: development mode (`decisions.md` 4).
+    /// Scripts of clients may call private addresses: development mode (SAF-9).
     pub may_call_private: bool,
     /// Most bytes of a request body (setting `maxRequestLength`).
     pub request_bytes_max: usize,

@@ -30,7 +30,7 @@ use crate::{
 };
 
 impl HttpApp {
-    /// Runs the script of a client (`server.md` 2.3). Of the body, the members `s`, `callback` and `events`
+    /// Runs the script of a client (SRV-39). Of the body, the members `s`, `callback` and `events`
     /// are read.
     pub(super) async fn script<B>(
         &self,

@@ -300,7 +300,7 @@ fn a_script_that_does_not_compile_is_located() {
     assert!(answer.text().starts_with("cb({"));
 }
 
-/// `server.md` 8.49.
+/// SAF-5.
 #[test]
 fn the_script_endpoint_can_be_switched_off() {
     let fixture = Fixture::with(false);

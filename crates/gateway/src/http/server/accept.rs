@@ -59,7 +59,7 @@ pub(super) fn bind(addresses: &[SocketAddr]) -> io::Result<(Runtime, Vec<TcpList
         .iter()
         .map(|address| {
             let named = |error: io::Error| {
-                // The words by which scripts of the original know a taken port (`server.md` 3.3).
+                // The words by which scripts of the original know a taken port (SRV-60).
                 let taken = match error.kind() {
                     io::ErrorKind::AddrInUse => format!("port {} is taken: ", address.port()),
                     _ => String::new(),
