@@ -102,11 +102,23 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn warn(&self, message: impl Into<String>) {
+        self.keep_warning(message.into(), None);
+    }
+
+    /// Warns of a failure that did not fail its statement.
+    pub(crate) fn warn_of(&self, message: impl Into<String>, failure: &RunError) {
+        self.keep_warning(message.into(), Some(&failure.message));
+    }
+
+    fn keep_warning(&self, mut message: String, cause: Option<&str>) {
         let mut warnings = self.warnings.borrow_mut();
         if warnings.len() < WARNINGS_MAX {
-            let message = message.into();
             if let Some(observation) = &self.observation {
-                observation.tell(Event::Warned { line: observation.line(), message: &message });
+                let line = observation.line();
+                observation.tell(Event::Warned { line, message: &message, cause });
+            }
+            if let Some(cause) = cause {
+                message.extend([": ", cause]);
             }
             warnings.push(message);
         }

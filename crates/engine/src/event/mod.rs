@@ -71,6 +71,8 @@ pub enum Event<'e> {
         line: Option<u32>,
         /// What is odd.
         message: &'e str,
+        /// The failure that it comes from, in words that may tell of the inside.
+        cause: Option<&'e str>,
     },
     /// Statements wait to be let through by the [`Stepper`].
     Paused {

@@ -287,10 +287,10 @@ impl Call<'_> {
                 return Err(error);
             }
             let failed = attempted - rows.len();
-            self.run.warn(format!(
-                "Partial failure: {failed} of {attempted} requests of table {}: {error}",
-                self.table.name
-            ));
+            let table = &self.table.name;
+            let message =
+                format!("Partial failure: {failed} of {attempted} requests of table {table}");
+            self.run.warn_of(message, &error);
             self.run.add_partial(rows.len(), attempted);
         }
         Ok((rows, merge))

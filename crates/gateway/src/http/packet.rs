@@ -16,6 +16,8 @@ use qlio_engine::{
     transport::Timings,
 };
 
+use super::disclosure::ErrorDetail;
+
 /// An event as it is told.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Packet {
@@ -34,10 +36,10 @@ pub(super) struct Warnings(RefCell<Vec<Text>>);
 
 impl Warnings {
     /// Keeps a warning, unless there are too many.
-    pub(super) fn keep(&self, rules: PacketRules<'_>, message: &str) {
+    pub(super) fn keep(&self, warning: Text) {
         let mut kept = self.0.borrow_mut();
         if kept.len() < WARNINGS_MAX {
-            kept.push(replaced(&Text::from(message), rules.secrets));
+            kept.push(warning);
         }
     }
 }
@@ -47,6 +49,8 @@ impl Warnings {
 pub(super) struct PacketRules<'s> {
     /// Texts that must not appear.
     pub(super) secrets: &'s [String],
+    /// Whether warnings name the failures that they come from.
+    pub(super) errors: ErrorDetail,
     /// Bytes of a request or answer body that are shown.
     pub(super) body_bytes_max: usize,
 }
@@ -65,8 +69,9 @@ impl PacketRules<'_> {
             Event::Assigned { name, value } => {
                 Packet { name: Text::from(*name), data: redact((*value).clone(), self.secrets) }
             }
-            Event::Warned { line, message } => {
-                packet(EventKind::Warning, *line, Some(("data", self.text(message))))
+            Event::Warned { line, message, cause } => {
+                let warning = Value::from(self.warning(message, *cause));
+                packet(EventKind::Warning, *line, Some(("data", warning)))
             }
             Event::Paused { variables } => {
                 let context = redact(Value::object(variables.clone()), self.secrets);
@@ -165,6 +170,15 @@ impl PacketRules<'_> {
         }
     }
 
+    /// A warning as it is told: the failure that it comes from only where errors tell all.
+    pub(super) fn warning(self, message: &str, cause: Option<&str>) -> Text {
+        let text = match cause.filter(|_| self.errors == ErrorDetail::Full) {
+            Some(cause) => Text::from(format!("{message}: {cause}")),
+            None => Text::from(message),
+        };
+        replaced(&text, self.secrets)
+    }
+
     /// A text without secrets.
     pub(super) fn text(self, text: &str) -> Value {
         Value::from(replaced(&Text::from(text), self.secrets))
@@ -222,7 +236,7 @@ mod tests {
     use super::*;
 
     fn rules(secrets: &[String]) -> PacketRules<'_> {
-        PacketRules { secrets, body_bytes_max: 10 }
+        PacketRules { secrets, errors: ErrorDetail::Full, body_bytes_max: 10 }
     }
 
     fn request<'e>(headers: &'e [(String, String)], body: &'e str) -> Event<'e> {
@@ -262,7 +276,7 @@ mod tests {
     fn warnings_are_kept_up_to_the_limit() {
         let warnings = Warnings::default();
         for _ in 0..=WARNINGS_MAX {
-            warnings.keep(rules(&[]), "odd");
+            warnings.keep("odd".into());
         }
         assert_eq!(warnings.0.borrow().len(), WARNINGS_MAX);
     }
@@ -272,10 +286,11 @@ mod tests {
         let shown = |packet: Packet| format!("{} {}", packet.name, json::to_string(&packet.data));
         let elapsed = Duration::from_micros(7900);
         let ended = Event::Ended { line: None, statement: 0, is_success: false, elapsed };
-        let warned = Event::Warned { line: Some(2), message: "odd" };
+        let warned = Event::Warned { line: Some(2), message: "odd", cause: Some("inside") };
         let assigned = Event::Assigned { name: "w", value: &Value::Null };
         let warnings = Warnings::default();
-        warnings.keep(rules(&["s3cret".to_owned()]), "odd s3cret");
+        warnings.keep(rules(&["s3cret".to_owned()]).warning("odd s3cret", None));
+        let brief = PacketRules { errors: ErrorDetail::Brief, ..rules(&[]) };
         for (packet, expected) in [
             (PacketRules::ack(), r#"ack {"type":"ack","data":"Got it"}"#),
             (
@@ -286,7 +301,11 @@ mod tests {
                 rules(&[]).packet(&ended),
                 r#"statement-error {"type":"statement-error","elapsed":7}"#,
             ),
-            (rules(&[]).packet(&warned), r#"warning {"line":2,"type":"warning","data":"odd"}"#),
+            (
+                rules(&[]).packet(&warned),
+                r#"warning {"line":2,"type":"warning","data":"odd: inside"}"#,
+            ),
+            (brief.packet(&warned), r#"warning {"line":2,"type":"warning","data":"odd"}"#),
             (rules(&[]).packet(&assigned), "w null"),
             (
                 rules(&[]).done("s", elapsed, Some(4), &warnings),

@@ -13,7 +13,10 @@ use std::{cell::RefCell, collections::VecDeque, time::Instant};
 use qlio_data::{Object, Value, codec::json, percent};
 use qlio_engine::event::{Event, EventKind, Subscription};
 
-use super::packet::{Packet, PacketRules, Warnings};
+use super::{
+    disclosure::ErrorDetail,
+    packet::{Packet, PacketRules, Warnings},
+};
 
 /// How much clients may learn of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,12 +99,16 @@ pub(super) struct Trace<'s> {
 
 impl<'s> Trace<'s> {
     /// A trace that begins now, if there is anything to trace.
-    pub(super) fn begin(subscription: Subscription, secrets: &'s [String]) -> Option<Self> {
+    pub(super) fn begin(
+        subscription: Subscription,
+        errors: ErrorDetail,
+        secrets: &'s [String],
+    ) -> Option<Self> {
         if subscription.is_empty() {
             return None;
         }
         // A body that is longer than the header could never stay in it.
-        let rules = PacketRules { secrets, body_bytes_max: LINK_BYTES_MAX };
+        let rules = PacketRules { secrets, errors, body_bytes_max: LINK_BYTES_MAX };
         let trace = Self {
             subscription,
             rules,
@@ -120,8 +127,8 @@ impl<'s> Trace<'s> {
 
     /// Takes an event of the engine.
     pub(super) fn take(&self, event: &Event<'_>) {
-        if let Event::Warned { message, .. } = event {
-            self.warnings.keep(self.rules, message);
+        if let Event::Warned { message, cause, .. } = event {
+            self.warnings.keep(self.rules.warning(message, *cause));
             if !self.subscription.has(EventKind::Warning) {
                 return;
             }

@@ -22,6 +22,7 @@ use tokio::sync::Notify;
 use super::{HttpApp, inputs, script};
 use crate::http::{
     compile_error,
+    disclosure::ErrorDetail,
     logs::{RequestLog, RunLog},
     packet::{Packet, PacketRules, Warnings},
     server::{self, EventSink},
@@ -110,7 +111,7 @@ impl HttpApp {
     ) -> Option<u64> {
         let loaded = self.shared.loaded.load_full();
         let secrets = loaded.catalog.secrets();
-        let report = Report::begin(&job, secrets, outbox);
+        let report = Report::begin(&job, self.shared.settings.errors, secrets, outbox);
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| RequestLog::begin(logs, client.head, client.peer));
         let plan = match self.plan(&job.text, &loaded) {
@@ -216,8 +217,8 @@ struct Report<'r> {
 }
 
 impl<'r> Report<'r> {
-    fn begin(job: &'r Job, secrets: &'r [String], outbox: &'r Outbox) -> Self {
-        let rules = PacketRules { secrets, body_bytes_max: BODY_BYTES_MAX };
+    fn begin(job: &'r Job, errors: ErrorDetail, secrets: &'r [String], outbox: &'r Outbox) -> Self {
+        let rules = PacketRules { secrets, errors, body_bytes_max: BODY_BYTES_MAX };
         let report =
             Self { job, rules, outbox, began: Instant::now(), warnings: Warnings::default() };
         report.push(EventKind::Ack, PacketRules::ack);
@@ -226,8 +227,8 @@ impl<'r> Report<'r> {
 
     /// Takes an event of the engine.
     fn take(&self, event: &Event<'_>) {
-        if let Event::Warned { message, .. } = event {
-            self.warnings.keep(self.rules, message);
+        if let Event::Warned { message, cause, .. } = event {
+            self.warnings.keep(self.rules.warning(message, *cause));
             if !self.job.subscription.has(EventKind::Warning) {
                 return;
             }

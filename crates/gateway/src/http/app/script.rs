@@ -104,7 +104,8 @@ impl HttpApp {
         let is_own_script = caller != Caller::Route;
         let allowed = self.shared.settings.trace.allowed(asked, is_own_script);
         // Boxed, so that a request which is not traced does not carry the room for one.
-        Trace::begin(allowed, exchange.loaded.catalog.secrets()).map(Box::new)
+        let errors = self.shared.settings.errors;
+        Trace::begin(allowed, errors, exchange.loaded.catalog.secrets()).map(Box::new)
     }
 
     /// Runs a plan and answers with its result or its error.

@@ -91,8 +91,10 @@ impl<'r> RunLog<'r> {
             }
             Event::Request(request) => self.ask(request),
             Event::Answer(answer) => self.answer(answer),
-            Event::Warned { line, message } => {
-                let message = at_line(*line, [("message", Value::from(*message))]);
+            Event::Warned { line, message, cause } => {
+                let text = cause.map(|cause| format!("{message}: {cause}"));
+                let text = text.as_deref().unwrap_or(message);
+                let message = at_line(*line, [("message", Value::from(text))]);
                 self.request.tell(LogFile::Error, "warn", self.engine_id, message);
             }
             Event::Started { .. } | Event::Assigned { .. } | Event::Paused { .. } => {}
