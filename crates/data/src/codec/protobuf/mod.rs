@@ -19,6 +19,7 @@ mod decode;
 mod encode;
 mod encode_well_known;
 mod plan;
+mod required;
 mod rows;
 mod scalar;
 mod schema;

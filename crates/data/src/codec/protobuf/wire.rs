@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::{
     DEPTH_MAX, FORMAT,
-    decode::Required,
     plan::{SHORT_NUMBERS, ShortField},
+    required::Required,
     tables::{Lookup, MessageTable},
 };
 use crate::{Text, codec::DecodeError};
