@@ -50,7 +50,7 @@ type Piece = Box<dyn FnMut()>;
 /// A name and how to prepare the piece.
 type Named = (&'static str, fn() -> Piece);
 
-const PIECES: [Named; 29] = [
+const PIECES: [Named; 32] = [
     ("compile", compile_script),
     ("json_check", json_check),
     ("json_project", json_project),
@@ -71,6 +71,9 @@ const PIECES: [Named; 29] = [
     ("expand_uri", expand_uri),
     ("fill_template", fill_template),
     ("join", join),
+    ("join_text", join_text),
+    ("join_two_keys", join_two_keys),
+    ("rows_text", rows_text),
     ("hook_none", || scripted::route("hook_none")),
     ("hook_uri", || scripted::route("hook_uri")),
     ("hook_headers", || scripted::route("hook_headers")),
@@ -349,28 +352,68 @@ impl Scope for Names {
     }
 }
 
-/// A thousand rows joined with as many, both at hand: no statement waits for anything.
-fn join() -> Piece {
-    const COUNT: i64 = 1000;
-    const SCRIPT: &str = "return select l.id as id, l.name as name, r.price as price \
-                          from left as l, right as r where l.id = r.id";
-    let rows = |name: &str, step: i64| -> Value {
-        let row = |row: i64| {
-            let cells = [("id", Value::int(row * step % COUNT)), (name, Value::from("a cell"))];
-            Value::object(cells.into_iter().collect())
-        };
-        (0..COUNT).map(row).collect()
+/// How many rows the joined lists have.
+const ROWS_JOINED: i64 = 1000;
+
+/// A list of objects with an `id`, in an order of its own, a `kind` and a cell.
+fn numbered_rows(name: &str, step: i64) -> Value {
+    let row = |row: i64| {
+        let cells = [
+            ("id", Value::int(row * step % ROWS_JOINED)),
+            ("kind", Value::int(row % 2)),
+            (name, Value::from("a cell")),
+        ];
+        Value::object(cells.into_iter().collect())
     };
-    let variables = [("left", rows("name", 7)), ("right", rows("price", 3))].into_iter().collect();
+    (0..ROWS_JOINED).map(row).collect()
+}
+
+/// The list as the text of one answer.
+fn one_text(rows: &Value) -> Value {
+    json::parse_str(&json::to_string(rows)).expect("valid")
+}
+
+/// The list as answers that were gathered: each row is a text of its own.
+fn gathered_text(rows: &Value) -> Value {
+    Value::array(one_text(rows).elements().expect("rows").into_owned())
+}
+
+/// A script over the lists `left` and `right`, both at hand: no statement waits for anything.
+fn over_rows(script: &str, left: Value, right: Value, count: usize) -> Piece {
+    let variables = [("left", left), ("right", right)].into_iter().collect();
     let request = ClientRequest { variables, ..ClientRequest::default() };
     let catalog = Catalog::empty(Value::object(Object::new()));
-    let options = CompileOptions { origin: Origin::Stored, file: "join", resources: &NoResources };
-    let plan = compile(SCRIPT, &catalog, &options).expect("compiles").plan;
+    let options = CompileOptions { origin: Origin::Stored, file: "rows", resources: &NoResources };
+    let plan = compile(script, &catalog, &options).expect("compiles").plan;
     let engine = Engine::new(EngineOptions::default()).expect("an engine");
     Box::new(move || {
         let run = engine.run(&plan, &catalog, &request, Caller::Operator);
-        let answer = run.now_or_never().expect("nothing waits").expect("joined");
-        assert_eq!(answer.value.len(), 1000);
+        let answer = run.now_or_never().expect("nothing waits").expect("rows");
+        assert_eq!(answer.value.len(), count);
         black_box(answer);
     })
+}
+
+const JOIN: &str = "return select l.id as id, l.name as name, r.price as price \
+                    from left as l, right as r where l.id = r.id";
+
+fn join() -> Piece {
+    over_rows(JOIN, numbered_rows("name", 7), numbered_rows("price", 3), 1000)
+}
+
+fn join_text() -> Piece {
+    let (left, right) = (numbered_rows("name", 7), numbered_rows("price", 3));
+    over_rows(JOIN, one_text(&left), gathered_text(&right), 1000)
+}
+
+fn join_two_keys() -> Piece {
+    let script = "return select l.id as id, r.price as price \
+                  from left as l, right as r where l.kind = r.kind and l.id = r.id";
+    let (left, right) = (numbered_rows("name", 1), numbered_rows("price", 1));
+    over_rows(script, one_text(&left), gathered_text(&right), 1000)
+}
+
+fn rows_text() -> Piece {
+    let rows = one_text(&numbered_rows("name", 7));
+    over_rows("return select id as id, name as n from left", rows, Value::Null, 1000)
 }
