@@ -13,6 +13,14 @@ pub trait Params {
 
     /// The verb's own default for a name.
     fn default(&self, name: &str) -> Value;
+
+    /// How many bytes a text that is made of parameters may take.
+    fn text_room(&self) -> usize {
+        usize::MAX
+    }
+
+    /// A text would take more than there is room for, and is not made.
+    fn refuse_text(&self) {}
 }
 
 /// The members are the parameters; there are no defaults.

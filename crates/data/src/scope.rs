@@ -32,6 +32,14 @@ pub trait Scope {
     /// that are only known while filling (`{{which}}`) arrive here too, so script variables must be
     /// found by name as well.
     fn name(&self, name: &str) -> Value;
+
+    /// How many bytes a text that is filled may take.
+    fn text_room(&self) -> usize {
+        usize::MAX
+    }
+
+    /// A text would take more than there is room for, and is not made.
+    fn refuse_text(&self) {}
 }
 
 /// A scope without variables.

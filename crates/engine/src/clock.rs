@@ -15,3 +15,10 @@ pub(crate) fn epoch_ms() -> u64 {
 pub(crate) fn instant() -> Instant {
     Instant::now()
 }
+
+/// Microseconds that this thread has run.
+pub(crate) fn thread_us() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000) + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000
+}

@@ -1,11 +1,14 @@
 //! The engine of one thread: plans in, answers out.
 
+use std::{future::poll_fn, pin::pin};
+
 use qlio_data::Value;
 use qlio_plan::{Catalog, Plan, RouteStatus};
 use qlio_syntax::{diagnostic::codes, status::ROUTE};
 
 use crate::{
     error::RunError,
+    evaluate::fill,
     event::Watch,
     executor,
     request::{Answer, Caller, ClientRequest},
@@ -78,12 +81,22 @@ impl Engine {
         watch: Option<&Watch<'_>>,
     ) -> Result<Answer, RunError> {
         let run = Run::new(&self.services, plan, catalog, request, caller, watch);
-        let value = executor::execute(&run).await?;
+        let mut execution = pin!(executor::execute(&run));
+        let value = poll_fn(|context| {
+            run.budget.begin_turn();
+            execution.as_mut().poll(context)
+        })
+        .await?;
         if let Some(route) = &plan.route {
             run.require_settings(&route.missing_settings)?;
         }
         let status = answer_status(&run)?;
         let headers = answer_headers(&run)?;
+        if !matches!(value, Value::Raw(_)) {
+            // It is about to be written out.
+            run.budget.charge_value(&value)?;
+        }
+        run.budget.check()?;
         let trail = run.request_ids.take();
         let id = run.request_id.get().map(ToString::to_string);
         Ok(Answer {
@@ -116,7 +129,7 @@ fn answer_status(run: &Run<'_>) -> Result<u16, RunError> {
         Some(RouteStatus::Fixed(status)) => return Ok(*status),
         Some(RouteStatus::Filled(template)) => template,
     };
-    let filled = template.fill(run)?;
+    let filled = fill(run, template)?;
     let text = filled.scalar_text();
     text.as_deref().and_then(|text| ROUTE.read(text)).ok_or_else(|| {
         let found = match text {
@@ -137,8 +150,8 @@ fn answer_headers(run: &Run<'_>) -> Result<Vec<(String, String)>, RunError> {
     let templates =
         run.plan.route.as_ref().map(|route| route.headers.as_slice()).unwrap_or_default();
     for (name, value) in templates {
-        let name = name.fill(run)?.scalar_text();
-        let value = match value.fill(run)? {
+        let name = fill(run, name)?.scalar_text();
+        let value = match fill(run, value)? {
             Value::Absent | Value::Null => None,
             value if value.is_structure() => Some(qlio_data::codec::json::to_string(&value)),
             value => value.scalar_text().map(|text| text.to_string()),

@@ -1,18 +1,35 @@
 //! Expressions, operands and conditions: from templates to values.
 
-use qlio_data::{Object, Value};
+use std::sync::Arc;
+
+use qlio_data::{Object, Value, template::Template};
 use qlio_plan::{
     Node,
     operator::{Expression, Logic, Operand},
 };
 
-use crate::{error::RunError, run::Run};
+use crate::{budget::VALUE_BYTES, error::RunError, run::Run};
+
+/// The value of a template. What is made anew for it counts as memory of the run; what it only names
+/// has been counted.
+pub(crate) fn fill(run: &Run<'_>, template: &Template) -> Result<Value, RunError> {
+    let value = template.fill(run)?;
+    match &value {
+        Value::String(text) if !template.single_token() => run.budget.charge_memory(text.len())?,
+        Value::Array(matches) if Arc::strong_count(matches) == 1 => {
+            run.budget.work(matches.len());
+            run.budget.charge_memory(matches.len() * VALUE_BYTES)?;
+        }
+        _ => {}
+    }
+    Ok(value)
+}
 
 /// A JSON literal with its tokens filled.
 pub(crate) fn expression(run: &Run<'_>, expression: &Expression) -> Result<Value, RunError> {
     match expression {
         Expression::Constant(value) => Ok(value.clone()),
-        Expression::Template(template) => Ok(template.fill(run)?),
+        Expression::Template(template) => fill(run, template),
         Expression::Array(elements) => elements
             .iter()
             .map(|element| self::expression(run, element))
@@ -35,14 +52,12 @@ pub(crate) fn expression(run: &Run<'_>, expression: &Expression) -> Result<Value
 pub(crate) fn operand(run: &Run<'_>, operand: &Operand) -> Result<Value, RunError> {
     match operand {
         Operand::Constant(value) => Ok(value.clone()),
-        Operand::Template(template) => Ok(template.fill(run)?),
+        Operand::Template(template) => fill(run, template),
         Operand::Word(word) => {
             let given = match word.split_once('.') {
                 None => run.given(word),
                 Some((root, _)) if run.given(root).is_absent() => Value::Absent,
-                Some(_) => {
-                    qlio_data::template::Template::parse(&format!("{{={word}}}")).fill(run)?
-                }
+                Some(_) => fill(run, &Template::parse(&format!("{{={word}}}")))?,
             };
             Ok(if given.is_absent() { Value::String(word.clone()) } else { given })
         }
@@ -55,7 +70,7 @@ pub(crate) fn logic(run: &Run<'_>, condition: &Logic) -> Result<bool, RunError> 
         Logic::Or(left, right) => logic(run, left)? || logic(run, right)?,
         Logic::And(left, right) => logic(run, left)? && logic(run, right)?,
         Logic::Not(inner) => !logic(run, inner)?,
-        Logic::Name(template) => template.fill(run)?.is_truthy(),
+        Logic::Name(template) => fill(run, template)?.is_truthy(),
     })
 }
 

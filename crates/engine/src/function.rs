@@ -34,14 +34,16 @@ pub(crate) fn call(
     }
     let module = module_of(run, callee)?;
     let scope = scope(run);
-    let outcome = module.call(
-        run.engine.sandbox(),
-        &callee.function,
-        &callee.name,
-        arguments,
-        Some(&scope),
-        deadline_ms(run, &Delays::default()),
-    );
+    let outcome = run.budget.measure(|| {
+        module.call(
+            run.engine.sandbox(),
+            &callee.function,
+            &callee.name,
+            arguments,
+            Some(&scope),
+            deadline_ms(run, &Delays::default()),
+        )
+    })?;
     outcome.map_err(|error| function_failed(run, &callee.name, &error))
 }
 
@@ -160,9 +162,9 @@ fn answers(
     call: &RowCall,
     request: &sandbox::RowCall<'_>,
 ) -> Result<Vec<Value>, RunError> {
-    module_of(run, &call.callee)?
-        .call_rows(run.engine.sandbox(), request)
-        .map_err(|error| function_failed(run, &call.callee.name, &error).at_line(call.line))
+    let module = module_of(run, &call.callee)?;
+    let outcome = run.budget.measure(|| module.call_rows(run.engine.sandbox(), request))?;
+    outcome.map_err(|error| function_failed(run, &call.callee.name, &error).at_line(call.line))
 }
 
 fn arguments(

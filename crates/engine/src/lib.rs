@@ -13,6 +13,7 @@
 //! catalog files or prints.
 
 mod body;
+mod budget;
 pub mod cache;
 mod clock;
 mod engine;
@@ -38,5 +39,5 @@ pub use engine::{Engine, StartError};
 pub use error::{Fact, Origin, RunError};
 pub use request::{Answer, Caller, ClientRequest, Part};
 pub use services::{DescribeError, EngineOptions};
-pub use settings::{ClientParams, HookSettings, Settings};
+pub use settings::{ClientParams, HookSettings, Limits, Settings};
 pub use verb_scripts::{ScriptProblem, check_scripts};

@@ -10,6 +10,7 @@ use qlio_data::{Text, Value};
 use qlio_plan::{Catalog, Plan, SlotId};
 
 use crate::{
+    budget::Budget,
     error::RunError,
     event::{Event, Observation, Watch},
     request::{Caller, ClientRequest},
@@ -39,6 +40,8 @@ pub(crate) struct Run<'a> {
     /// How many upstream calls were given a number.
     pub(crate) calls: Cell<u32>,
     pub(crate) warnings: RefCell<Vec<String>>,
+    /// What the run may still use.
+    pub(crate) budget: Budget,
     partial: Cell<Option<(usize, usize)>>,
     /// The settings that the script may read.
     script_config: Value,
@@ -80,6 +83,7 @@ impl<'a> Run<'a> {
             request_id: OnceCell::new(),
             calls: Cell::default(),
             warnings: RefCell::default(),
+            budget: Budget::new(engine.settings(), caller),
             partial: Cell::new(None),
             script_config,
             outer_layers: OnceCell::new(),

@@ -50,6 +50,14 @@ impl Scope for Run<'_> {
         let found = self.given(name);
         if found.is_absent() { self.client(name) } else { found }
     }
+
+    fn text_room(&self) -> usize {
+        self.budget.memory_left()
+    }
+
+    fn refuse_text(&self) {
+        self.budget.refuse_memory();
+    }
 }
 
 impl Run<'_> {
@@ -223,6 +231,14 @@ impl Params for StatementParams<'_> {
     fn default(&self, name: &str) -> Value {
         self.default_within(name, None, &Cell::new(DEFAULT_NAMES_MAX))
     }
+
+    fn text_room(&self) -> usize {
+        self.run.text_room()
+    }
+
+    fn refuse_text(&self) {
+        self.run.refuse_text();
+    }
 }
 
 impl StatementParams<'_> {
@@ -306,6 +322,14 @@ impl Scope for DefaultScope<'_> {
     fn slot(&self, _: SlotId) -> Value {
         // Templates of tables are never bound to the variables of a script.
         Value::Absent
+    }
+
+    fn text_room(&self) -> usize {
+        self.params.run.text_room()
+    }
+
+    fn refuse_text(&self) {
+        self.params.run.refuse_text();
     }
 
     fn name(&self, name: &str) -> Value {

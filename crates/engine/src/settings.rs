@@ -48,6 +48,51 @@ pub struct Settings {
     pub adhoc_config: Vec<String>,
     /// Script functions and hooks.
     pub hooks: HookSettings,
+    /// What one run of a route may use (`limits`).
+    pub limits: Limits,
+    /// What one run of a client's script may use (`adhoc.limits`).
+    pub adhoc_limits: Limits,
+}
+
+/// What one run may use, over all its statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// MiB of texts, values and bodies that the run makes (`memoryMiB`; 256, for scripts of clients 64).
+    pub memory_mib: u64,
+    /// Milliseconds of processor time (`cpuMs`; 1,000, for scripts of clients 200). Commands have no
+    /// such limit.
+    pub cpu_ms: u64,
+    /// Rows that statements read or make (`rows`; 10 million, for scripts of clients 2 million).
+    pub rows: u64,
+    /// Pairs of rows that joins compare or put together (`pairs`; 10 million, for scripts of clients
+    /// 2 million).
+    pub pairs: u64,
+    /// Upstream requests (`requests`; 1,000, for scripts of clients 200).
+    pub requests: u64,
+    /// MiB that upstreams send (`upstreamMiB`; 256, for scripts of clients 64).
+    pub upstream_mib: u64,
+}
+
+impl Limits {
+    /// Of routes.
+    pub const ROUTE: Self = Self {
+        memory_mib: 256,
+        cpu_ms: 1_000,
+        rows: 10_000_000,
+        pairs: 10_000_000,
+        requests: 1_000,
+        upstream_mib: 256,
+    };
+
+    /// Of scripts that clients send.
+    pub const ADHOC: Self = Self {
+        memory_mib: 64,
+        cpu_ms: 200,
+        rows: 2_000_000,
+        pairs: 2_000_000,
+        requests: 200,
+        upstream_mib: 64,
+    };
 }
 
 /// Bounds of script functions and hooks.
@@ -81,6 +126,8 @@ impl Default for Settings {
                 memory_bytes: 32 << 20,
                 allows_promises: false,
             },
+            limits: Limits::ROUTE,
+            adhoc_limits: Limits::ADHOC,
         }
     }
 }

@@ -96,7 +96,7 @@ pub enum PathErrorKind {
     Syntax,
     /// An expression in the path is not in the expression language, or failed.
     Expression,
-    /// A limit was reached ([`SEGMENTS_MAX`], [`MATCHES_MAX`], [`VISITS_MAX`]).
+    /// A limit was reached ([`SEGMENTS_MAX`], [`MATCHES_MAX`], [`VISITS_MAX`], the room of a text).
     Limit,
 }
 

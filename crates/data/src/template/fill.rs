@@ -6,7 +6,7 @@ use super::{Piece, Reference, Rest, Root, Template, Token, TokenPath};
 use crate::{
     Scope, Text, Value,
     codec::json,
-    path::{Options, Path, PathError, step},
+    path::{Options, Path, PathError, PathErrorKind, step},
     scope::EmptyScope,
 };
 
@@ -29,24 +29,69 @@ pub(super) fn keep(template: &Template, scope: &dyn Scope) -> Result<Value, Path
     if template.is_literal() {
         return Ok(Value::String(template.text.clone()));
     }
-    let mut filled = String::with_capacity(template.text.len());
+    let mut filled = Filled::new(template, scope);
     for piece in &template.pieces {
         match piece {
-            Piece::Literal(text) => filled.push_str(text),
+            Piece::Literal(text) => filled.push(text)?,
             Piece::Token(token) => match resolve(token, scope)? {
-                Value::Absent | Value::Null => filled.push_str(&token.written),
-                value => push_text(&mut filled, &value),
+                Value::Absent | Value::Null => filled.push(&token.written)?,
+                value => filled.push_value(&value)?,
             },
         }
     }
-    Ok(Value::string(filled))
+    Ok(Value::string(filled.text))
 }
 
-fn push_text(filled: &mut String, value: &Value) {
-    match value.scalar_text() {
-        Some(text) => filled.push_str(&text),
+/// A text that is being filled, no longer than its scope has room for.
+struct Filled<'f> {
+    text: String,
+    room: usize,
+    template: &'f Template,
+    scope: &'f dyn Scope,
+}
+
+impl<'f> Filled<'f> {
+    fn new(template: &'f Template, scope: &'f dyn Scope) -> Self {
+        let text = String::with_capacity(template.text.len());
+        Self { text, room: scope.text_room(), template, scope }
+    }
+
+    fn push(&mut self, text: &str) -> Result<(), PathError> {
+        if text.len() > self.room {
+            return Err(self.refuse());
+        }
+        self.room -= text.len();
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    fn push_value(&mut self, value: &Value) -> Result<(), PathError> {
+        if let Some(text) = value.scalar_text() {
+            return self.push(&text);
+        }
+        if value.weigh_decoded(self.room) > self.room {
+            return Err(self.refuse());
+        }
         // Decoded first: the text must not depend on the blanks of an upstream.
-        None => filled.push_str(&json::to_string(&value.clone().into_tree())),
+        let mut text = std::mem::take(&mut self.text).into_bytes();
+        let before = text.len();
+        let is_short =
+            json::encode_within(&value.clone().into_tree(), &mut text, self.room).is_ok();
+        if !is_short {
+            return Err(self.refuse());
+        }
+        self.room = self.room.saturating_sub(text.len() - before);
+        self.text = String::from_utf8(text).unwrap_or_default();
+        Ok(())
+    }
+
+    fn refuse(&self) -> PathError {
+        self.scope.refuse_text();
+        PathError {
+            kind: PathErrorKind::Limit,
+            text: self.template.text.to_string(),
+            reason: "the text takes more memory than there is left".into(),
+        }
     }
 }
 
@@ -60,33 +105,36 @@ pub(super) fn whole(template: &Template, scope: &dyn Scope) -> Result<Value, Pat
             _ => value,
         });
     }
-    let mut filled = String::with_capacity(template.text.len());
+    let mut filled = Filled::new(template, scope);
     for piece in &template.pieces {
         match piece {
-            Piece::Literal(text) => filled.push_str(text),
+            Piece::Literal(text) => filled.push(text)?,
             Piece::Token(token) => match resolve_flat(token, scope)? {
                 Value::Absent | Value::Null => return Ok(Value::Absent),
-                value => push_text(&mut filled, &value),
+                value => filled.push_value(&value)?,
             },
         }
     }
-    Ok(Value::string(filled))
+    Ok(Value::string(filled.text))
 }
 
 /// Drop mode: the text of a table's header.
 pub(super) fn drop(template: &Template, scope: &dyn Scope) -> String {
-    let mut filled = String::with_capacity(template.text.len());
+    let mut filled = Filled::new(template, scope);
     for piece in &template.pieces {
-        match piece {
-            Piece::Literal(text) => filled.push_str(text),
-            Piece::Token(token) => {
-                if let Some(text) = walked_text(token, scope) {
-                    filled.push_str(&text);
-                }
-            }
+        let pushed = match piece {
+            Piece::Literal(text) => filled.push(text),
+            Piece::Token(token) => match walked_text(token, scope) {
+                Some(text) => filled.push(&text),
+                None => Ok(()),
+            },
+        };
+        // The scope has been told, and whoever asked for the text fails.
+        if pushed.is_err() {
+            return String::new();
         }
     }
-    filled
+    filled.text
 }
 
 /// The first prerequisite that is absent or null. Recursion is as deep as tokens are nested.

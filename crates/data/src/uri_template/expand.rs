@@ -49,6 +49,7 @@ pub(super) fn uris(
 /// The text of a body, which is only one: of several values of a token the first is used.
 pub(super) fn form(pieces: &[Piece], params: &dyn Params) -> Result<Form, ExpandError> {
     let mut form = Form { text: String::new(), shortened: None };
+    let bytes_max = EXPANDED_BYTES_MAX.min(params.text_room());
     for piece in pieces {
         match piece {
             Piece::Literal(text) => form.text.push_str(text),
@@ -71,8 +72,9 @@ pub(super) fn form(pieces: &[Piece], params: &dyn Params) -> Result<Form, Expand
                 },
             },
         }
-        if form.text.len() > EXPANDED_BYTES_MAX {
-            return Err(ExpandError::TooLong { limit: EXPANDED_BYTES_MAX });
+        if form.text.len() > bytes_max {
+            params.refuse_text();
+            return Err(ExpandError::TooLong { limit: bytes_max });
         }
     }
     Ok(form)

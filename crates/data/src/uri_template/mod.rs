@@ -25,7 +25,7 @@ pub const NESTING_MAX: usize = 16;
 pub const URIS_MAX: usize = 10_000;
 
 /// The most bytes that all URIs of one expansion take together.
-pub const EXPANDED_BYTES_MAX: usize = 64 * 1024 * 1024;
+pub const EXPANDED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A parsed URI template.
 #[derive(Debug, Clone, PartialEq)]

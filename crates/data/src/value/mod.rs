@@ -13,6 +13,7 @@ mod equality;
 mod number;
 mod object;
 mod text;
+mod weight;
 
 pub mod loose;
 pub mod strict;

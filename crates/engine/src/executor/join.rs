@@ -10,7 +10,6 @@ use qlio_plan::{
     catalog::Table,
     operator::{Join, Select},
 };
-use qlio_syntax::diagnostic::codes;
 
 use super::{
     conditions::own,
@@ -20,7 +19,7 @@ use crate::{
     error::RunError,
     http,
     operator::{
-        join::{self as operator, TooManyRows},
+        join::{self as operator, too_many_rows},
         rows::{Relation, Rows, Tuples, bounds},
     },
     own::Own,
@@ -50,27 +49,20 @@ pub(super) async fn join(
             let joined = local_rows(run, &join.scan, value).await?.into_rows();
             let joined = joined.unwrap_or_else(|| Rows::new(join.scan.width()));
             let pairs_max = run.engine.settings().join_rows_max;
-            let pairs = operator::pairs(&main, &joined, &join.keys, pairs_max);
-            (joined, pairs.map_err(|TooManyRows| too_many_rows(run))?)
+            let pairs = operator::pairs(&run.budget, &main, &joined, &join.keys, pairs_max).await?;
+            (joined, pairs)
         }
         Resolved::Table(table) => {
             let own = own(run, &join.scan.conditions).await?;
             ask_for_each(run, select, &main, join, table, &own).await?
         }
     };
+    run.budget.charge_rows(pairs.len())?;
     if select.limit.is_some() || select.offset.is_some() {
         let (skip, take) = bounds(select.limit, select.offset);
         pairs = pairs.into_iter().skip(skip).take(take).collect();
     }
     Ok(Relation::Rows(Tuples::of_pairs(main, joined, pairs)))
-}
-
-fn too_many_rows(run: &Run<'_>) -> RunError {
-    let rows_max = run.engine.settings().join_rows_max;
-    let message = format!(
-        "the join gives more than maxJoinRows = {rows_max} rows; narrow it with conditions, or raise the setting"
-    );
-    RunError::client(codes::TOO_MANY_ROWS, message)
 }
 
 /// One request for each main row, all prepared before the first is sent; equal ones are sent once.
@@ -90,6 +82,7 @@ async fn ask_for_each(
         own.iter().cloned().chain(keys).collect::<Vec<(Text, Value)>>()
     });
     let answers = http::scan_each(run, select, &join.scan, table, per_row.collect()).await?;
+    let rows_max = run.engine.settings().join_rows_max;
     let mut joined = Rows::new(join.scan.width());
     let mut pairs = Vec::new();
     for (main_row, answer) in (0..).zip(answers) {
@@ -97,10 +90,10 @@ async fn ask_for_each(
         let Relation::Rows(rows) = answer else { continue };
         let before = joined.len();
         joined.append(rows);
-        if joined.len() > run.engine.settings().join_rows_max {
-            return Err(too_many_rows(run));
+        if joined.len() > rows_max {
+            return Err(too_many_rows(rows_max));
         }
-        let number = |row| u32::try_from(row).map_err(|_| too_many_rows(run));
+        let number = |row| u32::try_from(row).map_err(|_| too_many_rows(rows_max));
         for row in before..joined.len() {
             pairs.push((main_row, number(row)?));
         }

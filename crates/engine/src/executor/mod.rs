@@ -33,6 +33,9 @@ use crate::{
 };
 use scheduler::Scheduler;
 
+/// Units of work to start a statement.
+const NODE_UNITS: usize = 16;
+
 /// Runs the plan of `run` to its end and answers the value.
 ///
 /// # Errors
@@ -51,6 +54,7 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
     loop {
         while let Some(id) = scheduler.next_ready() {
             let node = run.plan.node(id);
+            run.budget.spend(NODE_UNITS).await?;
             match start(run, &mut scheduler, node) {
                 Started::Done(outcome) => finish(run, &mut scheduler, id, outcome)?,
                 Started::Block => {}
@@ -155,6 +159,8 @@ fn finish(
     if let Some(observation) = &run.observation {
         observation.end(node, outcome.is_ok());
     }
+    // Nothing that the script says makes an answer of what a limit has refused.
+    run.budget.check().map_err(|error| error.at_line(node.line))?;
     conclude(run, scheduler, node, outcome)
 }
 

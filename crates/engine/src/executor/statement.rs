@@ -27,7 +27,10 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
         NodeKind::Define(expression) => {
             let value = evaluate::expression(run, expression)?;
             match expression {
-                Expression::Array(_) | Expression::Object(_) => check_depth(value),
+                Expression::Array(_) | Expression::Object(_) => {
+                    run.budget.charge_value(&value)?;
+                    check_depth(value)
+                }
                 Expression::Constant(_) | Expression::Template(_) => Ok(value),
             }
         }
@@ -131,25 +134,34 @@ fn call(run: &Run<'_>, call: &Call, target: Option<qlio_plan::SlotId>) -> Result
 /// A select, its own steps in the order of SEL-27.
 pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
     let relation = match (&select.join, resolve_source(run, &select.scan.source)?) {
-        (Some(join), _) => return finish(run, select, join::join(run, select, join).await?),
+        (Some(join), _) => {
+            let joined = join::join(run, select, join).await?;
+            return finish(run, select, joined).await;
+        }
         (None, Resolved::Local(value)) => local(run, select, value).await?,
         (None, Resolved::Table(table)) => {
             let own = conditions::own(run, &select.scan.conditions).await?;
             match http::select(run, select, table, own).await? {
                 http::Selected::Rows(rows) => rows,
                 http::Selected::Blocks(blocks) => {
-                    let finish = |block: Relation| finish(run, select, block.into());
-                    let blocks: Result<Vec<_>, _> = blocks.into_iter().map(finish).collect();
-                    return blocks.map(Value::array);
+                    let mut finished = Vec::with_capacity(blocks.len());
+                    for block in blocks {
+                        finished.push(finish(run, select, block.into()).await?);
+                    }
+                    return Ok(Value::array(finished));
                 }
             }
         }
     };
-    finish(run, select, relation.into())
+    finish(run, select, relation.into()).await
 }
 
 /// Rows as the value of a select, its functions applied.
-fn finish(run: &Run<'_>, select: &Select, relation: Relation<Tuples>) -> Result<Value, RunError> {
+async fn finish(
+    run: &Run<'_>,
+    select: &Select,
+    relation: Relation<Tuples>,
+) -> Result<Value, RunError> {
     let rows = match relation {
         Relation::Rows(rows) => rows,
         Relation::Value(value) if select.row_calls.is_empty() => return Ok(value),
@@ -157,16 +169,16 @@ fn finish(run: &Run<'_>, select: &Select, relation: Relation<Tuples>) -> Result<
     };
     let computed = function::output_calls(run, select, &rows)?;
     if select.row_calls.is_empty() {
-        return Ok(shape::shape(&select.output, rows, &computed));
+        return shape::shape(&run.budget, &select.output, rows, &computed).await;
     }
-    let value = shape::shape_values(&select.output, rows.clone(), &computed);
+    let value = shape::shape_values(&run.budget, &select.output, rows.clone(), &computed).await?;
     function::apply_row_calls(run, select, Some(&rows), value)
 }
 
 /// Filters, cuts and projects a variable.
 async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Relation, RunError> {
     let scan = &select.scan;
-    if let Some(mut rows) = project::read_text_rows(scan, &value) {
+    if let Some(mut rows) = project::read_text_rows(run, scan, &value).await? {
         rows.cut(select.limit, select.offset);
         if rows.len() == 0 {
             return Ok(Relation::Value(Value::array(Vec::new())));
@@ -175,10 +187,10 @@ async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Relation,
         return Ok(Relation::Rows(rows));
     }
     let own = conditions::own(run, &scan.conditions).await?;
-    let value = filter::filter(run, scan, value, &own)?;
+    let value = filter::filter(run, scan, value, &own).await?;
     let is_one_row = !value.is_array();
     let value = limit::cut(value, select.limit, select.offset);
-    let mut relation = project::project(run, scan, value)?;
+    let mut relation = project::project(run, scan, value).await?;
     // A value that is no list is a list of one row as soon as columns are named.
     if let Relation::Rows(rows) = &mut relation
         && is_one_row
@@ -194,13 +206,13 @@ pub(super) async fn local_rows(
     scan: &Scan,
     value: Value,
 ) -> Result<Relation, RunError> {
-    if let Some(rows) = project::read_text_rows(scan, &value) {
+    if let Some(rows) = project::read_text_rows(run, scan, &value).await? {
         project::warn_of_unmatched(run, scan, &rows);
         return Ok(Relation::Rows(rows));
     }
     let own = conditions::own(run, &scan.conditions).await?;
-    let value = filter::filter(run, scan, value, &own)?;
-    project::project(run, scan, value)
+    let value = filter::filter(run, scan, value, &own).await?;
+    project::project(run, scan, value).await
 }
 
 /// The variable or table that a source names at run time.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::RunError,
-    evaluate::operand,
+    evaluate::{self, operand},
     http::{self, Payload, WriteRequest},
     operator::write as operator,
     own::Own,
@@ -35,7 +35,7 @@ pub(super) async fn write(run: &Run<'_>, write: &Write) -> Result<Value, RunErro
             };
             let mut parts = Vec::new();
             for part in &write.parts {
-                parts.extend(run.part_index(&part.fill(run)?));
+                parts.extend(run.part_index(&evaluate::fill(run, part)?));
             }
             let request = WriteRequest {
                 kind,
@@ -63,7 +63,7 @@ fn values(run: &Run<'_>, values: &WriteValues) -> Result<(Own, Payload), RunErro
         }
         WriteValues::Opaque(value) => Ok((Own::new(), Payload::Opaque(operand(run, value)?))),
         WriteValues::Object(template) => {
-            let value = template.fill(run)?;
+            let value = evaluate::fill(run, template)?;
             match &*value.open() {
                 Value::Object(object) => {
                     let own =
@@ -86,6 +86,10 @@ fn write_variable(run: &Run<'_>, write: &Write, value: Value) -> Result<Value, R
             format!("insert into variable `{name}` needs columns and values, or an object");
         return Err(RunError::client(codes::MISSING_VALUES, message));
     }
+    for (_, member) in &own {
+        run.budget.charge_value(member)?;
+    }
+    run.budget.work(value.len());
     let changed = check_depth(operator::insert(name, value, own)?)?;
     if let SourceKind::Slot(slot) = write.target.kind {
         run.set_slot(slot, changed.clone());
@@ -114,7 +118,7 @@ pub(super) async fn delete(run: &Run<'_>, delete: &Delete) -> Result<Value, RunE
         }
     };
     match &*value.open() {
-        Value::Array(rows) => operator::delete_rows(run, rows, &delete.conditions, &own),
+        Value::Array(rows) => operator::delete_rows(run, rows, &delete.conditions, &own).await,
         Value::Object(object) => {
             let changed = operator::delete_members(object, &own);
             if let SourceKind::Slot(slot) = delete.target.kind {

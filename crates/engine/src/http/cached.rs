@@ -19,7 +19,7 @@ use qlio_data::{
     projection::Projection,
 };
 
-use super::{Call, answer::Answer, prepare::Prepared, send::Project};
+use super::{Call, answer::Answer, prepare::Prepared};
 use crate::{
     cache::{CacheClient, CacheKey, Entry, Form},
     error::RunError,
@@ -35,7 +35,6 @@ impl Call<'_> {
         request: &mut Prepared,
         key: CacheKey,
         cache: &CacheClient,
-        project: &Project<'_>,
     ) -> Result<Relation, RunError> {
         let hooks = request.hooks.clone();
         let uri = request.exchange.uri.clone();
@@ -55,16 +54,17 @@ impl Call<'_> {
         };
         let found = cache.get_or_fetch(&key, ttl, fetch).await?;
         if let Some(decoded) = fetched.into_inner() {
-            return project(decoded);
+            return self.project(decoded).await;
         }
         let headers = Headers::from(Arc::clone(&found.entry.headers));
         let Some(answer) = answer_of(&found.entry, &headers, &uri) else {
             // Whoever wrote that entry, it was not this program.
-            return project(Box::pin(self.send_uncached(take()?, |_| ())).await?.0);
+            return self.project(Box::pin(self.send_uncached(take()?, |_| ())).await?.0).await;
         };
+        self.run.budget.work_of_decoding(answer.body.len());
         self.announce_answer(None, &answer);
         self.run.close_request_id(id.as_ref(), answer.headers);
-        project(self.decoded_rows(&answer, hooks.as_deref(), None)?)
+        self.project(self.decoded_rows(&answer, hooks.as_deref(), None)?).await
     }
 }
 

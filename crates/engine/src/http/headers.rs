@@ -93,4 +93,12 @@ impl Scope for ParamScope<'_> {
     fn name(&self, name: &str) -> Value {
         params::lookup_text(self.params, name)
     }
+
+    fn text_room(&self) -> usize {
+        self.params.text_room()
+    }
+
+    fn refuse_text(&self) {
+        self.params.refuse_text();
+    }
 }

@@ -50,7 +50,6 @@ use crate::{
 
 pub(crate) use body::Payload;
 use prepare::{Preparation, Task};
-use send::Project;
 
 /// One statement on one verb of one table.
 pub(crate) struct Call<'a> {
@@ -137,8 +136,7 @@ pub(crate) async fn select(
     let own = with_paging(own, call.verb, select.limit, select.offset);
     let outcome = async {
         let prepared = call.prepare(&own, &Payload::Template, &[])?;
-        let project = |decoded| project::project_decoded(run, &select.scan, decoded);
-        call.answers(prepared, &project).await
+        call.answers(prepared).await
     };
     let (answers, merge) = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
     // What the upstream was told to cut is not cut again (SEL-23).
@@ -148,9 +146,8 @@ pub(crate) async fn select(
         let (skip, take) = bounds(limit, offset);
         return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
     }
-    let rows = gather::gather(answers, select.scan.width(), merge, |answer| {
-        shape::shape_answer(&select.output, answer)
-    });
+    let shape = async |answer| shape::shape_answer(&run.budget, &select.output, answer).await;
+    let rows = gather::gather(&run.budget, answers, select.scan.width(), merge, shape).await?;
     Ok(Selected::Rows(match rows {
         Relation::Rows(mut rows) => {
             rows.cut(limit, offset);
@@ -181,8 +178,7 @@ pub(crate) async fn scan(
     call.plain_columns = project::plain_columns(scan);
     let outcome = async {
         let prepared = call.prepare(&own, &Payload::Template, &[])?;
-        let project = |decoded| project::project_decoded(run, scan, decoded);
-        call.answers(prepared, &project).await
+        call.answers(prepared).await
     };
     let (answers, merge) = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
     Ok(gather::gather_rows(answers, scan.width(), merge))
@@ -209,8 +205,7 @@ pub(crate) async fn scan_each(
             prepared.iter().map(|prepared| (prepared.tasks.len(), prepared.merge)).collect();
         let all: Vec<Task> = prepared.into_iter().flat_map(|prepared| prepared.tasks).collect();
         call.check_count(all.len())?;
-        let answers =
-            call.send_all(all, &|decoded| project::project_decoded(run, scan, decoded)).await;
+        let answers = call.send_all(all).await;
         let mut answers = answers.into_iter();
         let mut result = Vec::with_capacity(parts.len());
         for (count, merge) in parts {
@@ -244,33 +239,37 @@ pub(crate) async fn write(
     (call.line, call.assign) = (request.line, request.assign);
     let outcome = async {
         let prepared = call.prepare(&request.own, &request.payload, &request.parts)?;
-        let (answers, merge) = call.answers(prepared, &|decoded| Ok(whole(decoded))).await?;
-        Ok(gather::gather(answers, 0, merge, Relation::into_lists).into_lists())
+        let (answers, merge) = call.answers(prepared).await?;
+        let shape = async |answer: Relation| Ok(answer.into_lists());
+        Ok(gather::gather(&run.budget, answers, 0, merge, shape).await?.into_lists())
     };
     outcome.await.map_err(|error: RunError| error.in_table(&table.name))
 }
 
-/// An answer as it is.
-fn whole(decoded: Decoded) -> Relation {
-    match decoded {
-        Decoded::Value(value) => Relation::Value(value),
-        Decoded::Cells(cells) => Relation::Rows(cells.into()),
-    }
-}
-
 impl Call<'_> {
+    /// The rows of an answer; all of it where nothing is read of the table.
+    async fn project(&self, decoded: Decoded) -> Result<Relation, RunError> {
+        if let Decoded::Value(value) = &decoded {
+            self.run.budget.charge_value(value)?;
+        }
+        match (decoded, self.scan) {
+            (Decoded::Cells(cells), scan) => project::project_cells(self.run, scan, cells),
+            (Decoded::Value(value), None) => Ok(Relation::Value(value)),
+            // Boxed because a fan-out holds as many of these futures as it has requests.
+            (Decoded::Value(value), Some(scan)) => {
+                Box::pin(project::project(self.run, scan, value)).await
+            }
+        }
+    }
+
     /// Sends what was prepared; failed ones of several are dropped with a warning (URI-14).
-    async fn answers(
-        &self,
-        prepared: Preparation,
-        project: &Project<'_>,
-    ) -> Result<(Vec<Relation>, Merge), RunError> {
+    async fn answers(&self, prepared: Preparation) -> Result<(Vec<Relation>, Merge), RunError> {
         let Preparation { tasks, merge } = prepared;
         if tasks.is_empty() {
             return Ok((Vec::new(), merge));
         }
         self.check_count(tasks.len())?;
-        let answers = self.send_all(tasks, project).await;
+        let answers = self.send_all(tasks).await;
         let attempted = answers.len();
         let mut first_error = None;
         let mut rows = Vec::with_capacity(attempted);
@@ -296,10 +295,11 @@ impl Call<'_> {
         Ok((rows, merge))
     }
 
+    /// Fails if the statement asks for more requests than it may, or than the run may.
     fn check_count(&self, count: usize) -> Result<(), RunError> {
         let limit = self.run.engine.settings().nested_requests_max;
         if count <= limit {
-            return Ok(());
+            return self.run.budget.charge_requests(count);
         }
         let message = format!(
             "the statement asks for {count} requests, more than maxNestedRequests = {limit}; \

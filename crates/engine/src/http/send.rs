@@ -23,21 +23,14 @@ use crate::{
     transport::{Exchange, Guard, Reply, RequestHeaders, Retry, TransportError, shown_uri},
 };
 
-/// Turns what was decoded of one answer into rows.
-pub(super) type Project<'a> = dyn Fn(Decoded) -> Result<Relation, RunError> + 'a;
-
 impl Call<'_> {
     /// The answers in the order of the requests. Identical safe requests of a statement are sent
     /// once and the answer is used for each.
-    pub(super) async fn send_all(
-        &self,
-        mut tasks: Vec<Task>,
-        project: &Project<'_>,
-    ) -> Vec<Result<Relation, RunError>> {
+    pub(super) async fn send_all(&self, mut tasks: Vec<Task>) -> Vec<Result<Relation, RunError>> {
         if let [task] = &mut tasks[..] {
             return vec![match task {
                 // Boxed like those of a fan-out, which has no use for the room of this one.
-                Ok(request) => Box::pin(self.send(request, project)).await,
+                Ok(request) => Box::pin(self.send(request)).await,
                 Err(error) => Err(error.clone()),
             }];
         }
@@ -47,7 +40,7 @@ impl Call<'_> {
             let is_new = matches!(place, Ok(place) if *place == sent);
             let request = task.as_mut().ok().filter(|_| is_new)?;
             sent += 1;
-            Some(Box::pin(self.send(request, project)))
+            Some(Box::pin(self.send(request)))
         });
         let answers = join_all(sending).await;
         if answers.len() == places.len() {
@@ -58,17 +51,14 @@ impl Call<'_> {
 
     /// The request is lent, here and below, because a future keeps each argument for as long as it lasts,
     /// and a fan-out holds as many of these futures as it has requests.
-    async fn send(
-        &self,
-        request: &mut Prepared,
-        project: &Project<'_>,
-    ) -> Result<Relation, RunError> {
+    async fn send(&self, request: &mut Prepared) -> Result<Relation, RunError> {
         if let Some(key) = request.cache_key.take()
             && let Some(cache) = self.run.engine.cache()
         {
-            return Box::pin(self.send_cached(request, key, cache, project)).await;
+            return Box::pin(self.send_cached(request, key, cache)).await;
         }
-        project(self.send_uncached(request, |_| ()).await?.0)
+        let (decoded, ()) = self.send_uncached(request, |_| ()).await?;
+        self.project(decoded).await
     }
 
     /// What is decoded of a request that is made in any case, and what `keep` takes of its answer.
@@ -86,12 +76,23 @@ impl Call<'_> {
             let announced = self.announce(exchange);
             let mut onlooker = Onlooker::of_statement(self, announced, hooks.as_deref());
             let reply = self.exchange_with(exchange, &mut onlooker).await?;
+            self.charge_reply(&reply)?;
             let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
             let announced = onlooker.announced.as_deref();
             let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced)?;
             let kept = keep(&answer);
-            Ok((self.decoded_rows(&answer, hooks.as_deref(), onlooker.into_rows())?, kept))
+            let decoded = self.decoded_rows(&answer, hooks.as_deref(), onlooker.into_rows())?;
+            self.run.budget.pause().await?;
+            Ok((decoded, kept))
         }
+    }
+
+    /// What has come counts against the budget of the run, and decoding it is work.
+    fn charge_reply(&self, reply: &Reply) -> Result<(), RunError> {
+        let budget = &self.run.budget;
+        budget.charge_upstream(reply.wire_bytes)?;
+        budget.work_of_decoding(reply.body.len());
+        budget.charge_memory(reply.body.len())
     }
 
     #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]

@@ -5,26 +5,27 @@ use std::hash::BuildHasher;
 use foldhash::quality::RandomState;
 use qlio_data::{
     Text, Value,
+    codec::{DecodeLimits, json},
     path::{Options, Path},
     value::loose::{LooseValue, loosely_equals},
 };
 use qlio_plan::operator::Scan;
 
 use super::hash_index::HashIndex;
-use crate::{error::RunError, run::Run};
+use crate::{budget::VALUE_BYTES, error::RunError, run::Run};
 
 /// Expected values in lists longer than this are found by hash.
 const HASHED_FROM: usize = 8;
 
 /// The rows of `value` for which all conditions hold; `expected` has a name and a value for each of the
 /// scan's conditions, in their order. Without conditions the value is only unwrapped.
-pub(crate) fn filter(
+pub(crate) async fn filter(
     run: &Run<'_>,
     scan: &Scan,
     value: Value,
     expected: &[(Text, Value)],
 ) -> Result<Value, RunError> {
-    let value = unwrap(prune(scan, value)?);
+    let value = unwrap(prune(run, scan, value)?);
     if scan.conditions.is_empty() {
         return Ok(value);
     }
@@ -49,7 +50,10 @@ pub(crate) fn filter(
                 if holds(row)? {
                     kept.push(row.clone());
                 }
+                run.budget.spend(matchers.len()).await?;
             }
+            run.budget.charge_rows(rows.len())?;
+            run.budget.charge_memory(kept.len() * VALUE_BYTES)?;
             Ok(Value::array(kept))
         }
         None if value.is_nothing() => Ok(value),
@@ -59,13 +63,17 @@ pub(crate) fn filter(
 }
 
 /// A raw variable decoded once, keeping only what the statement reads.
-fn prune(scan: &Scan, value: Value) -> Result<Value, RunError> {
+fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Value, RunError> {
     match value {
         Value::Raw(text) if !scan.projection.is_all() => {
-            let limits = qlio_data::codec::DecodeLimits::default();
-            qlio_data::codec::json::decode(text.into_bytes(), &scan.projection, &limits).map_err(
-                |error| RunError::internal(format!("a kept slice does not decode: {error}")),
-            )
+            run.budget.work_of_decoding(text.len());
+            let decoded =
+                json::decode(text.into_bytes(), &scan.projection, &DecodeLimits::default())
+                    .map_err(|error| {
+                        RunError::internal(format!("a kept slice does not decode: {error}"))
+                    })?;
+            run.budget.charge_value(&decoded)?;
+            Ok(decoded)
         }
         other => Ok(other),
     }

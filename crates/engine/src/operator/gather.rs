@@ -6,6 +6,10 @@
 use qlio_data::{Object, Value};
 
 use super::rows::{Relation, Rows, ValueRows};
+use crate::{
+    budget::{Budget, VALUE_BYTES},
+    error::RunError,
+};
 
 /// How the answers of a statement become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,22 +23,32 @@ pub(crate) enum Merge {
 }
 
 /// Merges answers in the order of their requests; `shape` gives one answer as a value.
-pub(crate) fn gather(
+///
+/// # Errors
+/// Those of `shape`, and of the run's budget.
+pub(crate) async fn gather(
+    budget: &Budget,
     answers: Vec<Relation>,
     width: usize,
     merge: Merge,
-    shape: impl Fn(Relation) -> Value,
-) -> Relation {
-    match merge {
+    shape: impl AsyncFn(Relation) -> Result<Value, RunError>,
+) -> Result<Relation, RunError> {
+    Ok(match merge {
         // A hook may leave no request at all.
         Merge::Single => {
             let nothing = || Relation::Value(Value::object(Object::new()));
             answers.into_iter().next().unwrap_or_else(nothing)
         }
-        Merge::Blocks => Relation::Value(answers.into_iter().map(shape).collect()),
-        Merge::Rows if width == 0 => Relation::Value(list(answers, shape)),
+        Merge::Blocks => {
+            let mut blocks = Vec::with_capacity(answers.len());
+            for answer in answers {
+                blocks.push(shape(answer).await?);
+            }
+            Relation::Value(Value::array(blocks))
+        }
+        Merge::Rows if width == 0 => Relation::Value(list(budget, answers, shape).await?),
         Merge::Rows => list_rows(answers, width),
-    }
+    })
 }
 
 /// The rows of all answers where rows are needed and no blocks: for one half of a join. Of a request
@@ -69,21 +83,30 @@ fn list_rows(answers: Vec<Relation>, width: usize) -> Relation {
 }
 
 /// The elements of all arrays; what is no array is one element, and nothing is none.
-fn list(answers: Vec<Relation>, shape: impl Fn(Relation) -> Value) -> Value {
+async fn list(
+    budget: &Budget,
+    answers: Vec<Relation>,
+    shape: impl AsyncFn(Relation) -> Result<Value, RunError>,
+) -> Result<Value, RunError> {
     let mut merged = Vec::new();
     for answer in answers {
-        let answer = shape(answer);
+        let answer = shape(answer).await?;
         match answer.elements() {
-            Some(elements) => merged.extend(elements.iter().cloned()),
+            Some(elements) => {
+                budget.charge_memory(elements.len() * VALUE_BYTES)?;
+                merged.extend(elements.iter().cloned());
+                budget.spend(elements.len()).await?;
+            }
             None if answer.is_nothing() => {}
             None => merged.push(answer),
         }
     }
-    Value::array(merged)
+    Ok(Value::array(merged))
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use qlio_data::codec::json;
 
     use super::*;
@@ -93,7 +116,14 @@ mod tests {
             .iter()
             .map(|text| Relation::Value(json::parse_str(text).expect("valid JSON")))
             .collect();
-        json::to_string(&gather(answers, width, merge, Relation::into_lists).into_lists())
+        json::to_string(&gather_all(answers, width, merge))
+    }
+
+    fn gather_all(answers: Vec<Relation>, width: usize, merge: Merge) -> Value {
+        let budget = Budget::unlimited();
+        let shape = async |answer: Relation| Ok(answer.into_lists());
+        let gathered = gather(&budget, answers, width, merge, shape);
+        gathered.now_or_never().expect("short").expect("no limit").into_lists()
     }
 
     #[test]
@@ -120,8 +150,7 @@ mod tests {
     #[test]
     fn absent_answers_add_no_row() {
         let answers = vec![Relation::Value(Value::Absent), Relation::Value(Value::int(7))];
-        let rows = gather(answers, 0, Merge::Rows, Relation::into_lists);
-        assert_eq!(rows.into_lists(), Value::array(vec![Value::int(7)]));
+        assert_eq!(gather_all(answers, 0, Merge::Rows), Value::array(vec![Value::int(7)]));
     }
 
     #[test]

@@ -23,60 +23,100 @@ use std::{
 use foldhash::quality::RandomState;
 use qlio_data::{Value, codec::json::RowCell, value::loose::LooseValue};
 use qlio_plan::operator::JoinKey;
+use qlio_syntax::diagnostic::codes;
 
 use super::{
     hash_index::{BLOCK_ROWS, HashIndex, NONE},
     rows::{Row, Rows},
 };
+use crate::{
+    budget::Budget,
+    error::{Fact, RunError},
+};
 
-/// The join would have more rows than it may.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooManyRows;
+/// Rows that are compared before others may have their turn.
+const COMPARED_MAX: usize = 1024;
+
+/// Bytes of the index for each row.
+const INDEX_BYTES: usize = 32;
 
 /// The pairs of rows that meet in all `keys`; without keys each row meets each.
 ///
 /// # Errors
-/// There are more than `pairs_max`.
-pub(crate) fn pairs(
+/// There are more than the settings allow, or than the budget of the run does; without keys that is told
+/// before the first pair is made.
+pub(crate) async fn pairs(
+    budget: &Budget,
     main: &Rows,
     joined: &Rows,
     keys: &[JoinKey],
     pairs_max: usize,
-) -> Result<Vec<(u32, u32)>, TooManyRows> {
-    let mut found = Found { pairs: Vec::new(), pairs_max };
+) -> Result<Vec<(u32, u32)>, RunError> {
+    let mut found = Found { pairs: Vec::new(), pairs_max, budget };
     // Rows are numbered with 32 bits.
     let (Ok(main_len), Ok(joined_len)) = (u32::try_from(main.len()), u32::try_from(joined.len()))
     else {
-        return Err(TooManyRows);
+        return Err(too_many_rows(pairs_max));
     };
     if keys.is_empty() {
+        let product = main.len().saturating_mul(joined.len());
+        if product > pairs_max {
+            return Err(cross_product(pairs_max, main.len(), joined.len()));
+        }
+        found.charge(product)?;
         for main_row in 0..main_len {
             for joined_row in 0..joined_len {
                 found.push(main_row, joined_row)?;
             }
+            budget.spend(joined.len()).await?;
         }
         return Ok(found.pairs);
     }
     // Lists of things usually have one partner for each.
     found.pairs.reserve(main.len().min(pairs_max));
-    Join::of(main, joined, keys)?.search(&mut found)?;
+    Join::of(budget, main, joined, keys).await?.search(&mut found).await?;
     Ok(found.pairs)
 }
 
-/// The pairs found so far, and how many there may be.
-struct Found {
-    pairs: Vec<(u32, u32)>,
-    pairs_max: usize,
+/// A join gives more rows than it may.
+pub(crate) fn too_many_rows(rows_max: usize) -> RunError {
+    let message = format!(
+        "the join gives more than maxJoinRows = {rows_max} rows; narrow it with conditions, or raise the setting"
+    );
+    RunError::client(codes::TOO_MANY_ROWS, message).with(Fact::Limit(rows_max as u64))
 }
 
-impl Found {
+/// A join without a condition gives more rows than it may.
+fn cross_product(rows_max: usize, main: usize, joined: usize) -> RunError {
+    let product = main.saturating_mul(joined);
+    let message = format!(
+        "without a condition between them, {main} and {joined} rows give {product}, more than maxJoinRows = {rows_max}; join them with `where a.x = b.y`, or raise the setting"
+    );
+    let error = RunError::client(codes::TOO_MANY_ROWS, message);
+    error.with(Fact::Limit(rows_max as u64)).with(Fact::Asked(product as u64))
+}
+
+/// The pairs found so far, and how many there may be.
+struct Found<'f> {
+    pairs: Vec<(u32, u32)>,
+    pairs_max: usize,
+    budget: &'f Budget,
+}
+
+impl Found<'_> {
     #[inline]
-    fn push(&mut self, main: u32, joined: u32) -> Result<(), TooManyRows> {
+    fn push(&mut self, main: u32, joined: u32) -> Result<(), RunError> {
         if self.pairs.len() >= self.pairs_max {
-            return Err(TooManyRows);
+            return Err(too_many_rows(self.pairs_max));
         }
         self.pairs.push((main, joined));
         Ok(())
+    }
+
+    /// Charges pairs that are looked at.
+    fn charge(&self, count: usize) -> Result<(), RunError> {
+        self.budget.charge_pairs(count as u64)?;
+        self.budget.charge_memory(count.saturating_mul(size_of::<(u32, u32)>()))
     }
 }
 
@@ -167,7 +207,14 @@ struct Join<'r> {
 }
 
 impl<'r> Join<'r> {
-    fn of(main: &'r Rows, joined: &'r Rows, keys: &'r [JoinKey]) -> Result<Self, TooManyRows> {
+    async fn of(
+        budget: &Budget,
+        main: &'r Rows,
+        joined: &'r Rows,
+        keys: &'r [JoinKey],
+    ) -> Result<Self, RunError> {
+        // The index has a few words for each row.
+        budget.charge_memory(joined.len() * INDEX_BYTES)?;
         let mut join = Self {
             main,
             joined,
@@ -187,10 +234,12 @@ impl<'r> Join<'r> {
             let before = entries.len();
             join.each_hash(&values, |hash| entries.push((hash, number)));
             has_lists |= entries.len() > before + 1;
+            budget.spend(keys.len()).await?;
         }
         if u32::try_from(entries.len()).is_err() {
-            return Err(TooManyRows);
+            return Err(too_many_rows(u32::MAX as usize));
         }
+        budget.work(entries.len());
         join.index = HashIndex::of(&entries, joined.len(), has_lists);
         Ok(join)
     }
@@ -225,7 +274,8 @@ impl<'r> Join<'r> {
         }
     }
 
-    fn search(&self, found: &mut Found) -> Result<(), TooManyRows> {
+    async fn search(&self, found: &mut Found<'_>) -> Result<(), RunError> {
+        let budget = found.budget;
         let stride = self.keys.len();
         let mut values = Vec::with_capacity(BLOCK_ROWS * stride);
         let mut hashes: Vec<(u64, u32)> = Vec::with_capacity(BLOCK_ROWS);
@@ -244,6 +294,7 @@ impl<'r> Join<'r> {
             }
             self.touch(&hashes);
             let mut hashes = hashes.iter().peekable();
+            let mut compared = 0;
             while let Some((hash, place)) = hashes.next() {
                 let keys = &values[*place as usize * stride..][..stride];
                 let main_row = block.start + place;
@@ -255,6 +306,11 @@ impl<'r> Join<'r> {
                             found.push(main_row, candidate)?;
                         }
                         last = candidate;
+                        compared += 1;
+                        if compared == COMPARED_MAX {
+                            found.charge(std::mem::take(&mut compared))?;
+                            budget.spend(COMPARED_MAX).await?;
+                        }
                     }
                     continue;
                 }
@@ -269,8 +325,15 @@ impl<'r> Join<'r> {
                     if self.meet(keys, *candidate) {
                         found.push(main_row, *candidate)?;
                     }
+                    compared += 1;
+                    if compared == COMPARED_MAX {
+                        found.charge(std::mem::take(&mut compared))?;
+                        budget.spend(COMPARED_MAX).await?;
+                    }
                 }
             }
+            found.charge(compared)?;
+            budget.spend(block.len() * stride + compared).await?;
         }
         Ok(())
     }
@@ -357,13 +420,32 @@ mod tests {
         (0..count).map(key).collect()
     }
 
+    /// Runs what may let others go first.
+    fn wait<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(future)
+    }
+
+    fn find_pairs(
+        main: &Rows,
+        joined: &Rows,
+        key_count: usize,
+        pairs_max: usize,
+    ) -> Result<Vec<(u32, u32)>, RunError> {
+        wait(pairs(&Budget::unlimited(), main, joined, &keys(key_count), pairs_max))
+    }
+
     /// The number of pairs and of comparisons that finding them took.
     fn work(main: &Rows, joined: &Rows, key_count: usize) -> (usize, usize) {
         let keys = keys(key_count);
-        let join = Join::of(main, joined, &keys).expect("few rows");
-        let mut found = Found { pairs: Vec::new(), pairs_max: usize::MAX };
-        join.search(&mut found).expect("no limit");
-        (found.pairs.len(), join.comparisons.get())
+        let budget = Budget::unlimited();
+        let mut found = Found { pairs: Vec::new(), pairs_max: usize::MAX, budget: &budget };
+        let comparisons = wait(async {
+            let join = Join::of(&budget, main, joined, &keys).await.expect("few rows");
+            join.search(&mut found).await.expect("no limit");
+            join.comparisons.get()
+        });
+        (found.pairs.len(), comparisons)
     }
 
     #[test]
@@ -405,12 +487,14 @@ mod tests {
         };
         let (main, joined) = (text(81, row), text(81, |number| row(80 - number)));
         for count in 0..=2 {
-            let of = |main: &Rows, joined: &Rows| pairs(main, joined, &keys(count), usize::MAX);
-            let expected = of(&main, &joined).expect("no limit");
+            let of = |main: &Rows, joined: &Rows| {
+                find_pairs(main, joined, count, usize::MAX).expect("no limit")
+            };
+            let expected = of(&main, &joined);
             assert!(!expected.is_empty());
-            assert_eq!(of(&values(&main, false), &joined).as_ref(), Ok(&expected));
-            assert_eq!(of(&main, &values(&joined, true)).as_ref(), Ok(&expected));
-            assert_eq!(of(&values(&main, false), &values(&joined, true)), Ok(expected));
+            assert_eq!(of(&values(&main, false), &joined), expected);
+            assert_eq!(of(&main, &values(&joined, true)), expected);
+            assert_eq!(of(&values(&main, false), &values(&joined, true)), expected);
         }
     }
 
@@ -418,9 +502,10 @@ mod tests {
     fn more_pairs_than_allowed_are_refused() {
         let rows = text(40, |row| format!("{{\"k\":{}}}", row % 2));
         for count in 0..=1 {
-            let all = pairs(&rows, &rows, &keys(count), usize::MAX).expect("no limit").len();
-            assert!(pairs(&rows, &rows, &keys(count), all).is_ok());
-            assert_eq!(pairs(&rows, &rows, &keys(count), all - 1), Err(TooManyRows));
+            let find = |pairs_max| find_pairs(&rows, &rows, count, pairs_max);
+            let all = find(usize::MAX).expect("no limit").len();
+            assert!(find(all).is_ok());
+            assert_eq!(find(all - 1).map_err(|error| error.code), Err(codes::TOO_MANY_ROWS));
         }
         assert_eq!(json::to_string(&rows.row(1).cell(0).value()), "1");
     }

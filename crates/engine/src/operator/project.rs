@@ -13,7 +13,10 @@ use qlio_data::{
 use qlio_plan::operator::{ColumnPath, Scan, ScanColumns};
 
 use super::rows::{Relation, Rows, ValueRows};
-use crate::{error::RunError, run::Run};
+use crate::{budget::VALUE_BYTES, error::RunError, evaluate::fill, run::Run};
+
+/// Bytes of the place of a cell in a text.
+const CELL_BYTES: usize = 8;
 
 /// An answer as a decoder has left it.
 #[derive(Debug)]
@@ -39,37 +42,62 @@ pub(crate) fn plain_columns(scan: &Scan) -> Option<Vec<&str>> {
 
 /// The rows of a variable that nothing has looked into, or whose elements nothing has looked into, if no
 /// condition looks at them either: they stay text (ADR 0014).
-pub(crate) fn read_text_rows(scan: &Scan, value: &Value) -> Option<Rows> {
-    if !scan.conditions.is_empty() {
-        return None;
-    }
-    let cells = match value {
-        Value::Raw(text) => CellTable::of_raw(text, &plain_columns(scan)?),
-        Value::Array(elements) => CellTable::of_elements(elements, &plain_columns(scan)?),
-        _ => None,
-    };
-    cells.map(Rows::from)
-}
-
-/// The rows of an answer.
-pub(crate) fn project_decoded(
+pub(crate) async fn read_text_rows(
     run: &Run<'_>,
     scan: &Scan,
-    decoded: Decoded,
-) -> Result<Relation, RunError> {
-    match decoded {
-        Decoded::Value(value) => project(run, scan, value),
-        Decoded::Cells(cells) => {
-            let rows = cells.into();
-            warn_of_unmatched(run, scan, &rows);
-            Ok(Relation::Rows(rows))
-        }
+    value: &Value,
+) -> Result<Option<Rows>, RunError> {
+    if !scan.conditions.is_empty() {
+        return Ok(None);
     }
+    let Some(columns) = plain_columns(scan) else { return Ok(None) };
+    let cells = match value {
+        Value::Raw(text) => {
+            run.budget.work_of_decoding(text.len());
+            CellTable::of_raw(text, &columns)
+        }
+        Value::Array(elements) => CellTable::of_elements(elements, &columns),
+        _ => None,
+    };
+    let Some(cells) = cells else { return Ok(None) };
+    charge_cells(run, &cells)?;
+    run.budget.pause().await?;
+    Ok(Some(cells.into()))
+}
+
+/// Charges rows that are places in a text, whose bytes have been charged.
+fn charge_cells(run: &Run<'_>, cells: &CellTable) -> Result<(), RunError> {
+    run.budget.charge_rows(cells.len())?;
+    run.budget.charge_memory(cells.len() * cells.width() * CELL_BYTES)
+}
+
+/// Charges rows of values.
+fn charge_values(run: &Run<'_>, rows: usize, width: usize) -> Result<(), RunError> {
+    run.budget.charge_rows(rows)?;
+    run.budget.charge_memory(rows.saturating_mul(width).saturating_mul(VALUE_BYTES))
+}
+
+/// The rows of an answer whose columns are places in its text.
+pub(crate) fn project_cells(
+    run: &Run<'_>,
+    scan: Option<&Scan>,
+    cells: CellTable,
+) -> Result<Relation, RunError> {
+    charge_cells(run, &cells)?;
+    let rows = cells.into();
+    if let Some(scan) = scan {
+        warn_of_unmatched(run, scan, &rows);
+    }
+    Ok(Relation::Rows(rows))
 }
 
 /// Reads the columns of a scan. `select *`, a falsy value and an empty array come out unchanged;
 /// an array gives one row per element, anything else one row.
-pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Relation, RunError> {
+pub(crate) async fn project(
+    run: &Run<'_>,
+    scan: &Scan,
+    value: Value,
+) -> Result<Relation, RunError> {
     let ScanColumns::List(columns) = &scan.columns else { return Ok(Relation::Value(value)) };
     if !value.is_truthy() || (value.is_array() && value.is_empty()) {
         return Ok(Relation::Value(value));
@@ -79,24 +107,27 @@ pub(crate) fn project(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Relati
         let path = match &column.path {
             ColumnPath::Static(path) => Cow::Borrowed(path),
             ColumnPath::Dynamic(template) => {
-                let text = template.fill(run)?.scalar_text().unwrap_or_default();
+                let text = fill(run, template)?.scalar_text().unwrap_or_default();
                 Cow::Owned(Path::parse(&text)?)
             }
         };
         paths.push((path, column.is_key));
     }
-    let mut table =
-        ValueRows::with_capacity(columns.len(), if value.is_array() { value.len() } else { 1 });
+    let count = if value.is_array() { value.len() } else { 1 };
+    charge_values(run, count, columns.len())?;
+    let mut table = ValueRows::with_capacity(columns.len(), count);
     match (value, own_members(&paths)) {
         (Value::Array(elements), Some(names)) if Arc::strong_count(&elements) == 1 => {
             for element in Arc::unwrap_or_clone(elements) {
                 push_own_row(run, &paths, &names, element, &mut table)?;
+                run.budget.spend(paths.len()).await?;
             }
         }
         (value, _) => match value.elements() {
             Some(elements) => {
                 for element in elements.iter() {
                     push_row(run, &paths, element, &mut table)?;
+                    run.budget.spend(paths.len()).await?;
                 }
             }
             None => push_row(run, &paths, &value, &mut table)?,

@@ -340,12 +340,6 @@ impl Tuples {
         }
     }
 
-    /// All rows in order.
-    #[inline]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Tuple<'_>> {
-        (0..self.len()).map(|number| self.tuple(number))
-    }
-
     /// The values of rows that nobody else looks at, to be taken. Rows of a join are looked at as often
     /// as they have partners.
     pub(crate) fn values_mut(&mut self) -> Option<&mut ValueRows> {

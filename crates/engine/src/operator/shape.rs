@@ -10,43 +10,61 @@ use qlio_data::{
 use qlio_plan::operator::{Output, OutputColumn, OutputValue, Side};
 
 use super::rows::{Relation, Tuples};
+use crate::{
+    budget::{Budget, VALUE_BYTES},
+    error::RunError,
+};
 
 /// Bare values up to this number cost no more than their text, and are mostly looked at: ids that the
 /// next calls are made for.
 const BARE_VALUES_MAX: usize = 64;
 
 /// The value of rows; `computed` holds, for each output column that is a call, the values by row.
-pub(crate) fn shape(output: &Output, rows: Tuples, computed: &[Vec<Value>]) -> Value {
+pub(crate) async fn shape(
+    budget: &Budget,
+    output: &Output,
+    rows: Tuples,
+    computed: &[Vec<Value>],
+) -> Result<Value, RunError> {
     let is_bare = output.is_flat && rows.len() <= BARE_VALUES_MAX;
     if !is_bare
         && rows.is_text()
         && let Some(text) = TextOutput::of(output)
     {
-        return text.write(&rows);
+        return text.write(budget, &rows).await;
     }
-    shape_values(output, rows, computed)
+    shape_values(budget, output, rows, computed).await
 }
 
 /// The value of rows, its rows being values: for functions, which look at them.
-pub(crate) fn shape_values(output: &Output, mut rows: Tuples, computed: &[Vec<Value>]) -> Value {
-    let count = rows.len();
-    let Some(values) = rows.values_mut() else {
-        let shaped = rows.iter().enumerate().map(|(row, tuple)| {
-            shape_row(output, row, computed, |_, side, column| tuple.cell(side, column).value())
-        });
-        return shaped.collect();
-    };
+pub(crate) async fn shape_values(
+    budget: &Budget,
+    output: &Output,
+    mut rows: Tuples,
+    computed: &[Vec<Value>],
+) -> Result<Value, RunError> {
+    let (count, width) = (rows.len(), output.columns.len());
+    let row_bytes = VALUE_BYTES * (1 + width * if output.has_aliases { 2 } else { 1 });
+    budget.charge_memory(count.saturating_mul(row_bytes))?;
+    let mut shaped = Vec::with_capacity(count);
     let is_last = find_last_uses(output);
-    let shaped = (0..count).map(|row| {
-        shape_row(output, row, computed, |index, _, column| {
-            if is_last[index] {
-                values.take(row, column)
-            } else {
-                values.value(row, column).clone()
-            }
-        })
-    });
-    shaped.collect()
+    for row in 0..count {
+        let shaped_row = if let Some(values) = rows.values_mut() {
+            shape_row(output, row, computed, |index, _, column| {
+                if is_last[index] {
+                    values.take(row, column)
+                } else {
+                    values.value(row, column).clone()
+                }
+            })
+        } else {
+            let tuple = rows.tuple(row);
+            shape_row(output, row, computed, |_, side, column| tuple.cell(side, column).value())
+        };
+        shaped.push(shaped_row);
+        budget.spend(1 + width).await?;
+    }
+    Ok(Value::array(shaped))
 }
 
 /// One row; `cell` gives the value for the output column at an index, which shows this column of that
@@ -98,10 +116,14 @@ fn or_null(value: Value) -> Value {
 }
 
 /// One answer as it would be without function columns, for merging blocks.
-pub(crate) fn shape_answer(output: &Output, answer: Relation) -> Value {
+pub(crate) async fn shape_answer(
+    budget: &Budget,
+    output: &Output,
+    answer: Relation,
+) -> Result<Value, RunError> {
     match answer {
-        Relation::Value(value) => value,
-        Relation::Rows(rows) => shape(output, rows.into(), &[]),
+        Relation::Value(value) => Ok(value),
+        Relation::Rows(rows) => shape(budget, output, rows.into(), &[]).await,
     }
 }
 
@@ -133,20 +155,31 @@ impl<'o> TextOutput<'o> {
         (is_distinct && !columns.is_empty()).then_some(Self { names, is_flat, columns })
     }
 
-    fn write(&self, rows: &Tuples) -> Value {
+    async fn write(&self, budget: &Budget, rows: &Tuples) -> Result<Value, RunError> {
         let form = match (self.names.is_empty(), self.is_flat) {
             (false, _) => RowForm::Object(&self.names),
             (true, true) => RowForm::Bare,
             (true, false) => RowForm::List,
         };
         let mut writer = RowWriter::new(form, self.columns.len());
-        writer.reserve(rows.len(), rows.json_bytes(&self.columns));
-        for tuple in rows.iter() {
+        let bytes = rows.json_bytes(&self.columns);
+        let memory_left = budget.memory_left();
+        if bytes < memory_left {
+            writer.reserve(rows.len(), bytes);
+        }
+        for number in 0..rows.len() {
+            let tuple = rows.tuple(number);
             writer.push(|position| {
                 let (side, column) = self.columns[position];
                 tuple.cell(side, column)
             });
+            // Rows are not alike: what is expected is an average.
+            if writer.bytes() > memory_left {
+                return Err(budget.refuse_memory());
+            }
+            budget.spend(self.columns.len()).await?;
         }
-        writer.finish()
+        budget.charge_memory(writer.bytes())?;
+        Ok(writer.finish())
     }
 }

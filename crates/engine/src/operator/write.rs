@@ -41,7 +41,7 @@ pub(crate) fn insert(
 
 /// The rows of an array that do not match; `expected` has a name and a value for each condition.
 /// Without conditions nothing is left.
-pub(crate) fn delete_rows(
+pub(crate) async fn delete_rows(
     run: &Run<'_>,
     rows: &[Value],
     conditions: &[Condition],
@@ -64,6 +64,7 @@ pub(crate) fn delete_rows(
         if !is_match {
             kept.push(row.clone());
         }
+        run.budget.spend(matchers.len()).await?;
     }
     Ok(Value::array(kept))
 }

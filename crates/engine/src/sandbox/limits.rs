@@ -77,13 +77,6 @@ struct MeterState {
 
 const NEVER: u64 = u64::MAX;
 
-/// Microseconds that this thread has run.
-fn used() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    seconds.saturating_mul(1_000_000) + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000
-}
-
 impl Meter {
     pub(super) fn new() -> Self {
         Self(Arc::new(MeterState {
@@ -120,12 +113,12 @@ impl Meter {
         // Short calls are never asked, and long ones soon after they began.
         let before = self.0.used_before.load(Ordering::Relaxed);
         if before == NEVER {
-            self.0.used_before.store(used(), Ordering::Relaxed);
+            self.0.used_before.store(clock::thread_us(), Ordering::Relaxed);
             return false;
         }
         let now = u64::try_from(self.0.start.elapsed().as_micros()).unwrap_or(NEVER);
         let is_over = now >= deadline
-            && used().saturating_sub(before) >= self.0.budget.load(Ordering::Relaxed);
+            && clock::thread_us().saturating_sub(before) >= self.0.budget.load(Ordering::Relaxed);
         if is_over {
             self.0.is_expired.store(true, Ordering::Relaxed);
         }

@@ -117,6 +117,11 @@ impl RowWriter {
         self.out.reserve(rows.saturating_mul(around).saturating_add(cell_bytes) + 2);
     }
 
+    /// The bytes written so far.
+    pub fn bytes(&self) -> usize {
+        self.out.len()
+    }
+
     /// Adds a row; `cell` tells what stands at each position.
     #[inline]
     pub fn push<'t, C: Into<RowCell<'t>>>(&mut self, cell: impl Fn(usize) -> C) {

@@ -1,0 +1,113 @@
+//! How much memory a value stands for.
+
+use super::Value;
+
+/// Bytes of a value beside its text.
+const VALUE_BYTES: usize = size_of::<Value>();
+
+/// Bytes of a member beside its value and the text of its name.
+const MEMBER_BYTES: usize = 32;
+
+impl Value {
+    /// About how many bytes the value takes when every part of it is counted as often as it is
+    /// contained. Stops soon after `bytes_max`: a value that contains the same part many times is small
+    /// in memory and may be huge written out.
+    pub fn weigh(&self, bytes_max: usize) -> usize {
+        self.weigh_with(bytes_max, own_bytes)
+    }
+
+    /// The same once every raw part is decoded; an estimate from above.
+    pub fn weigh_decoded(&self, bytes_max: usize) -> usize {
+        self.weigh_with(bytes_max, |value| match value {
+            Self::Raw(text) => own_bytes(value) + part_bytes(text.as_bytes()),
+            value => own_bytes(value),
+        })
+    }
+
+    fn weigh_with(&self, bytes_max: usize, own_bytes: impl Fn(&Self) -> usize) -> usize {
+        let mut bytes = own_bytes(self);
+        let mut open: Vec<(&Self, usize)> = Vec::new();
+        if is_tree(self) {
+            open.push((self, 0));
+        }
+        while let Some((structure, at)) = open.last_mut() {
+            let part = match structure {
+                Self::Array(elements) => elements.get(*at),
+                Self::Object(object) => object.at(*at).map(|(name, value)| {
+                    bytes += MEMBER_BYTES + name.len();
+                    value
+                }),
+                _ => None,
+            };
+            *at += 1;
+            match part {
+                None => {
+                    open.pop();
+                }
+                Some(part) => {
+                    bytes += own_bytes(part);
+                    if bytes > bytes_max {
+                        return bytes;
+                    }
+                    if is_tree(part) {
+                        open.push((part, 0));
+                    }
+                }
+            }
+        }
+        bytes
+    }
+}
+
+fn is_tree(value: &Value) -> bool {
+    matches!(value, Value::Array(_) | Value::Object(_))
+}
+
+/// What the parts of a text of JSON take as values: each stands behind one of these bytes.
+fn part_bytes(text: &[u8]) -> usize {
+    let parts = text.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    parts * (VALUE_BYTES + MEMBER_BYTES)
+}
+
+fn own_bytes(value: &Value) -> usize {
+    VALUE_BYTES
+        + match value {
+            Value::String(text) | Value::Raw(text) => text.len(),
+            _ => 0,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::json;
+
+    #[test]
+    fn texts_names_and_parts_count() {
+        let small = json::parse_str(r#"{"a":[1,2]}"#).unwrap().into_tree();
+        let large = json::parse_str(r#"{"a":[1,2,"0123456789"],"bcd":null}"#).unwrap().into_tree();
+        assert_eq!(small.weigh(usize::MAX), 4 * VALUE_BYTES + MEMBER_BYTES + 1);
+        assert_eq!(large.weigh(usize::MAX), 6 * VALUE_BYTES + 2 * MEMBER_BYTES + 4 + 10);
+        assert_eq!(Value::from("abc").weigh(0), VALUE_BYTES + 3);
+    }
+
+    #[test]
+    fn a_raw_part_weighs_its_text_and_decoded_at_least_what_it_becomes() {
+        for text in [r#"[1,[2,{"a":"b"}],[]]"#, r#"{"a":{"b":[true,null]}}"#, "[]"] {
+            let raw = json::parse_str(text).unwrap();
+            assert_eq!(raw.weigh(usize::MAX), VALUE_BYTES + text.len());
+            let tree = raw.into_tree().weigh(usize::MAX);
+            assert!(raw.weigh_decoded(usize::MAX) >= tree, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_part_counts_as_often_as_it_is_contained() {
+        let mut value = Value::from("x".repeat(100));
+        for _ in 0..200 {
+            value = Value::array(vec![value.clone(), value]);
+        }
+        let weight = value.weigh(1_000_000);
+        assert!((1_000_000..1_001_000).contains(&weight), "{weight}");
+    }
+}

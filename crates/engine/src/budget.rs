@@ -1,0 +1,375 @@
+//! What one run may use, counted where it is made (SAF-25 to SAF-27).
+//!
+//! In: charges for memory, rows, pairs, requests and work, from all that the run does. Out: an error as
+//! soon as a limit is exceeded, and pauses that let other runs go first. What a limit has refused stays
+//! refused: neither a fallback nor a `try` nor a partial failure makes an answer of it, so a run gives
+//! the value that it gives without limits, or the error of a limit.
+//!
+//! Work is counted in units, one for about as much as a row costs, and the clock is read only after
+//! many of them: what is small pays an addition.
+
+use std::cell::{Cell, OnceCell};
+
+use qlio_data::Value;
+use qlio_syntax::diagnostic::codes;
+
+use crate::{
+    clock,
+    error::{Fact, RunError},
+    request::Caller,
+    settings::{Limits, Settings},
+};
+
+/// Units of work between two looks at the clock: far less than a slice takes.
+const LOOK_UNITS: u32 = 1024;
+
+/// How long a run works before others have their turn, in microseconds.
+const SLICE_US: u64 = 1_000;
+
+/// Bytes of values that are looked at for a unit of work.
+const WEIGHED_BYTES_PER_UNIT: usize = 256;
+
+/// Bytes of a text that are decoded for a unit of work.
+const DECODED_BYTES_PER_UNIT: usize = 128;
+
+/// What a unit costs at least, in nanoseconds, for the work before the first look of a turn.
+const UNIT_NS: u64 = 30;
+
+/// Bytes that a value takes beside its text.
+pub(crate) const VALUE_BYTES: usize = size_of::<Value>();
+
+/// What is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resource {
+    Memory,
+    Cpu,
+    Rows,
+    Pairs,
+    Requests,
+    UpstreamBytes,
+}
+
+impl Resource {
+    /// What a run needs too much of, the setting that says how much there is, and how many of what is
+    /// counted make one of the setting's unit.
+    fn describe(self) -> (&'static str, &'static str, u64) {
+        match self {
+            Self::Memory => ("MiB of memory", "memoryMiB", 1 << 20),
+            Self::Cpu => ("ms of processor time", "cpuMs", 1_000),
+            Self::Rows => ("rows", "rows", 1),
+            Self::Pairs => ("pairs of rows to compare", "pairs", 1),
+            Self::Requests => ("upstream requests", "requests", 1),
+            Self::UpstreamBytes => ("MiB of upstream answers", "upstreamMiB", 1 << 20),
+        }
+    }
+}
+
+/// The budget of one run.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: Limits,
+    is_adhoc: bool,
+    memory: Cell<u64>,
+    rows: Cell<u64>,
+    pairs: Cell<u64>,
+    requests: Cell<u64>,
+    upstream_bytes: Cell<u64>,
+    /// Processor time in microseconds.
+    cpu: Cell<u64>,
+    /// Work since the last look at the clock.
+    units: Cell<u32>,
+    /// How often the run was polled: between two polls others have had their turn.
+    turn: Cell<u64>,
+    slice: Cell<Slice>,
+    refused: OnceCell<RunError>,
+}
+
+/// What is known of the time since the run was given its turn.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slice {
+    turn: u64,
+    /// Times of the thread, in microseconds.
+    began: u64,
+    looked: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(settings: &Settings, caller: Caller) -> Self {
+        let is_adhoc = matches!(caller, Caller::AdHoc { .. });
+        let mut limits = if is_adhoc { settings.adhoc_limits } else { settings.limits };
+        if caller == Caller::Operator {
+            // Nobody else waits for the thread of a command.
+            limits.cpu_ms = u64::MAX / 1_000;
+        }
+        Self::of(limits, is_adhoc)
+    }
+
+    fn of(limits: Limits, is_adhoc: bool) -> Self {
+        Self {
+            limits,
+            is_adhoc,
+            memory: Cell::default(),
+            rows: Cell::default(),
+            pairs: Cell::default(),
+            requests: Cell::default(),
+            upstream_bytes: Cell::default(),
+            cpu: Cell::default(),
+            units: Cell::default(),
+            turn: Cell::default(),
+            slice: Cell::default(),
+            refused: OnceCell::new(),
+        }
+    }
+
+    /// Charges bytes that the run keeps: of texts, values, bodies. They are not given back, because most
+    /// of what a run makes lives until its end.
+    pub(crate) fn charge_memory(&self, bytes: usize) -> Result<(), RunError> {
+        let limit = self.memory_max();
+        self.charge(Resource::Memory, &self.memory, bytes as u64, limit)
+    }
+
+    /// Bytes that may still be charged.
+    pub(crate) fn memory_left(&self) -> usize {
+        usize::try_from(self.memory_max().saturating_sub(self.memory.get())).unwrap_or(usize::MAX)
+    }
+
+    /// More memory is needed than is left.
+    pub(crate) fn refuse_memory(&self) -> RunError {
+        let asked = self.memory_max().saturating_add(1);
+        self.refuse(Resource::Memory, self.memory_max(), asked)
+    }
+
+    fn memory_max(&self) -> u64 {
+        self.limits.memory_mib.saturating_mul(1 << 20)
+    }
+
+    /// Charges a value that was made of others. Parts that it shares with them count again: whoever
+    /// writes it out or looks for something in it meets them as often.
+    pub(crate) fn charge_value(&self, value: &Value) -> Result<(), RunError> {
+        let bytes = value.weigh(self.memory_left());
+        self.work(bytes / WEIGHED_BYTES_PER_UNIT);
+        self.charge_memory(bytes)
+    }
+
+    /// Counts the work of decoding so many bytes.
+    pub(crate) fn work_of_decoding(&self, bytes: usize) {
+        self.work(bytes / DECODED_BYTES_PER_UNIT);
+    }
+
+    pub(crate) fn charge_rows(&self, count: usize) -> Result<(), RunError> {
+        self.charge(Resource::Rows, &self.rows, count as u64, self.limits.rows)
+    }
+
+    /// Charges pairs of rows that are compared, or put together without a comparison.
+    pub(crate) fn charge_pairs(&self, count: u64) -> Result<(), RunError> {
+        self.charge(Resource::Pairs, &self.pairs, count, self.limits.pairs)
+    }
+
+    /// Charges requests that are about to be sent.
+    pub(crate) fn charge_requests(&self, count: usize) -> Result<(), RunError> {
+        self.charge(Resource::Requests, &self.requests, count as u64, self.limits.requests)
+    }
+
+    /// Charges bytes that an upstream has sent, as they came.
+    pub(crate) fn charge_upstream(&self, bytes: usize) -> Result<(), RunError> {
+        let limit = self.limits.upstream_mib.saturating_mul(1 << 20);
+        self.charge(Resource::UpstreamBytes, &self.upstream_bytes, bytes as u64, limit)
+    }
+
+    fn charge(
+        &self,
+        resource: Resource,
+        used: &Cell<u64>,
+        more: u64,
+        limit: u64,
+    ) -> Result<(), RunError> {
+        let asked = used.get().saturating_add(more);
+        used.set(asked);
+        if asked > limit { Err(self.refuse(resource, limit, asked)) } else { Ok(()) }
+    }
+
+    /// The error of a limit; the first one is that of the run.
+    #[cold]
+    fn refuse(&self, resource: Resource, limit: u64, asked: u64) -> RunError {
+        let make = || {
+            let (what, name, unit) = resource.describe();
+            let (limit, asked) = (limit / unit, asked.div_ceil(unit));
+            let prefix = if self.is_adhoc { "adhoc." } else { "" };
+            let message = format!(
+                "the run asks for {asked} {what}, more than {prefix}limits.{name} = {limit}; ask for less, or raise the setting"
+            );
+            let error = RunError::client(codes::RUN_LIMIT, message);
+            error.with(Fact::Limit(limit)).with(Fact::Asked(asked))
+        };
+        self.refused.get_or_init(make).clone()
+    }
+
+    /// What a limit has refused, whatever was made of it since.
+    pub(crate) fn check(&self) -> Result<(), RunError> {
+        match self.refused.get() {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
+    }
+
+    /// The run has its turn again.
+    #[inline]
+    pub(crate) fn begin_turn(&self) {
+        self.turn.set(self.turn.get() + 1);
+    }
+
+    /// Counts work that is done in one go.
+    #[inline]
+    pub(crate) fn work(&self, units: usize) {
+        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        self.units.set(self.units.get().saturating_add(units));
+    }
+
+    /// Lets others go first if the run has worked for a slice.
+    ///
+    /// # Errors
+    /// The run has used its processor time.
+    #[inline]
+    pub(crate) async fn pause(&self) -> Result<(), RunError> {
+        if self.units.get() < LOOK_UNITS {
+            return Ok(());
+        }
+        self.look().await
+    }
+
+    /// [`work`](Self::work) and then [`pause`](Self::pause).
+    #[inline]
+    pub(crate) async fn spend(&self, units: usize) -> Result<(), RunError> {
+        self.work(units);
+        self.pause().await
+    }
+
+    #[cold]
+    async fn look(&self) -> Result<(), RunError> {
+        if self.take_time()? >= SLICE_US {
+            tokio::task::yield_now().await;
+            // What follows is not seen as work if it is short.
+            self.restart_slice();
+        }
+        Ok(())
+    }
+
+    /// Charges the time since the last look; how long the turn has lasted so far.
+    fn take_time(&self) -> Result<u64, RunError> {
+        let units = u64::from(self.units.replace(0));
+        let now = clock::thread_us();
+        let turn = self.turn.get();
+        let mut slice = self.slice.get();
+        let used = if slice.turn == turn {
+            now.saturating_sub(slice.looked)
+        } else {
+            let guess = units * UNIT_NS / 1_000;
+            slice = Slice { turn, began: now.saturating_sub(guess), looked: now };
+            guess
+        };
+        slice.looked = now;
+        self.slice.set(slice);
+        self.charge_cpu(used)?;
+        Ok(now.saturating_sub(slice.began))
+    }
+
+    /// Charges processor time, in microseconds.
+    fn charge_cpu(&self, microseconds: u64) -> Result<(), RunError> {
+        let limit = self.limits.cpu_ms.saturating_mul(1_000);
+        self.charge(Resource::Cpu, &self.cpu, microseconds, limit)
+    }
+
+    fn restart_slice(&self) {
+        let now = clock::thread_us();
+        self.slice.set(Slice { turn: self.turn.get(), began: now, looked: now });
+    }
+
+    /// Runs something that cannot be counted in units, such as a script, and charges its time.
+    pub(crate) fn measure<T>(&self, call: impl FnOnce() -> T) -> Result<T, RunError> {
+        self.take_time()?;
+        let outcome = call();
+        self.take_time()?;
+        // The next pause is due if that took long.
+        self.units.set(LOOK_UNITS);
+        Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Budget {
+        /// A budget that refuses nothing.
+        pub(crate) fn unlimited() -> Self {
+            let most = u64::MAX;
+            let limits = Limits {
+                memory_mib: most,
+                cpu_ms: most,
+                rows: most,
+                pairs: most,
+                requests: most,
+                upstream_mib: most,
+            };
+            Self::of(limits, false)
+        }
+    }
+
+    fn adhoc() -> Budget {
+        let caller = Caller::AdHoc { may_call_private: false };
+        Budget::new(&Settings::default(), caller)
+    }
+
+    #[test]
+    fn charges_add_up_to_the_limit_and_what_is_refused_stays_refused() {
+        let budget = adhoc();
+        budget.charge_requests(150).expect("within");
+        budget.charge_requests(50).expect("just within");
+        budget.check().expect("nothing was refused");
+        let error = budget.charge_requests(1).expect_err("one more");
+        assert_eq!(
+            error.message,
+            "the run asks for 201 upstream requests, more than adhoc.limits.requests = 200; ask for less, or raise the setting"
+        );
+        assert_eq!(error.facts, [Fact::Limit(200), Fact::Asked(201)]);
+        budget.charge_rows(usize::MAX).expect_err("a second limit");
+        assert_eq!(budget.check().expect_err("the first one counts").message, error.message);
+    }
+
+    #[test]
+    fn memory_is_told_in_the_unit_of_the_setting() {
+        let budget = adhoc();
+        budget.charge_memory(64 << 20).expect("just within");
+        assert_eq!(budget.memory_left(), 0);
+        let error = budget.charge_memory(1).expect_err("one byte more");
+        assert_eq!(error.facts, [Fact::Limit(64), Fact::Asked(65)]);
+    }
+
+    #[test]
+    fn a_command_has_no_limit_of_time() {
+        let budget = Budget::new(&Settings::default(), Caller::Operator);
+        budget.charge_cpu(u64::MAX / 2_000).expect("no limit");
+        adhoc().charge_cpu(200_001).expect_err("more than 200 ms");
+    }
+
+    #[tokio::test]
+    async fn work_pauses_once_in_a_slice() {
+        let budget = Budget::unlimited();
+        budget.begin_turn();
+        let work = async {
+            let began = clock::thread_us();
+            while clock::thread_us() < began + 10 * SLICE_US {
+                budget.spend(LOOK_UNITS as usize).await.expect("no limit");
+            }
+        };
+        let mut work = std::pin::pin!(work);
+        let mut turns = 0;
+        std::future::poll_fn(|context| {
+            budget.begin_turn();
+            turns += 1;
+            work.as_mut().poll(context)
+        })
+        .await;
+        assert!(turns >= 5, "{turns} turns");
+    }
+}
