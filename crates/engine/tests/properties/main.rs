@@ -1,6 +1,7 @@
 //! The engine against the naive interpreter: a random script gives the same value, whatever the
 //! order in which its upstreams answer.
 
+mod budgets;
 mod fixture;
 mod operators;
 
@@ -13,7 +14,7 @@ use proptest::{
     test_runner::{Config, TestCaseError, TestRunner},
 };
 use qlio_data::{Value, codec::json};
-use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions};
+use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions, Limits};
 use qlio_plan::{
     Catalog, CompileOptions, Origin,
     catalog::{CatalogBuilder, NoResources},
@@ -35,10 +36,16 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::within(Limits { cpu_ms: u64::MAX, ..Limits::ROUTE })
+    }
+
+    /// With an engine whose runs may use no more than this.
+    fn within(limits: Limits) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let upstream = runtime.block_on(Upstream::start());
         let mut options = EngineOptions::default();
         options.settings.nested_requests_max = 10_000;
+        options.settings.limits = limits;
         let engine = Engine::new(options).expect("an engine");
         let mut builder = CatalogBuilder::new(Value::Absent, &NoResources);
         builder.add_table_file("tables.ql", &declarations(&upstream.address));
