@@ -9,6 +9,8 @@
 
 use std::{error, fmt, io};
 
+use rustix::io::Errno;
+
 use super::secrets::shown_uri;
 
 /// The kinds of failure.
@@ -229,7 +231,14 @@ impl Fault {
         if is_from_tls(cause) {
             return Self::new(ErrorKind::Tls, cause);
         }
-        Self::network(system_code(cause.kind()))
+        if let Some(of_ours) = our_shortage(cause) {
+            return of_ours;
+        }
+        match system_code(cause.kind()) {
+            Some(code) => Self::network(code),
+            // Whatever it is, its words say more than this code.
+            None => Self::new(ErrorKind::Connect { code: "EIO" }, cause),
+        }
     }
 
     /// What hyper reports about an exchange over HTTP/2; `in_body` once the response head has arrived.
@@ -289,8 +298,24 @@ fn is_from_tls(cause: &io::Error) -> bool {
         .is_some_and(|inner| inner.downcast_ref::<tokio_rustls::rustls::Error>().is_some())
 }
 
-fn system_code(kind: io::ErrorKind) -> &'static str {
-    match kind {
+/// What this process or its machine has too little of to connect to anybody.
+fn our_shortage(cause: &io::Error) -> Option<Fault> {
+    let (code, words) = match Errno::from_io_error(cause)? {
+        Errno::MFILE => ("EMFILE", "this process has too many open files"),
+        Errno::NFILE => ("ENFILE", "this machine has too many open files"),
+        Errno::NOBUFS => ("ENOBUFS", "this machine has no buffers left"),
+        Errno::NOMEM => ("ENOMEM", "this machine has no memory left"),
+        Errno::ADDRNOTAVAIL => {
+            ("EADDRNOTAVAIL", "this machine has no free port or no such address")
+        }
+        _ => return None,
+    };
+    Some(Fault::new(ErrorKind::Connect { code }, words))
+}
+
+/// The system's name for what stands in its way, as far as we know it.
+fn system_code(kind: io::ErrorKind) -> Option<&'static str> {
+    Some(match kind {
         io::ErrorKind::ConnectionRefused => "ECONNREFUSED",
         io::ErrorKind::ConnectionAborted => "ECONNABORTED",
         io::ErrorKind::BrokenPipe => "EPIPE",
@@ -300,7 +325,34 @@ fn system_code(kind: io::ErrorKind) -> &'static str {
         io::ErrorKind::AddrNotAvailable => "EADDRNOTAVAIL",
         io::ErrorKind::PermissionDenied => "EACCES",
         io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof => "ECONNRESET",
-        io::ErrorKind::QuotaExceeded | io::ErrorKind::OutOfMemory => "ENOMEM",
-        _ => "EIO",
+        io::ErrorKind::OutOfMemory => "ENOMEM",
+        io::ErrorKind::NetworkDown => "ENETDOWN",
+        io::ErrorKind::AddrInUse => "EADDRINUSE",
+        io::ErrorKind::NotConnected => "ENOTCONN",
+        io::ErrorKind::InvalidInput => "EINVAL",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_named() {
+        for (errno, message) in [
+            (Errno::CONNREFUSED, "connection failed (ECONNREFUSED)"),
+            (Errno::NETDOWN, "connection failed (ENETDOWN)"),
+            (Errno::MFILE, "connection failed (EMFILE): this process has too many open files"),
+            (Errno::NFILE, "connection failed (ENFILE): this machine has too many open files"),
+            (Errno::NOBUFS, "connection failed (ENOBUFS): this machine has no buffers left"),
+        ] {
+            let fault = Fault::from_io(&io::Error::from(errno));
+            assert_eq!(fault.attach("http://h/", "http://h:80", 1).to_string(), message);
+        }
+        let other = Fault::from_io(&io::Error::from(Errno::IO)).attach("http://h/", "", 1);
+        let words = other.to_string();
+        assert!(words.starts_with("connection failed (EIO): "), "{words}");
+        assert!(words.contains("os error 5"), "{words}");
     }
 }
