@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes};
 
-use super::{Malformed, first_line, split_field};
+use super::{Malformed, fields::split_field, first_line};
 
 /// The longest line with the size of a chunk, in bytes.
 const LINE_BYTES_MAX: usize = 4 * 1024;

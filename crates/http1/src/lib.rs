@@ -1,18 +1,17 @@
 //! HTTP/1.1 as bytes, for both directions (RFC 9112).
 //!
 //! In: bytes in any pieces. Out: the head of a request ([`request`]), where the body of a request or a
-//! response ends ([`framing`]), the pieces of a chunked body ([`chunks`]). Promises: no input or output, no
-//! clock; time linear in the input; every length has a limit; what can be understood in two ways is refused,
-//! because somebody between the two ends may have understood it the other way. The heads of responses are
-//! read where they are kept, in the engine; writing heads is left to the two ends.
+//! response ends ([`framing`]), the pieces of a chunked body ([`chunks`]), header lines ([`fields`]). Promises: no
+//! input or output, no clock; time linear in the input; every length has a limit; what can be understood in two
+//! ways is refused, because somebody between the two ends may have understood it the other way. The heads of
+//! responses are read where they are kept, in the engine; which lines a head has is left to the two ends.
 
 pub mod chunks;
+pub mod fields;
 pub mod framing;
 pub mod request;
 
 use std::{borrow::Cow, fmt};
-
-use http::HeaderName;
 
 /// Bytes that are no HTTP/1.1, or that can be understood in two ways. Prints the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,22 +43,4 @@ fn without_return(line: &[u8]) -> Result<&[u8], Malformed> {
         Some((b'\r', line)) => Ok(line),
         _ => Err(Malformed::new("a line that ends without a carriage return")),
     }
-}
-
-/// Name and value of a header line; values are without the blanks around them. A line that begins with a blank
-/// (the obsolete way to go on with the line before) has no name, and so is refused (RFC 9112, 5.2).
-fn split_field(line: &[u8]) -> Result<(HeaderName, &[u8]), Malformed> {
-    let colon = memchr::memchr(b':', line).unwrap_or(line.len());
-    let name = HeaderName::from_bytes(&line[..colon])
-        .map_err(|_| Malformed::new("invalid HTTP header name"))?;
-    let value = line.get(colon + 1..).ok_or_else(|| Malformed::new("invalid HTTP header"))?;
-    Ok((name, trim_blanks(value)))
-}
-
-/// Without spaces and tabs at both ends; other white space is part of a value and refused there.
-fn trim_blanks(mut value: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
-        value = rest;
-    }
-    value
 }

@@ -8,9 +8,11 @@ use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header};
 
 use super::{
-    Malformed, first_line,
+    Malformed,
+    fields::split_field,
+    first_line,
     framing::{Control, Framing, has_token},
-    split_field, without_return,
+    without_return,
 };
 
 /// The longest target, in bytes; the type of targets holds no more.

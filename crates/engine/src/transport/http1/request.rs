@@ -4,10 +4,10 @@ use std::iter;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use qlio_http1::framing::has_token;
-
-/// Room for a header line of the usual length, in bytes.
-const LINE_BYTES_USUAL: usize = 48;
+use qlio_http1::{
+    fields::{LINE_BYTES_USUAL, put_field},
+    framing::has_token,
+};
 
 /// Room for the method, the version and what is ours, in bytes.
 const FRAME_BYTES_USUAL: usize = 64;
@@ -40,7 +40,7 @@ impl Request<'_> {
         head.push(b' ');
         head.extend_from_slice(self.target.as_bytes());
         head.extend_from_slice(b" HTTP/1.1\r\n");
-        put_line(&mut head, header::HOST.as_str(), self.host.as_bytes());
+        put_field(&mut head, header::HOST.as_str(), self.host.as_bytes());
         let closes = if let Some(lines) = written {
             head.extend_from_slice(&lines.text);
             lines.closes
@@ -48,14 +48,14 @@ impl Request<'_> {
             put_lines(&mut head, self.headers, self.proxy_authorization.is_some())
         };
         if let Some((name, value)) = self.own_header {
-            put_line(&mut head, name.as_str(), value.as_bytes());
+            put_field(&mut head, name.as_str(), value.as_bytes());
         }
         if let Some(login) = self.proxy_authorization {
-            put_line(&mut head, header::PROXY_AUTHORIZATION.as_str(), login.as_bytes());
+            put_field(&mut head, header::PROXY_AUTHORIZATION.as_str(), login.as_bytes());
         }
         if !self.body.is_empty() {
             let length = HeaderValue::from(self.body.len());
-            put_line(&mut head, header::CONTENT_LENGTH.as_str(), length.as_bytes());
+            put_field(&mut head, header::CONTENT_LENGTH.as_str(), length.as_bytes());
         }
         head.extend_from_slice(b"\r\n");
         (head, closes)
@@ -92,16 +92,9 @@ fn put_lines(head: &mut Vec<u8>, headers: &HeaderMap, has_login: bool) -> bool {
             header::CONNECTION => closes |= has_token(iter::once(value.as_bytes()), "close"),
             _ => {}
         }
-        put_line(head, name.as_str(), value.as_bytes());
+        put_field(head, name.as_str(), value.as_bytes());
     }
     closes
-}
-
-fn put_line(head: &mut Vec<u8>, name: &str, value: &[u8]) {
-    head.extend_from_slice(name.as_bytes());
-    head.extend_from_slice(b": ");
-    head.extend_from_slice(value);
-    head.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]

@@ -9,10 +9,8 @@ use hyper::{
     Response, StatusCode, Version,
     header::{self, HeaderValue},
 };
+use qlio_http1::fields::{LINE_BYTES_USUAL, put_field};
 use tokio::time::Instant;
-
-/// Room for a header line of the usual length, in bytes.
-const LINE_BYTES_USUAL: usize = 48;
 
 /// Whether an answer is followed by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,28 +51,21 @@ pub(super) fn write(
     for (name, value) in headers {
         // Beside another protocol, whether the connection stays open is said below.
         if name != header::CONNECTION || next == Next::OtherProtocol {
-            put_line(&mut head, name.as_str(), value.as_bytes());
+            put_field(&mut head, name.as_str(), value.as_bytes());
         }
     }
     match next {
-        Next::Requests => put_line(&mut head, "connection", b"keep-alive"),
-        Next::Close => put_line(&mut head, "connection", b"close"),
+        Next::Requests => put_field(&mut head, "connection", b"keep-alive"),
+        Next::Close => put_field(&mut head, "connection", b"close"),
         Next::OtherProtocol => {}
     }
     if has_body(status) {
         let length = HeaderValue::from(body_bytes);
-        put_line(&mut head, "content-length", length.as_bytes());
+        put_field(&mut head, "content-length", length.as_bytes());
     }
-    put_line(&mut head, "date", &date);
+    put_field(&mut head, "date", &date);
     head.extend_from_slice(b"\r\n");
     head
-}
-
-fn put_line(head: &mut Vec<u8>, name: &str, value: &[u8]) {
-    head.extend_from_slice(name.as_bytes());
-    head.extend_from_slice(b": ");
-    head.extend_from_slice(value);
-    head.extend_from_slice(b"\r\n");
 }
 
 /// The date of answers, written once a second.
