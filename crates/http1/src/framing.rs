@@ -1,9 +1,9 @@
 //! Where a body ends, and whether the connection goes on behind it (RFC 9112, 6 and 9).
 
-use http::{Method, StatusCode};
+use http::{HeaderName, Method, StatusCode};
 use smallvec::SmallVec;
 
-use super::Malformed;
+use super::{Malformed, request::Refusal};
 
 /// How a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,16 +95,16 @@ impl<'h> Control<'h> {
     ///
     /// # Errors
     /// A coding but `chunked`, more than one length or coding, chunks in HTTP/1.0, a length that is none.
-    pub fn request_framing(&self, is_http10: bool) -> Result<Framing, Malformed> {
-        let mut codings = members(&self.transfer_encoding);
-        match (&self.transfer_encoding[..], &self.content_length[..]) {
-            ([], []) => Ok(Framing::None),
-            ([], [length]) => decimal(length).map(sized),
-            ([], _) => Err(Malformed::new("more than one `content-length`")),
-            (_, []) if is_http10 => Err(Malformed::new("chunks in HTTP/1.0")),
-            (_, []) => only_chunked(&mut codings),
-            _ => Err(Malformed::new("`transfer-encoding` beside `content-length`")),
-        }
+    pub fn request_framing(&self, is_http10: bool) -> Result<Framing, Refusal> {
+        let reason = match (&self.transfer_encoding[..], &self.content_length[..]) {
+            ([], []) => return Ok(Framing::None),
+            ([], [length]) => return Ok(sized(decimal(length)?)),
+            ([], _) => "more than one `content-length`",
+            (_, []) if is_http10 => "chunks in HTTP/1.0",
+            (_, []) => return chunked_request(members(&self.transfer_encoding)),
+            _ => "`transfer-encoding` beside `content-length`",
+        };
+        Err(Malformed::new(reason).into())
     }
 }
 
@@ -122,6 +122,37 @@ fn only_chunked<'a>(codings: &mut impl Iterator<Item = &'a [u8]>) -> Result<Fram
             first.escape_ascii()
         ))),
         Some(_) => Err(Malformed::new("more than one transfer coding is not supported")),
+    }
+}
+
+/// Which codings a request may have: one `chunked`. What leaves open where the body ends is malformed; a coding
+/// that others may know is only not supported (RFC 9112, 6.1 and 6.3).
+fn chunked_request<'a>(
+    codings: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Result<Framing, Refusal> {
+    let mut unknown = None;
+    let mut is_chunked = false;
+    for coding in codings {
+        let name = coding.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        let reason = if HeaderName::from_bytes(name).is_err() {
+            "is none"
+        } else if is_chunked {
+            "stands behind `chunked`"
+        } else if !name.eq_ignore_ascii_case(b"chunked") {
+            unknown.get_or_insert(coding);
+            continue;
+        } else if name.len() < coding.len() {
+            "has parameters"
+        } else {
+            is_chunked = true;
+            continue;
+        };
+        let coding = coding.escape_ascii();
+        return Err(Malformed::new(format!("the transfer coding `{coding}` {reason}")).into());
+    }
+    match unknown {
+        None => Ok(Framing::Chunked),
+        Some(coding) => Err(Refusal::UnknownCoding(coding.escape_ascii().to_string())),
     }
 }
 

@@ -36,6 +36,8 @@ pub enum Refusal {
     TargetTooLong,
     /// It is over one of its [`HeadLimits`].
     TooLarge,
+    /// Its body has a transfer coding that is not supported, this one.
+    UnknownCoding(String),
 }
 
 impl Refusal {

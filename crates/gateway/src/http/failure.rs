@@ -36,6 +36,11 @@ pub enum Failure {
     /// A request target that is too long to be read: 414.
     TargetTooLong,
     /// A request head over a limit: 431.
+    /// A request whose body has a transfer coding that we do not read: 501.
+    UnknownTransferCoding {
+        /// Its name.
+        coding: String,
+    },
     HeadTooLarge {
         /// The limit of the head, in bytes.
         bytes_max: usize,
@@ -131,6 +136,7 @@ impl Failure {
             | Self::MalformedBody { .. }
             | Self::NoMatchingRoute { .. }
             | Self::MissingQuery
+            Self::UnknownTransferCoding { .. } => StatusCode::NOT_IMPLEMENTED,
             | Self::MissingTableName
             | Self::MissingRouteName
             | Self::NoSuchTable { .. }
@@ -168,6 +174,11 @@ impl Failure {
                 );
                 coded(server_error(&message), codes::REQUEST_TOO_LARGE)
             }
+            Self::UnknownTransferCoding { coding } => server_error(&format!(
+                "the transfer coding `{}` is not supported; send the body with a `content-length` or \
+                 with `transfer-encoding: chunked` alone",
+                sanitize(coding)
+            )),
             Self::MalformedPath => server_error("malformed path"),
             Self::MalformedQuery { reason } => {
                 server_error(&format!("malformed query: {}", sanitize(reason)))
@@ -262,6 +273,7 @@ fn server_error(message: &str) -> Value {
     quoted(&format!("Server Error - {message}"))
 }
 
+                | Self::UnknownTransferCoding { .. }
 /// Adds the diagnostic code (SRV-30).
 fn coded(value: Value, code: Code) -> Value {
     with(value, "code", Value::from(format!("Q{:04}", code.number)))

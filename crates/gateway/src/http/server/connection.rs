@@ -349,6 +349,7 @@ impl<A: App, D: Future> Connection<'_, A, D> {
             let incident = IncidentId::new();
             let message = panic_message(&*panic).to_owned();
             (shared.events)(Event::Panicked { incident, message, request });
+            Refusal::UnknownCoding(coding) => Failure::UnknownTransferCoding { coding },
         }
     }
 }
