@@ -10,7 +10,7 @@ use clap::Args;
 use qlio_bench::upstream::{Upstream, UpstreamOptions};
 use qlio_data::{Value, codec::json};
 
-use super::{Exit, report, serve::StopSignals};
+use super::{Exit, report, signals::StopSignals};
 use crate::mock::{
     self, MockError, MockOptions, MockServer,
     proxy::{self, PORT_DEFAULT, ProxyOptions, ProxyServer},

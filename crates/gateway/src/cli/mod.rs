@@ -20,6 +20,7 @@ mod run;
 mod script;
 mod serve;
 mod test;
+mod signals;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -11,12 +11,13 @@ use arc_swap::ArcSwap;
 use clap::Args;
 use qlio_data::Value;
 use qlio_engine::{Engine, EngineOptions, cache::Cache};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::runtime::Runtime;
 
 use super::{
     Exit,
     app::{AppArgs, read_settings},
     report,
+    signals::{Hangups, StopSignals},
 };
 use crate::{
     config::{CommandLine, Flag},
@@ -108,8 +109,15 @@ impl ServeArgs {
 }
 
 pub(super) fn serve(args: &ServeArgs) -> Exit {
+    let waiting = match Waiting::begin() {
+        Ok(waiting) => waiting,
+        Err(error) => {
+            report::error(&format!("cannot listen to signals: {error}"));
+            return Exit::Usage;
+        }
+    };
     match start(args) {
-        Ok(started) => wait(started),
+        Ok(started) => waiting.wait(started),
         Err(NotStarted { reason, exit }) => {
             report::error(&reason);
             exit
@@ -227,42 +235,63 @@ fn open_logs(folder: &Path, secrets: &[String]) -> Result<Arc<Logs>, String> {
         .map_err(|error| format!("cannot write log files to `{}`: {error}", folder.display()))
 }
 
-/// Serves until a signal asks to stop, then lets requests in flight finish and the cache end. The
-/// addresses are told once signals are listened to, so whoever reads them can stop the server.
-///
-/// Signals are waited for by this thread: one more would have a heap of its own.
-fn wait(Started { server, cache, logs, summary }: Started) -> Exit {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let listening = runtime.and_then(|runtime| {
-        let signals = runtime.block_on(async { StopSignals::listen() })?;
-        Ok((runtime, signals))
-    });
-    let (runtime, mut signals) = match listening {
-        Ok(listening) => listening,
-        Err(error) => {
-            report::error(&format!("cannot listen to signals: {error}"));
-            return Exit::Usage;
-        }
-    };
-    for address in server.addresses() {
-        report::data(&format!("http://{address}"));
+/// The thread that waits for signals while others serve: one more would have a heap of its own.
+struct Waiting {
+    runtime: Runtime,
+    hangups: Hangups,
+}
+
+impl Waiting {
+    /// Before anything else is done, so that a SIGHUP never ends the process.
+    fn begin() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let hangups = runtime.block_on(async { Hangups::listen() })?;
+        Ok(Self { runtime, hangups })
     }
-    report::note(&summary);
-    runtime.block_on(async {
-        tokio::select! {
-            () = signals.next() => {}
-            () = server.ended() => {}
-            () = beat(cache.clone(), logs.clone()) => {}
+
+    /// Serves until a signal asks to stop, then lets requests in flight finish and the cache end. The
+    /// addresses are told once signals are listened to, so whoever reads them can stop the server.
+    fn wait(self, Started { server, cache, logs, summary }: Started) -> Exit {
+        let Self { runtime, mut hangups } = self;
+        let mut signals = match runtime.block_on(async { StopSignals::listen() }) {
+            Ok(signals) => signals,
+            Err(error) => {
+                report::error(&format!("cannot listen to signals: {error}"));
+                return Exit::Usage;
+            }
+        };
+        for address in server.addresses() {
+            report::data(&format!("http://{address}"));
         }
-        let stopper = server.stopper();
-        stopper.drain();
-        // A second signal does not wait for anybody.
-        tokio::select! {
-            () = signals.next() => stopper.stop(),
-            () = server.ended() => {}
-        }
-    });
-    drop(runtime);
+        report::note(&summary);
+        let tell = |text: &str| {
+            if let Some(logs) = &logs {
+                logs.info(text);
+            }
+        };
+        runtime.block_on(async {
+            tokio::select! {
+                () = signals.next() => {}
+                () = server.ended() => {}
+                () = hangups.ignore(tell) => {}
+                () = beat(cache.clone(), logs.clone()) => {}
+            }
+            let stopper = server.stopper();
+            stopper.drain();
+            // A second signal does not wait for anybody.
+            tokio::select! {
+                () = signals.next() => stopper.stop(),
+                () = hangups.ignore(tell) => {}
+                () = server.ended() => {}
+            }
+        });
+        drop(runtime);
+        finish(server, cache, logs)
+    }
+}
+
+/// Lets everything come to its end that the server has begun.
+fn finish(server: Server, cache: Option<Arc<Cache>>, logs: Option<Arc<Logs>>) -> Exit {
     let joined = server.join();
     if let Some(cache) = cache {
         cache.end();
@@ -299,33 +328,6 @@ async fn beat(cache: Option<Arc<Cache>>, logs: Option<Arc<Logs>>) {
         std::future::pending::<()>().await;
     };
     tokio::join!(cache, logs);
-}
-
-/// SIGINT and SIGTERM.
-pub(super) struct StopSignals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl StopSignals {
-    /// Begins to listen; from here on the signals no longer end the process by themselves.
-    ///
-    /// # Errors
-    /// The system refuses a handler.
-    pub(super) fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// Waits for either.
-    pub(super) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
 }
 
 /// The addresses of a host with each of the ports.

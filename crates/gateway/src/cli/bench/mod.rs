@@ -19,7 +19,7 @@ use qlio_bench::{
 };
 use qlio_data::codec::json;
 
-use super::{Exit, report, serve::StopSignals};
+use super::{Exit, report, signals::StopSignals};
 use progress::Told;
 
 #[derive(Debug, Args)]
