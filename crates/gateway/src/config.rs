@@ -34,7 +34,7 @@ use self::{
     table::{Draft, Setting},
 };
 
-use crate::http::app::AppSettings;
+use crate::http::{app::AppSettings, body::BodyLimits};
 
 pub use document::{reference, schema};
 pub use effective::{Effective, Origin};
@@ -72,7 +72,11 @@ impl Config {
         AppSettings {
             allows_adhoc: self.front.adhoc,
             may_call_private,
-            request_bytes_max: self.request_bytes_max,
+            body: BodyLimits {
+                request_bytes_max: self.request_bytes_max,
+                pace: self.front.body_pace,
+            },
+            answer_pace: self.front.answer_pace,
             request_id_header: self.settings.request_id_header.clone(),
             errors: self.front.errors,
             metadata: self.front.metadata,

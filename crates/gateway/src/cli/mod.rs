@@ -13,14 +13,15 @@ mod findings;
 mod format;
 mod measured;
 mod mock;
+mod open_files;
 mod plan;
 mod report;
 mod request;
 mod run;
 mod script;
 mod serve;
-mod test;
 mod signals;
+mod test;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use super::{
     Exit,
     app::{AppArgs, read_settings},
-    report,
+    open_files, report,
     signals::{Hangups, StopSignals},
 };
 use crate::{
@@ -25,6 +25,7 @@ use crate::{
         app::{HttpApp, Shared},
         ecv::Health,
         logs::Logs,
+        quota::Quotas,
         run_error,
         server::{Event, EventSink, Server, ServerConfig, ServerLimits},
     },
@@ -163,6 +164,7 @@ struct Started {
 
 /// Starts the server.
 fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
+    let files = open_files::raise_limit();
     let addresses = addresses(&args.host, &args.port)?;
     let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
     if args.dev && !is_loopback {
@@ -197,6 +199,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         loaded: ArcSwap::from_pointee(loaded),
         settings,
         health: Health::new(config.front.ecv_path, config.front.ecv_control),
+        quotas: Quotas::new(&config.front.keep),
         sockets: config.front.sockets,
     });
     let engine = EngineOptions {
@@ -207,7 +210,13 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     };
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
-    let server_config = ServerConfig { addresses, workers, limits: ServerLimits::default() };
+    let limits = ServerLimits {
+        answer_pace: config.front.answer_pace,
+        connections_max: open_files::connections_max(config.front.connections_max, files),
+        ..ServerLimits::default()
+    };
+    let answers = Arc::clone(&shared.quotas.answers);
+    let server_config = ServerConfig { addresses, workers, limits, answers };
     let noted = logs.clone();
     let events: EventSink = Arc::new(move |event: Event| {
         report::note(&event.to_string());
@@ -215,9 +224,9 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
             logs.event(&event);
         }
     });
-    let server = Server::start(&server_config, events, move |_| {
+    let server = Server::start(&server_config, events, move |context| {
         let engine = Engine::new(engine.clone())?;
-        Ok(HttpApp::new(Arc::clone(&shared), engine))
+        Ok(HttpApp::new(Arc::clone(&shared), engine, context.pulse))
     })?;
     let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
         .map(|(count, noun)| report::count(count, noun));

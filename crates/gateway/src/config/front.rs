@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 
 use crate::http::{
+    body::BodyLimits,
     disclosure::{ErrorDetail, MetadataScope},
+    pace::Pace,
+    quota::KeepLimits,
+    server::ServerLimits,
     trace::TraceLevel,
     websocket::SocketSettings,
 };
@@ -27,6 +31,14 @@ pub struct FrontSettings {
     pub ecv_control: bool,
     /// WebSocket connections.
     pub sockets: SocketSettings,
+    /// Open connections of clients.
+    pub connections_max: usize,
+    /// How slowly the body of a request may come.
+    pub body_pace: Pace,
+    /// How slowly a client may take an answer.
+    pub answer_pace: Pace,
+    /// How much clients may make us keep.
+    pub keep: KeepLimits,
     /// The folder for log files.
     pub logs: Option<PathBuf>,
 }
@@ -42,6 +54,10 @@ impl Default for FrontSettings {
             ecv_path: "/ecv".to_owned(),
             ecv_control: false,
             sockets: SocketSettings::default(),
+            connections_max: ServerLimits::default().connections_max,
+            body_pace: BodyLimits::default().pace,
+            answer_pace: ServerLimits::default().answer_pace,
+            keep: KeepLimits::default(),
             logs: None,
         }
     }

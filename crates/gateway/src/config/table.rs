@@ -3,6 +3,8 @@
 //! Reading, unknown names, the reference page, the JSON schema and `qlio config show` come from these
 //! rows. A new setting is a field of the typed settings, with its default there, and one row here.
 
+mod connections;
+
 use qlio_engine::{
     Settings,
     cache::{Backend, CacheSettings},
@@ -519,6 +521,7 @@ pub(super) static GROUPS: &[Group] = &[
             .within(1, TIME_MAX),
         ],
     },
+    Group { title: "Connections of clients", settings: connections::SETTINGS },
     Group {
         title: "Endpoints and logs",
         settings: &[

@@ -11,6 +11,8 @@ use qlio_engine::{
 use super::*;
 use crate::http::{
     disclosure::{ErrorDetail, MetadataScope},
+    pace::Pace,
+    quota::KeepLimits,
     trace::TraceLevel,
     websocket::{SocketLimits, SocketSettings},
 };
@@ -58,12 +60,20 @@ fn settings_of_endpoints_and_scripts_are_read() {
         r#"{"trace": "full", "errors": "full", "metadata": "none", "jsonp": true, "ecvPath": "/up",
             "ecvControl": "true", "wsOrigins": ["https://a.test"], "wsMaxFrame": 10,
             "wsMaxMessage": "20", "wsPingInterval": 30, "wsPongTimeout": 40, "logs": "var/logs",
+            "wsMaxConnections": 1, "wsMaxSessions": 2, "wsMaxQueue": 3, "wsIdleTimeout": 4,
+            "wsSessionIdle": 5, "wsSessionTime": 6, "maxBodiesMemory": 7, "maxAnswersMemory": "8",
+            "maxConnections": 9, "body": {"pauseMs": 10, "minBytesPerSecond": 11},
+            "answer": {"pauseMs": 12, "minBytesPerSecond": 13},
             "xml": {"coerce": "none"}, "backoff": {"scope": "origin"},
             "hooks": {"timeMs": 5, "memoryMiB": 2, "async": true}}"#,
     );
     let limits = SocketLimits {
         frame_bytes_max: 10,
         message_bytes_max: 20,
+        queue_bytes_max: 3,
+        idle_timeout: Duration::from_millis(4),
+        session_pause_max: Duration::from_millis(5),
+        session_time_max: Duration::from_millis(6),
         ping_interval: Duration::from_millis(30),
         pong_timeout: Duration::from_millis(40),
     };
@@ -76,6 +86,15 @@ fn settings_of_endpoints_and_scripts_are_read() {
         ecv_path: "/up".to_owned(),
         ecv_control: true,
         sockets: SocketSettings { origins: vec!["https://a.test".to_owned()], limits },
+        connections_max: 9,
+        body_pace: Pace { pause_max: Duration::from_millis(10), rate_min: 11 },
+        answer_pace: Pace { pause_max: Duration::from_millis(12), rate_min: 13 },
+        keep: KeepLimits {
+            bodies_bytes_max: 7,
+            answers_bytes_max: 8,
+            sockets_max: 1,
+            sessions_max: 2,
+        },
         logs: Some(PathBuf::from("var/logs")),
     };
     assert_eq!(read.front, expected);

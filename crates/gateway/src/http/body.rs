@@ -1,7 +1,7 @@
 //! Request bodies: from the wire to a value, the original bytes, and attachments.
 //!
 //! In: the body stream, `content-type` and `content-encoding`. Out: a [`ParsedBody`]. Promises: no
-//! more than the limit is ever held; a body that is not what its type says is an error with the
+//! more than the limit is ever held, of one body and of all together; a body that is not what its type says is an error with the
 //! parser's message; the original bytes stay available for statements that forward them, whatever
 //! the type. It does not know which names the value contributes to a scope. Rules: SRV-23.
 
@@ -28,6 +28,8 @@ use super::{
     compress::{self, DecompressError},
     failure::Failure,
     multipart::{self, Part},
+    pace::Pace,
+    quota::{Quota, Share},
 };
 
 /// What one request body may cost.
@@ -36,29 +38,15 @@ pub struct BodyLimits {
     /// Setting `maxRequestLength`: bytes of a body, before and after decompression; default
     /// 10,000,000.
     pub request_bytes_max: usize,
-    /// How long the client may pause between two pieces of a body; default 30 s.
-    pub pause_max: Duration,
-    /// Bytes per second that a body must bring on the whole, once it has taken as long as a pause
-    /// may; default 500. Whoever sends a byte now and then would keep its request for ever.
-    pub rate_min: u32,
-}
-
-/// How long the next piece may take, when so many bytes have moved in this time; none may take longer than
-/// `pause_max`, and on the whole `rate_min` bytes have to move in a second.
-pub(super) fn patience(
-    pause_max: Duration,
-    rate_min: u32,
-    bytes: usize,
-    elapsed: Duration,
-) -> Duration {
-    let rate = u64::from(rate_min.max(1));
-    let earned = Duration::from_millis((bytes as u64).saturating_mul(1000) / rate);
-    pause_max.saturating_add(earned).saturating_sub(elapsed).min(pause_max)
+    /// Settings `body.pauseMs` and `body.minBytesPerSecond`: how slowly a body may come; default 10 s without any of
+    /// it, 4096 bytes a second on the whole.
+    pub pace: Pace,
 }
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self { request_bytes_max: 10_000_000, pause_max: Duration::from_secs(30), rate_min: 500 }
+        let pace = Pace { pause_max: Duration::from_secs(10), rate_min: 4096 };
+        Self { request_bytes_max: 10_000_000, pace }
     }
 }
 
@@ -111,35 +99,40 @@ impl From<MalformedBody> for Failure {
     }
 }
 
-/// Reads a whole body, and takes its content coding off.
+/// Reads a whole body, and takes its content coding off. The share of `memory` is that of the body, and to be kept
+/// as long as the body is.
 ///
 /// # Errors
-/// 413 over the limit (at once if the declared length is), 408 if the client pauses too long or is
-/// too slow, 415 for an unknown coding, 400 if the body breaks off or its coding is broken.
+/// 413 over the limit and 503 over that of all bodies (at once if the declared length is), 408 if the client
+/// pauses too long or is too slow, 415 for an unknown coding, 400 if the body breaks off or its coding is broken.
 ///
 /// # Cancellation
 /// Dropping the future drops what was read.
-pub async fn read<B>(
+pub async fn read<'q, B>(
     mut body: B,
     content_encoding: Option<&str>,
     limits: &BodyLimits,
-) -> Result<Bytes, Failure>
+    memory: &'q Quota,
+) -> Result<(Bytes, Share<'q>), Failure>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: fmt::Display,
 {
     let bytes_max = limits.request_bytes_max;
     let too_large = || Failure::BodyTooLarge { bytes_max };
-    if body.size_hint().lower() > bytes_max as u64 {
+    let no_room = || Failure::BodiesTooLarge { bytes_max: memory.most() };
+    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if declared > bytes_max {
         return Err(too_large());
     }
+    let mut share = memory.take(declared).ok_or_else(no_room)?;
     let mut first = Bytes::new();
     let mut whole = BytesMut::new();
     let began = Instant::now();
     loop {
         // What has arrived already is taken in any case.
         let bytes = first.len() + whole.len();
-        let patience = patience(limits.pause_max, limits.rate_min, bytes, began.elapsed());
+        let patience = limits.pace.patience(bytes, began.elapsed());
         let frame =
             tokio::time::timeout(patience, body.frame()).await.map_err(|_| Failure::BodyTimeout)?;
         let Some(frame) = frame else { break };
@@ -150,24 +143,43 @@ where
         let frame = frame.map_err(broken_off)?;
         // Trailers say nothing that we use.
         let Ok(data) = frame.into_data() else { continue };
-        if first.len() + whole.len() + data.len() > bytes_max {
+        let bytes = bytes + data.len();
+        if bytes > bytes_max {
             return Err(too_large());
         }
         // Most bodies come in one piece, which is then shared instead of copied.
         if first.is_empty() && whole.is_empty() {
+            if !share.grow_to(bytes) {
+                return Err(no_room());
+            }
             first = data;
-        } else {
-            whole.extend_from_slice(&first);
-            first = Bytes::new();
-            whole.extend_from_slice(&data);
+            continue;
         }
+        if bytes > whole.capacity() {
+            // Of a declared length there is one move, of others as many as it doubles.
+            let room = bytes.max(declared).max(whole.capacity() * 2).min(bytes_max);
+            if !share.grow_to(room) {
+                return Err(no_room());
+            }
+            whole.reserve(room - whole.len());
+        }
+        whole.extend_from_slice(&first);
+        first = Bytes::new();
+        whole.extend_from_slice(&data);
     }
     let whole = if whole.is_empty() { first } else { whole.freeze() };
-    compress::decompress(whole, content_encoding, bytes_max).map_err(|error| match error {
+    let coded = whole.len();
+    let has_room = |bytes| share.grow_to(coded + bytes);
+    let body = compress::decompress(whole, content_encoding, bytes_max, has_room);
+    let body = body.map_err(|error| match error {
         DecompressError::TooLarge => too_large(),
+        DecompressError::NoRoom => no_room(),
         DecompressError::UnknownCoding(coding) => Failure::UnknownBodyCoding { coding },
         DecompressError::Malformed(reason) => Failure::MalformedBody { code: None, reason },
-    })
+    })?;
+    // What is left of it cannot be more than it was.
+    share.resize(body.len());
+    Ok((body, share))
 }
 
 /// Parses a body as its media type says. `xml` is the setting for XML bodies.

@@ -98,6 +98,18 @@ fn the_first_part_is_the_body_and_the_others_are_attachments() {
     assert_eq!(parsed.parts[0].data, "PNG");
 }
 
+/// Room for any body.
+static ROOM: Quota = Quota::new(usize::MAX);
+
+/// Reads a body that has room.
+async fn read<B>(body: B, coding: Option<&str>, limits: &BodyLimits) -> Result<Bytes, Failure>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: fmt::Display,
+{
+    super::read(body, coding, limits, &ROOM).await.map(|(body, _)| body)
+}
+
 fn run<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -152,6 +164,34 @@ fn a_coded_body_is_decoded_and_stays_within_the_limit() {
     assert_eq!(failure.status(), 415);
 }
 
+#[test]
+fn all_bodies_together_have_a_limit_and_give_their_room_back() {
+    let room = Quota::new(100);
+    let limits = BodyLimits { request_bytes_max: 100, ..BodyLimits::default() };
+    let body = |bytes: usize| Full::new(Bytes::from(vec![b'x'; bytes]));
+    let read = |body, coding| super::read(body, coding, &limits, &room);
+    let (first, share) = run(read(body(60), None)).expect("there is room");
+    let failure = run(read(body(41), None)).expect_err("there is none");
+    assert_eq!((failure.status().as_u16(), failure.retry_after()), (503, Some(1)));
+    assert!(json::to_string(&failure.body()).contains("`maxBodiesMemory` (100 bytes)"));
+    assert!(failure.closes_connection());
+    let (_, second) = run(read(body(40), None)).expect("exactly");
+    drop((first, share));
+    // It takes room as it comes, twice of what has come at most.
+    let pieces = |bytes: &'static [u8]| super::read(Pieces(bytes.chunks(3)), None, &limits, &room);
+    let (whole, third) = run(pieces(&[b'x'; 30])).expect("there is room");
+    assert_eq!(whole.len(), 30);
+    assert!(room.take(31).is_none(), "40 and 30 bytes are kept");
+    assert_eq!(run(pieces(&[b'x'; 31])).expect_err("there is none").status(), 503);
+    drop((whole, second, third));
+    assert!(room.take(100).is_some(), "all of it is free again");
+    // What unfolds takes room, too.
+    let coded = compress::compress(&[b'x'; 90], super::super::negotiate::Coding::Gzip);
+    let coded = coded.expect("memory takes everything");
+    let failure = run(read(Full::new(coded), Some("gzip"))).expect_err("90 and the coded bytes");
+    assert_eq!(failure.status(), 503);
+}
+
 struct Never;
 
 impl Body for Never {
@@ -168,7 +208,8 @@ impl Body for Never {
 
 #[test]
 fn a_body_that_stops_coming_times_out() {
-    let limits = BodyLimits { pause_max: Duration::from_millis(1), ..BodyLimits::default() };
+    let pace = Pace { pause_max: Duration::from_millis(1), rate_min: 1 };
+    let limits = BodyLimits { pace, ..BodyLimits::default() };
     assert_eq!(run(read(Never, None, &limits)).expect_err("never comes").status(), 408);
 }
 
@@ -200,8 +241,8 @@ impl Body for Drip {
 #[test]
 fn a_body_that_only_drips_times_out_although_it_never_pauses() {
     let drip = |left, rate_min| {
-        let limits =
-            BodyLimits { pause_max: Duration::from_secs(1), rate_min, ..BodyLimits::default() };
+        let pace = Pace { pause_max: Duration::from_secs(1), rate_min };
+        let limits = BodyLimits { pace, ..BodyLimits::default() };
         run(async move {
             let pause = Box::pin(tokio::time::sleep(Duration::ZERO));
             read(Drip { left, pause }, None, &limits).await
@@ -209,19 +250,6 @@ fn a_body_that_only_drips_times_out_although_it_never_pauses() {
     };
     assert_eq!(drip(50, 1).expect("slow, but soon over").len(), 50);
     assert_eq!(drip(1_000_000, 10_000).expect_err("would take a quarter of an hour").status(), 408);
-}
-
-#[test]
-fn what_has_come_earns_time() {
-    let limits =
-        BodyLimits { pause_max: Duration::from_secs(30), rate_min: 500, ..BodyLimits::default() };
-    for (bytes, elapsed, expected) in
-        [(0, 0, 30), (0, 29, 1), (0, 31, 0), (500, 30, 1), (500, 32, 0), (1_000_000, 1000, 30)]
-    {
-        let elapsed = Duration::from_secs(elapsed);
-        let patience = patience(limits.pause_max, limits.rate_min, bytes, elapsed);
-        assert_eq!(patience, Duration::from_secs(expected), "{bytes} {elapsed:?}");
-    }
 }
 
 proptest! {

@@ -1,54 +1,38 @@
-//! Whether the machine is too busy to compress answers (SRV-36).
-//!
-//! The five-minute load average is compared with half the number of processors. It is read at most
-//! every few seconds, from a file that the kernel makes up and that never waits for a disk. Where
-//! there is no such file the machine counts as idle.
+//! Whether this worker is too late to compress answers (SRV-36).
 
-use std::{
-    cell::Cell,
-    fs, thread,
-    time::{Duration, Instant},
-};
+use std::{cell::Cell, sync::Arc, time::Duration};
 
-/// How long one reading is used.
-const READ_EVERY: Duration = Duration::from_secs(5);
-/// Where Linux tells the load average.
-const LOAD_FILE: &str = "/proc/loadavg";
+use super::server::Pulse;
 
-/// Watches the load for one worker.
-#[derive(Debug, Default)]
+/// The lateness from which on nothing is compressed: everybody waits for it.
+const LATE: Duration = Duration::from_millis(50);
+
+/// Watches the lateness of one worker.
+#[derive(Debug)]
 pub struct LoadWatch {
-    read_at: Cell<Option<Instant>>,
+    pulse: Arc<Pulse>,
     is_busy: Cell<bool>,
 }
 
 impl LoadWatch {
-    /// Whether the machine is busy now, and a text for the log if that has just begun.
-    pub fn check(&self) -> (bool, Option<String>) {
-        let is_fresh = self.read_at.get().is_some_and(|then| then.elapsed() < READ_EVERY);
-        if is_fresh {
-            return (self.is_busy.get(), None);
-        }
-        self.read_at.set(Some(Instant::now()));
-        let load = fs::read_to_string(LOAD_FILE).ok().and_then(|text| five_minutes(&text));
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let busy = load.filter(|load| is_too_high(*load, processors));
-        let was_busy = self.is_busy.replace(busy.is_some());
-        let note = busy
-            .filter(|_| !was_busy)
-            .map(|load| format!("CPU load is high - {load}. Responses are not compressed."));
-        (busy.is_some(), note)
+    /// Nobody has asked it yet.
+    pub fn new(pulse: Arc<Pulse>) -> Self {
+        Self { pulse, is_busy: Cell::new(false) }
     }
-}
 
-/// The second of the three averages.
-fn five_minutes(text: &str) -> Option<f64> {
-    text.split_whitespace().nth(1)?.parse().ok()
-}
-
-fn is_too_high(load: f64, processors: usize) -> bool {
-    let processors = u32::try_from(processors).unwrap_or(u32::MAX);
-    load > f64::from(processors) / 2.0
+    /// Whether the worker is too late now, and a text for the log if that has just begun.
+    pub fn check(&self) -> (bool, Option<String>) {
+        let lateness = self.pulse.lateness();
+        let is_busy = lateness >= LATE;
+        let was_busy = self.is_busy.replace(is_busy);
+        let note = (is_busy && !was_busy).then(|| {
+            format!(
+                "A worker is late by {} ms. Its answers are not compressed.",
+                lateness.as_millis()
+            )
+        });
+        (is_busy, note)
+    }
 }
 
 #[cfg(test)]
@@ -56,17 +40,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_five_minute_average_is_compared_with_half_the_processors() {
-        assert_eq!(five_minutes("0.10 1.25 3.00 1/200 4242"), Some(1.25));
-        assert_eq!(five_minutes(""), None);
-        assert!(!is_too_high(1.0, 2));
-        assert!(is_too_high(1.01, 2));
-    }
-
-    #[test]
-    fn a_reading_is_used_for_a_while_and_noted_once() {
-        let watch = LoadWatch::default();
-        let (first, _) = watch.check();
-        assert_eq!(watch.check(), (first, None));
+    fn a_worker_that_is_late_is_noted_once() {
+        let pulse = Arc::new(Pulse::default());
+        let watch = LoadWatch::new(Arc::clone(&pulse));
+        assert_eq!(watch.check(), (false, None));
+        // Nobody ticks here.
+        pulse.touch();
+        while pulse.lateness() < LATE {
+            std::hint::spin_loop();
+        }
+        let (is_busy, note) = watch.check();
+        assert!(is_busy && note.is_some_and(|note| note.contains("not compressed")));
+        assert_eq!(watch.check(), (true, None));
     }
 }

@@ -22,6 +22,9 @@ pub const COMPRESS_BYTES_MIN: usize = 1024;
 /// default level.
 const LEVEL: Compression = Compression::new(3);
 
+/// Room for the first bytes of a body that is decoded.
+const DECODED_BYTES_USUAL: usize = 16 * 1024;
+
 /// Compresses a body.
 pub fn compress(body: &[u8], coding: Coding) -> io::Result<Bytes> {
     let room = Vec::with_capacity(body.len() / 3);
@@ -47,35 +50,57 @@ pub enum DecompressError {
     UnknownCoding(String),
     /// More bytes than the limit.
     TooLarge,
+    /// There is no room for more of it.
+    NoRoom,
     /// The body is not what its coding says.
     Malformed(String),
 }
 
-/// Decodes a request body with this `content-encoding`, up to `bytes_max` bytes.
+/// Decodes a request body with this `content-encoding`, up to `bytes_max` bytes. Before it takes memory for so many
+/// bytes beside the body, it asks whether there is room for them.
 pub fn decompress(
     body: Bytes,
     content_encoding: Option<&str>,
     bytes_max: usize,
+    has_room: impl FnMut(usize) -> bool,
 ) -> Result<Bytes, DecompressError> {
     let coding = content_encoding.unwrap_or_default().trim().to_ascii_lowercase();
     match coding.as_str() {
         "" | "identity" => Ok(body),
-        "gzip" | "x-gzip" => read_all(MultiGzDecoder::new(&*body), bytes_max),
-        "deflate" => read_all(ZlibDecoder::new(&*body), bytes_max),
+        "gzip" | "x-gzip" => read_all(MultiGzDecoder::new(&*body), bytes_max, has_room),
+        "deflate" => read_all(ZlibDecoder::new(&*body), bytes_max, has_room),
         _ => Err(DecompressError::UnknownCoding(coding)),
     }
 }
 
-fn read_all(reader: impl Read, bytes_max: usize) -> Result<Bytes, DecompressError> {
+fn read_all(
+    mut reader: impl Read,
+    bytes_max: usize,
+    mut has_room: impl FnMut(usize) -> bool,
+) -> Result<Bytes, DecompressError> {
     let mut decoded = Vec::new();
-    reader
-        .take(bytes_max as u64 + 1)
-        .read_to_end(&mut decoded)
-        .map_err(|error| DecompressError::Malformed(error.to_string()))?;
-    if decoded.len() > bytes_max {
-        return Err(DecompressError::TooLarge);
+    let mut room = DECODED_BYTES_USUAL;
+    loop {
+        // One byte more than is allowed shows that there is more.
+        room = room.min(bytes_max.saturating_add(1));
+        if !has_room(room) {
+            return Err(DecompressError::NoRoom);
+        }
+        let left = room - decoded.len();
+        decoded.reserve_exact(left);
+        let read = reader
+            .by_ref()
+            .take(left as u64)
+            .read_to_end(&mut decoded)
+            .map_err(|error| DecompressError::Malformed(error.to_string()))?;
+        if decoded.len() > bytes_max {
+            return Err(DecompressError::TooLarge);
+        }
+        if read < left {
+            return Ok(decoded.into());
+        }
+        room = room.saturating_mul(2);
     }
-    Ok(decoded.into())
 }
 
 #[cfg(test)]
@@ -90,7 +115,8 @@ mod tests {
         for coding in [Coding::Gzip, Coding::Deflate] {
             let coded = compress(&body, coding).expect("memory takes everything");
             assert!(coded.len() < body.len() / 5);
-            let again = decompress(coded, Some(coding.name()), body.len()).expect("our own");
+            let again =
+                decompress(coded, Some(coding.name()), body.len(), |_| true).expect("our own");
             assert_eq!(again, body);
         }
     }
@@ -98,14 +124,23 @@ mod tests {
     #[test]
     fn decompression_is_bounded_on_both_sides_of_the_limit() {
         let coded = compress(&vec![b'x'; 5000], Coding::Gzip).expect("memory takes everything");
-        assert!(decompress(coded.clone(), Some("gzip"), 5000).is_ok());
-        assert!(matches!(decompress(coded, Some("gzip"), 4999), Err(DecompressError::TooLarge)));
+        assert!(decompress(coded.clone(), Some("gzip"), 5000, |_| true).is_ok());
+        let refused = decompress(coded.clone(), Some("gzip"), 4999, |_| true);
+        assert!(matches!(refused, Err(DecompressError::TooLarge)));
+        let large = compress(&vec![b'x'; 1 << 20], Coding::Gzip).expect("memory takes everything");
+        let mut most = 0;
+        let refused = decompress(large, Some("gzip"), 1 << 20, |bytes| {
+            most = bytes;
+            bytes <= 100_000
+        });
+        assert!(matches!(refused, Err(DecompressError::NoRoom)));
+        assert!(most < 200_000, "it is not asked for all at once");
     }
 
     #[test]
     fn unknown_codings_are_named() {
         assert!(matches!(
-            decompress(Bytes::new(), Some("Sdch"), 10),
+            decompress(Bytes::new(), Some("Sdch"), 10, |_| true),
             Err(DecompressError::UnknownCoding(name)) if name == "sdch"
         ));
     }
@@ -113,8 +148,8 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_never_panics(body in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = decompress(body.clone().into(), Some("gzip"), 1000);
-            let _ = decompress(body.into(), Some("deflate"), 1000);
+            let _ = decompress(body.clone().into(), Some("gzip"), 1000, |_| true);
+            let _ = decompress(body.into(), Some("deflate"), 1000, |_| true);
         }
     }
 }

@@ -9,6 +9,9 @@ use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{incident::IncidentId, respond::text_object, sanitize::sanitize};
 
+/// What `retry-after` says when there is too much of something, in seconds.
+const OVERLOAD_RETRY_S: u64 = 1;
+
 /// Why a request was not answered with a result.
 #[derive(Debug, Clone)]
 pub enum Failure {
@@ -33,14 +36,14 @@ pub enum Failure {
         /// What is wrong with it, mostly in the words of the parser.
         reason: String,
     },
-    /// A request target that is too long to be read: 414.
-    TargetTooLong,
-    /// A request head over a limit: 431.
     /// A request whose body has a transfer coding that we do not read: 501.
     UnknownTransferCoding {
         /// Its name.
         coding: String,
     },
+    /// A request target that is too long to be read: 414.
+    TargetTooLong,
+    /// A request head over a limit: 431.
     HeadTooLarge {
         /// The limit of the head, in bytes.
         bytes_max: usize,
@@ -98,10 +101,15 @@ pub enum Failure {
     },
     /// A JSONP callback name that we do not write: 400.
     InvalidCallback,
-    /// Too much in flight, or not ready to serve: 503.
+    /// Too much of something that soon will be less: 503.
     Overloaded {
-        /// When to try again, in seconds.
-        retry_after: u64,
+        /// Of what.
+        reason: &'static str,
+    },
+    /// The bodies of all requests would be more than there may be: 503.
+    BodiesTooLarge {
+        /// The limit of all of them, in bytes.
+        bytes_max: usize,
     },
     /// Our own fault: 500.
     Internal {
@@ -128,6 +136,7 @@ impl Failure {
             Self::UnknownBodyCoding { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::UnknownTransferCoding { .. } => StatusCode::NOT_IMPLEMENTED,
             Self::TargetTooLong => StatusCode::URI_TOO_LONG,
             Self::HeadTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::MalformedHead { .. }
@@ -136,13 +145,14 @@ impl Failure {
             | Self::MalformedBody { .. }
             | Self::NoMatchingRoute { .. }
             | Self::MissingQuery
-            Self::UnknownTransferCoding { .. } => StatusCode::NOT_IMPLEMENTED,
             | Self::MissingTableName
             | Self::MissingRouteName
             | Self::NoSuchTable { .. }
             | Self::NoSuchRoute { .. }
             | Self::InvalidCallback => StatusCode::BAD_REQUEST,
-            Self::Overloaded { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded { .. } | Self::BodiesTooLarge { .. } => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Script { status, .. } => StatusCode::from_u16(*status)
                 .ok()
@@ -164,21 +174,17 @@ impl Failure {
             Self::MalformedHead { reason } => {
                 server_error(&format!("malformed request head: {reason}"))
             }
-            Self::TargetTooLong => {
-                coded(server_error("the request target is too long"), codes::REQUEST_TOO_LARGE)
-            }
-            Self::HeadTooLarge { bytes_max, headers_max } => {
-                let message = format!(
-                    "the request head is larger than {bytes_max} bytes or has more than \
-                     {headers_max} lines"
-                );
-                coded(server_error(&message), codes::REQUEST_TOO_LARGE)
-            }
             Self::UnknownTransferCoding { coding } => server_error(&format!(
                 "the transfer coding `{}` is not supported; send the body with a `content-length` or \
                  with `transfer-encoding: chunked` alone",
                 sanitize(coding)
             )),
+            Self::TargetTooLong => {
+                coded(server_error("the request target is too long"), codes::REQUEST_TOO_LARGE)
+            }
+            Self::HeadTooLarge { bytes_max, headers_max } => {
+                head_too_large(*bytes_max, *headers_max)
+            }
             Self::MalformedPath => server_error("malformed path"),
             Self::MalformedQuery { reason } => {
                 server_error(&format!("malformed query: {}", sanitize(reason)))
@@ -191,14 +197,7 @@ impl Failure {
                 "cannot read a body with content coding {}",
                 sanitize(coding)
             )),
-            Self::BodyTooLarge { bytes_max } => {
-                let message = format!(
-                    "the request body is larger than `maxRequestLength` ({bytes_max} bytes)"
-                );
-                let body = text_object([("message", &message)]);
-                let limit = Value::from(*bytes_max);
-                with(coded(body, codes::REQUEST_TOO_LARGE), "limit", limit)
-            }
+            Self::BodyTooLarge { bytes_max } => body_too_large(*bytes_max),
             Self::BodyTimeout => {
                 text_object([("message", "the request body did not arrive in time")])
             }
@@ -226,9 +225,8 @@ impl Failure {
                 &format!("No such route {path} for HTTP method {}", method.to_uppercase()),
             )]),
             Self::InvalidCallback => text_object([("message", "Invalid callback")]),
-            Self::Overloaded { .. } => {
-                text_object([("message", "the server has too many requests in flight")])
-            }
+            Self::Overloaded { reason } => text_object([("message", reason)]),
+            Self::BodiesTooLarge { bytes_max } => bodies_too_large(*bytes_max),
             Self::Internal { incident } => {
                 let incident = incident.to_string();
                 text_object([
@@ -243,7 +241,7 @@ impl Failure {
     /// The value of `retry-after`, in seconds.
     pub fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::Overloaded { retry_after } => Some(*retry_after),
+            Self::Overloaded { .. } | Self::BodiesTooLarge { .. } => Some(OVERLOAD_RETRY_S),
             Self::Script { retry_after, .. } => *retry_after,
             _ => None,
         }
@@ -255,12 +253,35 @@ impl Failure {
         matches!(
             self,
             Self::BodyTooLarge { .. }
+                | Self::BodiesTooLarge { .. }
                 | Self::BodyTimeout
                 | Self::MalformedHead { .. }
+                | Self::UnknownTransferCoding { .. }
                 | Self::TargetTooLong
                 | Self::HeadTooLarge { .. }
         )
     }
+}
+
+fn head_too_large(bytes_max: usize, headers_max: usize) -> Value {
+    let message = format!(
+        "the request head is larger than {bytes_max} bytes or has more than {headers_max} lines"
+    );
+    coded(server_error(&message), codes::REQUEST_TOO_LARGE)
+}
+
+fn body_too_large(bytes_max: usize) -> Value {
+    let message = format!("the request body is larger than `maxRequestLength` ({bytes_max} bytes)");
+    let body = coded(text_object([("message", &message)]), codes::REQUEST_TOO_LARGE);
+    with(body, "limit", Value::from(bytes_max))
+}
+
+fn bodies_too_large(bytes_max: usize) -> Value {
+    let message = format!(
+        "the bodies of all requests together would be larger than `maxBodiesMemory` ({bytes_max} bytes); \
+         try again soon"
+    );
+    with(text_object([("message", &message)]), "limit", Value::from(bytes_max))
 }
 
 /// The text under both names that clients may look for: `message` (SRV-30) and `error`
@@ -273,7 +294,6 @@ fn server_error(message: &str) -> Value {
     quoted(&format!("Server Error - {message}"))
 }
 
-                | Self::UnknownTransferCoding { .. }
 /// Adds the diagnostic code (SRV-30).
 fn coded(value: Value, code: Code) -> Value {
     with(value, "code", Value::from(format!("Q{:04}", code.number)))

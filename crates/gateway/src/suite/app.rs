@@ -30,6 +30,7 @@ use crate::{
         compile_error,
         disclosure::ErrorDetail,
         ecv::Health,
+        quota::{KeepLimits, Quotas},
         run_error,
         websocket::SocketSettings,
     },
@@ -183,8 +184,9 @@ impl Snapshot {
             health: Health::new("/ecv", false),
             logs: None,
             sockets: SocketSettings::default(),
+            quotas: Quotas::new(&KeepLimits::default()),
         };
-        Ok(HttpApp::new(Arc::new(shared), engine))
+        Ok(HttpApp::new(Arc::new(shared), engine, Arc::default()))
     }
 
     /// Asks a route.

@@ -4,14 +4,17 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use qlio_testkit::client::{Connection, Request};
+use qlio_testkit::client::{Connection, Request, fetch};
 use qlio_testkit::process::{ServerProcess, wait};
 use qlio_testkit::upstream::{Expectation, Fault, Respond, Upstream};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{PATIENCE, folder, serve_folder};
+use super::{PATIENCE, SERVE, binary, folder, serve_folder};
 
 /// Idle connections that are measured.
 const CONNECTIONS: usize = 4_000;
@@ -36,6 +39,14 @@ fn serve(upstream: &Upstream) -> (ServerProcess, TempDir) {
         ("routes/one.ql", "return 1 via route '/one' using method get"),
     ]);
     (serve_folder(folder.path(), &["--dev", "--workers", "1"]), folder)
+}
+
+/// With a soft limit of 64 open files, and this hard one.
+fn serve_with_files(hard: u32, folder: &Path) -> ServerProcess {
+    let limited = format!("ulimit -Sn 64; ulimit -Hn {hard}; exec \"$0\" \"$@\"");
+    let more = ["--workers", "1"];
+    let arguments = [&["-c", &limited, binary().to_str().unwrap()], &SERVE[..], &more].concat();
+    ServerProcess::start(Path::new("/bin/sh"), &arguments, folder, &[], PATIENCE).unwrap()
 }
 
 fn upstream() -> Upstream {
@@ -71,6 +82,93 @@ fn a_client_that_leaves_ends_what_its_request_has_started() {
     assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
     drop(client);
     assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 0));
+}
+
+#[test]
+fn the_work_for_a_client_that_leaves_ends_at_once() {
+    let upstream = upstream();
+    let (server, _folder) = serve(&upstream);
+    let leave = || {
+        let mut client = Connection::open(server.address(), PATIENCE).unwrap();
+        client.send(&Request::get("/silent").to_bytes(server.address())).unwrap();
+        assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+        drop(client);
+        let left = Instant::now();
+        assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 0));
+        left.elapsed()
+    };
+    // Other programs may hold the machine for a while, but hardly every time.
+    let soonest = (0..20).map(|_| leave()).min().unwrap();
+    assert!(soonest < Duration::from_millis(10), "{soonest:?}");
+}
+
+#[test]
+fn as_many_files_may_be_open_as_the_system_allows() {
+    let folder = folder(&[("routes/one.ql", "return 1 via route '/one' using method get")]);
+    let server = serve_with_files(1024, folder.path());
+    assert_eq!(file_limits(&server), ["1024", "1024"]);
+}
+
+/// Whoever comes while no file may be opened hears so, and the server goes on.
+#[test]
+fn want_of_files_is_told_in_words_and_ends() {
+    let upstream = upstream();
+    let (server, _folder) = serve(&upstream);
+    let mut busy = Connection::open(server.address(), PATIENCE).unwrap();
+    busy.send(&Request::get("/silent").to_bytes(server.address())).unwrap();
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+    let id = Pid::from_raw(server.id().try_into().unwrap());
+    let files: Vec<u64> = fs::read_dir(format!("/proc/{}/fd", server.id()))
+        .unwrap()
+        .map(|file| file.unwrap().file_name().to_str().unwrap().parse().unwrap())
+        .collect();
+    // The next one would have the first number that is free.
+    let free = (0..=files.len() as u64).find(|number| !files.contains(number));
+    let [_, hard] = file_limits(&server);
+    let full = Rlimit { current: free, maximum: hard.parse().ok() };
+    let before = prlimit(id, Resource::Nofile, full).unwrap();
+    for _ in 0..3 {
+        let answer = fetch(server.address(), &Request::get("/one"), PATIENCE).unwrap();
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.header("retry-after").as_deref(), Some("1"));
+    }
+    let told = |text: &str| text.contains("too many open files");
+    assert!(server.wait_for_stderr(PATIENCE, told), "{}", server.stderr());
+    prlimit(id, Resource::Nofile, before).unwrap();
+    let is_back = wait(PATIENCE, || {
+        fetch(server.address(), &Request::get("/one"), PATIENCE).unwrap().status == 200
+    });
+    assert!(is_back);
+}
+
+/// The soft and the hard limit of open files.
+fn file_limits(server: &ServerProcess) -> [String; 2] {
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    [3, 4].map(|word| line.split_whitespace().nth(word).unwrap().to_owned())
+}
+
+#[test]
+fn few_files_are_few_connections_and_the_oldest_makes_room() {
+    let folder = folder(&[("routes/one.ql", "return 1 via route '/one' using method get")]);
+    let server = serve_with_files(128, folder.path());
+    let connect = || {
+        let mut client = Connection::open(server.address(), PATIENCE).unwrap();
+        client.send(&Request::get("/one").to_bytes(server.address())).unwrap();
+        assert_eq!(client.answer("GET").unwrap().text(), "1");
+        client
+    };
+    let told = |text: &str| text.contains("at most 64 connections");
+    assert!(server.wait_for_stderr(PATIENCE, told), "{}", server.stderr());
+    let mut clients: Vec<_> = (0..100).map(|_| connect()).collect();
+    for (place, client) in clients.iter_mut().enumerate() {
+        if place < 36 {
+            assert!(client.rest().unwrap().is_empty(), "{place}");
+        } else {
+            client.send(&Request::get("/one").to_bytes(server.address())).unwrap();
+            assert_eq!(client.answer("GET").unwrap().text(), "1", "{place}");
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod app;
 mod bench;
+mod bodies;
 mod cache;
 mod commands;
 mod connections;

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use qlio_testkit::case::conversation::Received;
-use qlio_testkit::process::ServerProcess;
+use qlio_testkit::process::{ServerProcess, wait};
 use qlio_testkit::upstream::{Expectation, Fault, Ledger, Respond, Upstream};
-use qlio_testkit::websocket::{Socket, connect};
+use qlio_testkit::websocket::{Refused, Socket, connect};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -102,6 +102,48 @@ fn too_many_scripts_at_once_are_refused_by_name() {
     assert_eq!(refused[0]["id"], 16);
     socket.send_text(&script("return 5", 99)).unwrap();
     assert_eq!(message(&mut socket)["data"]["body"], 5, "there is room again");
+}
+
+#[test]
+fn connections_have_a_number_and_a_time_without_use() {
+    let config = json!({"wsMaxConnections": 1, "wsIdleTimeout": 300});
+    let bench = Bench::new(Respond::json(json!("late")).delay(1_000), &config, &["--workers", "1"]);
+    let mut socket = bench.connect();
+    let address = bench.server.as_ref().unwrap().address();
+    let refused = connect(address, "/", Some("ql.io-console"), &[], PATIENCE);
+    assert!(matches!(refused, Err(Refused::Status(503))));
+    // A script that runs is use.
+    socket.send_text(&script("select * from t", 1)).unwrap();
+    assert_eq!(message(&mut socket)["data"]["body"], "late");
+    assert_eq!(socket.receive(), Received::Closed(Some(1008)));
+    drop(socket);
+    assert!(wait(PATIENCE, || connect(address, "/", Some("ql.io-console"), &[], PATIENCE).is_ok()));
+}
+
+#[test]
+fn scripts_that_nobody_steps_are_given_up_and_have_a_number() {
+    let config = json!({"wsMaxSessions": 1, "wsSessionIdle": 300});
+    let bench = Bench::new(Respond::json(json!(1)), &config, &[]);
+    let stepped = script("__debug__a = 1\nb = 2\nreturn \"{a}{b}\"", 1);
+    let mut socket = bench.connect();
+    socket.send_text(&stepped).unwrap();
+    let mut other = bench.connect();
+    let mut refused = Value::Null;
+    let is_refused = wait(PATIENCE, || {
+        other.send_text(&stepped).unwrap();
+        refused = message(&mut other);
+        refused["type"] == "error"
+    });
+    assert!(is_refused);
+    let text = refused["data"]["message"].as_str().unwrap();
+    assert!(text.contains("`wsMaxSessions`"), "{text}");
+    let result = message(&mut socket);
+    assert_eq!((&result["type"], &result["data"]), (&json!("script-result"), &Value::Null));
+    let config = json!({"wsSessionTime": 300, "wsSessionIdle": 60_000});
+    let bench = Bench::new(Respond::json(json!(1)), &config, &[]);
+    let mut socket = bench.connect();
+    socket.send_text(&stepped).unwrap();
+    assert_eq!(message(&mut socket)["data"], Value::Null);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use qlio_gateway::config::{self, CommandLine, Config};
 use qlio_gateway::http::app::{Ends, HttpApp, Shared};
 use qlio_gateway::http::compile_error;
 use qlio_gateway::http::ecv::Health;
+use qlio_gateway::http::quota::Quotas;
 use qlio_gateway::http::run_error;
 use qlio_gateway::http::websocket::SocketSettings;
 use qlio_gateway::load::{CatalogFolders, FilesBeside, load};
@@ -81,8 +82,9 @@ impl CaseEngine for InProcessEngine {
                 health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
                 logs: None,
                 sockets: SocketSettings::default(),
+                quotas: Quotas::new(&config.front.keep),
             };
-            let app = HttpApp::new(Arc::new(shared), engine(config));
+            let app = HttpApp::new(Arc::new(shared), engine(config), Arc::default());
             let mut answers = Vec::with_capacity(case.http.len());
             for request in &case.http {
                 let Some((head, body)) = message(request) else {

@@ -26,7 +26,7 @@ use crate::http::{
     logs::{RequestLog, RunLog},
     packet::{Packet, PacketRules, Warnings},
     server::{self, EventSink},
-    websocket::{message, outbox::Outbox},
+    websocket::{SocketLimits, message, outbox::Outbox},
 };
 
 /// Bytes of a request or answer body that an event shows (WSK-8).
@@ -34,9 +34,6 @@ const BODY_BYTES_MAX: usize = 64 << 10;
 
 /// Bytes of one event; a larger one is replaced by a mark.
 const EVENT_BYTES_MAX: usize = 1 << 20;
-
-/// How long a session lives.
-const SESSION_LIFETIME: Duration = Duration::from_mins(30);
 
 /// Who is at the other end of a connection.
 pub(super) struct Client<'c> {
@@ -61,16 +58,24 @@ pub(super) struct Session {
     number: u64,
     stepper: Stepper,
     is_killed: Cell<bool>,
-    killed: Notify,
+    /// The end of what may pass until the next step.
+    pause_end: Cell<tokio::time::Instant>,
+    pause_max: Duration,
+    end: tokio::time::Instant,
+    changed: Notify,
 }
 
 impl Session {
-    pub(super) fn new(number: u64) -> Self {
+    pub(super) fn new(number: u64, limits: &SocketLimits) -> Self {
+        let now = tokio::time::Instant::now();
         Self {
             number,
             stepper: Stepper::default(),
             is_killed: Cell::new(false),
-            killed: Notify::new(),
+            pause_end: Cell::new(now + limits.session_pause_max),
+            pause_max: limits.session_pause_max,
+            end: now + limits.session_time_max,
+            changed: Notify::new(),
         }
     }
 
@@ -80,24 +85,26 @@ impl Session {
 
     /// Runs the statement that has waited longest; without one, nothing happens.
     pub(super) fn step(&self) {
+        self.pause_end.set(tokio::time::Instant::now() + self.pause_max);
+        self.changed.notify_one();
         self.stepper.step();
     }
 
     /// Gives the script up.
     pub(super) fn kill(&self) {
         self.is_killed.set(true);
-        self.killed.notify_one();
+        self.changed.notify_one();
     }
 
     /// Completes when the script is to be given up.
     async fn given_up(&self) {
-        let killed = async {
-            while !self.is_killed.get() {
-                self.killed.notified().await;
+        while !self.is_killed.get() {
+            let deadline = self.end.min(self.pause_end.get());
+            tokio::select! {
+                () = self.changed.notified() => {}
+                () = tokio::time::sleep_until(deadline) => return,
             }
-        };
-        // Too late is given up, too.
-        let _ = tokio::time::timeout(SESSION_LIFETIME, killed).await;
+        }
     }
 }
 

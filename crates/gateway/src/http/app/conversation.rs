@@ -5,11 +5,11 @@
 //! ```
 //!
 //! Everything happens on the task of the connection: when the client goes away the task ends, and
-//! with it every script and every exchange. All that a client can make us keep is bounded: frames and
-//! messages by the settings, scripts and sessions by number, what it does not read by
-//! [`QUEUE_BYTES_MAX`]. A connection ends with a code that says why.
+//! with it every script and every exchange. All that a client can make us keep is bounded, by the settings and by
+//! [`SCRIPTS_MAX`]: connections and sessions by number and by time without use, frames, messages and what it does
+//! not read by bytes. A connection ends with a code that says why.
 
-use std::{cell::Cell, collections::BTreeMap, pin::pin, rc::Rc, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, pin::pin, rc::Rc, sync::Arc, time::Duration};
 
 use futures_util::{
     SinkExt, StreamExt,
@@ -20,7 +20,7 @@ use qlio_data::{Object, Value};
 use qlio_engine::event::Subscription;
 use tokio::{
     io::AsyncReadExt,
-    time::{Instant, MissedTickBehavior, interval_at, timeout},
+    time::{Instant, MissedTickBehavior, interval_at, sleep, timeout},
 };
 use tokio_tungstenite::{
     WebSocketStream,
@@ -35,18 +35,17 @@ use super::{
     console::{Client, Job, Session},
 };
 use crate::http::{
+    pace::Pace,
+    quota::Share,
     respond::Response,
     server::{Held, Phase, Takeover, Upgraded},
     trace,
     websocket::{
         SocketLimits, handshake,
         message::{self, Asked},
-        outbox::{Outbox, QUEUE_BYTES_MAX},
+        outbox::Outbox,
     },
 };
-
-/// Open WebSocket connections of one worker; further ones are refused with 503.
-const SOCKETS_MAX: usize = 1024;
 
 /// Scripts of one connection that run at the same time, sessions included.
 const SCRIPTS_MAX: usize = 16;
@@ -68,27 +67,22 @@ enum End {
 }
 
 /// What a connection remembers of its client.
-struct Desk {
+struct Desk<'a> {
     subscription: Rc<Subscription>,
-    sessions: BTreeMap<u64, Rc<Session>>,
+    /// Each counts as one of those that there may be.
+    sessions: BTreeMap<u64, (Rc<Session>, Share<'a>)>,
     sessions_so_far: u64,
     is_draining: bool,
-}
-
-/// Counts one open connection.
-struct Seat<'a>(&'a Cell<usize>);
-
-impl Drop for Seat<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
 }
 
 impl HttpApp {
     /// Answers a handshake.
     pub(super) fn open_socket(&self, head: Parts) -> Response {
-        if self.sockets.get() >= SOCKETS_MAX {
-            let message = format!("the server has {SOCKETS_MAX} WebSocket connections already");
+        let sockets = &self.shared.quotas.sockets;
+        if sockets.is_full() {
+            let most = sockets.most();
+            let message =
+                format!("the server has {most} WebSocket connections (`wsMaxConnections`)");
             return handshake::refuse(503, &message);
         }
         let mut response = handshake::answer(&head, &self.shared.sockets);
@@ -100,8 +94,7 @@ impl HttpApp {
 
     /// Serves a connection to its end.
     pub(super) async fn converse(&self, held: Held) {
-        self.sockets.set(self.sockets.get() + 1);
-        let _seat = Seat(&self.sockets);
+        let _seat = self.shared.quotas.sockets.exceed(1);
         let Held { io, head, peer, phase, events } = held;
         let limits = &self.shared.sockets.limits;
         let config = WebSocketConfig::default()
@@ -109,7 +102,7 @@ impl HttpApp {
             .max_message_size(Some(limits.message_bytes_max));
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
-        let outbox = Outbox::default();
+        let outbox = Outbox::new(limits.queue_bytes_max, Arc::clone(&self.shared.quotas.answers));
         let client = Client { head: &head, peer: peer.ip().to_canonical(), events: &events };
         let end = self.serve_socket(&mut sink, &mut stream, &outbox, &client, phase).await;
         // Whoever does not answer in time is cut off.
@@ -133,9 +126,11 @@ impl HttpApp {
     ) -> End {
         // Told by the time that another connection is, although we may not have been woken yet.
         let current_phase = phase.clone();
-        let mut heart = Heart::new(&self.shared.sockets.limits);
+        let limits = &self.shared.sockets.limits;
+        let mut heart = Heart::new(limits);
         let pings = heart.pings();
-        let mut pump = pin!(pump(sink, outbox, &pings));
+        let mut pump = pin!(pump(sink, outbox, &pings, &self.shared.settings.answer_pace));
+        let mut idle = pin!(sleep(limits.idle_timeout));
         let mut running = FuturesUnordered::new();
         let mut desk = Desk {
             subscription: Rc::default(),
@@ -150,16 +145,29 @@ impl HttpApp {
             tokio::select! {
                 () = &mut pump => return End::Gone,
                 () = outbox.overflow() => {
-                    let reason = format!("more than {QUEUE_BYTES_MAX} bytes wait to be read");
+                    let (own, all) = (limits.queue_bytes_max, self.shared.quotas.answers.most());
+                    let reason = format!(
+                        "more waits to be read than wsMaxQueue = {own} or maxAnswersMemory = {all} bytes"
+                    );
+                    return End::Close(CloseCode::Policy, reason);
+                }
+                () = idle.as_mut(), if running.is_empty() => {
+                    let reason = format!(
+                        "nothing was asked for longer than wsIdleTimeout = {} ms",
+                        limits.idle_timeout.as_millis()
+                    );
                     return End::Close(CloseCode::Policy, reason);
                 }
                 Some(session) = running.next(), if !running.is_empty() => {
                     if let Some(session) = session {
                         desk.sessions.remove(&session);
                     }
+                    idle.as_mut().reset(Instant::now() + limits.idle_timeout);
                 }
                 frame = stream.next() => match frame {
                     Some(Ok(Message::Text(text))) => {
+                        self.pulse.touch();
+                        idle.as_mut().reset(Instant::now() + limits.idle_timeout);
                         let is_stopping = *current_phase.borrow() != Phase::Serving;
                         match self.take(&mut desk, &text, running.len(), is_stopping, outbox) {
                             Ok(Some(job)) => running.push(self.run_job(client, job, outbox)),
@@ -176,7 +184,7 @@ impl HttpApp {
                     Some(Ok(Message::Ping(_) | Message::Frame(_))) => {}
                     Some(Ok(Message::Close(_))) => return End::Left,
                     None => return End::Gone,
-                    Some(Err(error)) => return broken(&error, &self.shared.sockets.limits),
+                    Some(Err(error)) => return broken(&error, limits),
                 },
                 is_alive = heart.tick() => if !is_alive {
                     return End::Gone;
@@ -184,7 +192,7 @@ impl HttpApp {
                 _ = phase.wait_for(|phase| *phase != Phase::Serving), if !desk.is_draining => {
                     desk.is_draining = true;
                     // They wait for a person, who may take longer than the shutdown.
-                    for session in desk.sessions.values() {
+                    for (session, _) in desk.sessions.values() {
                         session.kill();
                     }
                 }
@@ -193,9 +201,9 @@ impl HttpApp {
     }
 
     /// Does what a message asks; answers with a script to run, if it is one.
-    fn take(
-        &self,
-        desk: &mut Desk,
+    fn take<'a>(
+        &'a self,
+        desk: &mut Desk<'a>,
         text: &str,
         running: usize,
         is_stopping: bool,
@@ -221,21 +229,29 @@ impl HttpApp {
                 refuse(&format!("more than {SCRIPTS_MAX} scripts at once on one connection"));
             }
             Ok(Asked::Script { text, is_debug }) => {
-                let session = is_debug.then(|| {
+                let mut session = None;
+                if is_debug {
+                    let sessions = &self.shared.quotas.sessions;
+                    let Some(share) = sessions.take(1) else {
+                        let most = sessions.most();
+                        refuse(&format!("{most} scripts are run step by step (`wsMaxSessions`)"));
+                        return Ok(None);
+                    };
                     desk.sessions_so_far += 1;
-                    let session = Rc::new(Session::new(desk.sessions_so_far));
-                    desk.sessions.insert(session.number(), Rc::clone(&session));
-                    session
-                });
+                    let limits = &self.shared.sockets.limits;
+                    let own = Rc::new(Session::new(desk.sessions_so_far, limits));
+                    desk.sessions.insert(own.number(), (Rc::clone(&own), share));
+                    session = Some(own);
+                }
                 let subscription = Rc::clone(&desk.subscription);
                 return Ok(Some(Job { text, id, subscription, session }));
             }
             Ok(Asked::Step(number)) => match desk.sessions.get(&number) {
-                Some(session) => session.step(),
+                Some((session, _)) => session.step(),
                 None => refuse(&format!("no debug session {number}")),
             },
             Ok(Asked::Kill(number)) => match desk.sessions.get(&number) {
-                Some(session) => session.kill(),
+                Some((session, _)) => session.kill(),
                 None => refuse(&format!("no debug session {number}")),
             },
             Ok(Asked::Other) => {}
@@ -249,18 +265,20 @@ fn words(message: &str) -> Value {
     Value::object([("message", Value::from(message))].into_iter().collect::<Object>())
 }
 
-/// Sends what comes up; ends when the client takes nothing any more.
+/// Sends what comes up; ends when the client takes nothing any more, or too slowly.
 async fn pump(
     sink: &mut SplitSink<WebSocketStream<Upgraded>, Message>,
     outbox: &Outbox,
     pings: &tokio::sync::Notify,
+    pace: &Pace,
 ) {
     loop {
         let message = tokio::select! {
             message = outbox.next() => Message::text(message),
             () = pings.notified() => Message::Ping(Vec::new().into()),
         };
-        if sink.send(message).await.is_err() {
+        let time_max = pace.time_max(message.len());
+        if !matches!(timeout(time_max, sink.send(message)).await, Ok(Ok(()))) {
             return;
         }
     }

@@ -16,7 +16,6 @@ mod plans;
 mod script;
 
 use std::{
-    cell::Cell,
     net::{IpAddr, SocketAddr},
     sync::Arc,
 };
@@ -40,10 +39,14 @@ use super::{
     failure::Failure,
     jsonp::Callback,
     logs::{Logs, RequestLog},
-    negotiate, query, request_id,
+    negotiate,
+    pace::Pace,
+    query,
+    quota::{Quotas, Share},
+    request_id,
     respond::Note,
     respond::{self, Rendition, Response},
-    server::{App, Held, Request},
+    server::{App, Held, Pulse, Request},
     trace::TraceLevel,
     websocket::{SocketSettings, handshake},
 };
@@ -64,6 +67,8 @@ pub struct Shared {
     pub health: Health,
     /// WebSocket connections.
     pub sockets: SocketSettings,
+    /// What clients make us keep.
+    pub quotas: Quotas,
     /// Log files, if there are any.
     pub logs: Option<Arc<Logs>>,
 }
@@ -92,8 +97,10 @@ pub struct AppSettings {
     pub allows_adhoc: bool,
     /// Scripts of clients may call private addresses: development mode (SAF-9).
     pub may_call_private: bool,
-    /// Most bytes of a request body (setting `maxRequestLength`).
-    pub request_bytes_max: usize,
+    /// What one request body may cost.
+    pub body: BodyLimits,
+    /// How slowly a client may take what it is told over WebSocket.
+    pub answer_pace: Pace,
     /// Name of the header that carries request ids.
     pub request_id_header: String,
     /// How much the bodies of errors say.
@@ -112,12 +119,10 @@ pub struct HttpApp {
     engine: Engine,
     plans: PlanCache,
     load: LoadWatch,
-    body_limits: BodyLimits,
+    pulse: Arc<Pulse>,
     xml: XmlOptions,
     /// The setting of that name, made once; `None` if it cannot be sent.
     request_id_header: Option<HeaderName>,
-    /// Open WebSocket connections.
-    sockets: Cell<usize>,
 }
 
 /// A request whose head has been read.
@@ -176,17 +181,12 @@ impl App for HttpApp {
 }
 
 impl HttpApp {
-    /// The endpoints over this engine.
-    pub fn new(shared: Arc<Shared>, engine: Engine) -> Self {
-        let body_limits = BodyLimits {
-            request_bytes_max: shared.settings.request_bytes_max,
-            ..BodyLimits::default()
-        };
+    /// The endpoints over this engine, on a worker with this pulse.
+    pub fn new(shared: Arc<Shared>, engine: Engine, pulse: Arc<Pulse>) -> Self {
         let xml = XmlOptions { coerce: engine.settings().xml_coerce, ..XmlOptions::default() };
-        let (plans, load) = (PlanCache::default(), LoadWatch::default());
+        let (plans, load) = (PlanCache::default(), LoadWatch::new(Arc::clone(&pulse)));
         let request_id_header = respond::header_name(&shared.settings.request_id_header);
-        let sockets = Cell::new(0);
-        Self { shared, engine, plans, load, body_limits, xml, request_id_header, sockets }
+        Self { shared, engine, plans, load, pulse, xml, request_id_header }
     }
 
     /// Answers one request.
@@ -251,7 +251,7 @@ impl HttpApp {
         response
     }
 
-    /// The coding of the answer: none for `HEAD`, nor while the machine is busy, which is noted when
+    /// The coding of the answer: none for `HEAD`, nor while the worker is late, which is noted when
     /// it begins.
     fn coding(&self, exchange: &Exchange<'_>) -> (Option<negotiate::Coding>, Option<String>) {
         let wanted = negotiate::coding(exchange.header(header::ACCEPT_ENCODING));
@@ -340,7 +340,8 @@ impl HttpApp {
             }
         })?;
         let route = &exchange.loaded.catalog.routes()[*chosen.id];
-        let parsed = self.body(exchange, body).await?;
+        // Kept as long as the run is, which has the body.
+        let (parsed, _share) = self.body(exchange, body).await?;
         // Outside the query, `callback` may well be data: it wraps the answer only if it is a name.
         let mentioned =
             [chosen.scope.get("callback").cloned(), Some(parsed.value.member("callback"))];
@@ -365,19 +366,24 @@ impl HttpApp {
         Ok(self.run(exchange, &route.plan, &request, Caller::Route, trace, rendition).await)
     }
 
-    /// The body of a request; none for the methods that have none.
-    async fn body<B>(&self, exchange: &Exchange<'_>, body: B) -> Result<ParsedBody, Failure>
+    /// The body of a request, and its share of the memory for bodies; none for the methods that have none.
+    async fn body<B>(
+        &self,
+        exchange: &Exchange<'_>,
+        body: B,
+    ) -> Result<(ParsedBody, Option<Share<'_>>), Failure>
     where
         B: Body<Data = Bytes> + Unpin,
         B::Error: std::fmt::Display,
     {
         if !exchange.reads_body() {
-            return Ok(ParsedBody::empty());
+            return Ok((ParsedBody::empty(), None));
         }
         let coding = exchange.header(header::CONTENT_ENCODING);
-        let raw = body::read(body, coding, &self.body_limits).await?;
+        let Shared { settings, quotas, .. } = &*self.shared;
+        let (raw, share) = body::read(body, coding, &settings.body, &quotas.bodies).await?;
         let content_type = exchange.header(header::CONTENT_TYPE);
-        Ok(body::parse(content_type, raw, &self.xml)?)
+        Ok((body::parse(content_type, raw, &self.xml)?, Some(share)))
     }
 }
 

@@ -15,6 +15,7 @@ use qlio_syntax::diagnostic::{Diagnostic, codes};
 use super::{AppSettings, Exchange, HttpApp, inputs, metadata};
 use crate::{
     http::{
+        body::ParsedBody,
         compile_error,
         disclosure::{ErrorDetail, MetadataScope},
         failure::Failure,
@@ -44,14 +45,15 @@ impl HttpApp {
         B::Error: std::fmt::Display,
     {
         let in_query = query::text(&query, "s").filter(|text| !text.is_empty()).map(str::to_owned);
-        let mut fields = Value::Absent;
-        let text = if let Some(text) = in_query {
-            text
+        // The share is kept as long as the run is, which has the text.
+        let (text, fields, _share) = if let Some(text) = in_query {
+            (text, Value::Absent, None)
         } else {
-            fields = self.body(exchange, body).await?.value;
+            let (ParsedBody { value: fields, .. }, share) = self.body(exchange, body).await?;
             let in_body = fields.member("s");
             let text = in_body.as_str().filter(|text| !text.is_empty());
-            text.ok_or(Failure::MissingQuery)?.to_owned()
+            let text = text.ok_or(Failure::MissingQuery)?.to_owned();
+            (text, fields, share)
         };
         let callback = fields.member("callback");
         let callback = callback.as_str().filter(|_| self.shared.settings.allows_jsonp);

@@ -9,7 +9,7 @@ use qlio_syntax::diagnostic::Severity;
 use super::*;
 use crate::{
     config::Config,
-    http::compress,
+    http::{compress, quota::KeepLimits, server::ServerLimits},
     load::{self, CatalogFolders},
 };
 
@@ -85,7 +85,8 @@ impl Fixture {
         let settings = AppSettings {
             allows_adhoc,
             may_call_private: false,
-            request_bytes_max: 1000,
+            body: BodyLimits { request_bytes_max: 1000, ..BodyLimits::default() },
+            answer_pace: ServerLimits::default().answer_pace,
             request_id_header: "request-id".to_owned(),
             errors: ErrorDetail::Full,
             metadata: MetadataScope::All,
@@ -98,6 +99,7 @@ impl Fixture {
             health: Health::new("/ecv", false),
             logs: None,
             sockets: SocketSettings::default(),
+            quotas: Quotas::new(&KeepLimits::default()),
         };
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -105,7 +107,7 @@ impl Fixture {
             let _entered = runtime.enter();
             Engine::new(EngineOptions::default()).expect("an engine")
         };
-        Self { app: HttpApp::new(Arc::new(shared), engine), runtime }
+        Self { app: HttpApp::new(Arc::new(shared), engine, Arc::default()), runtime }
     }
 
     /// Sends `METHOD target`; header lines and, after an empty line, a body may follow.
@@ -367,7 +369,8 @@ fn large_answers_are_compressed_on_request() {
     let (is_busy, _) = fixture.app.load.check();
     let coding = answer.header("content-encoding").to_owned();
     assert_eq!(coding, if is_busy { "" } else { "gzip" });
-    let plain = compress::decompress(answer.body, Some(&coding), 10_000).expect("our own");
+    let plain =
+        compress::decompress(answer.body, Some(&coding), 10_000, |_| true).expect("our own");
     assert!(plain.starts_with(b"{\"x\":\"yyy"));
     let head = fixture.send(&target.replace("GET", "HEAD"));
     assert_eq!(head.header("content-encoding"), "");

@@ -1,35 +1,32 @@
 //! Accepting connections and handing them to workers.
 //!
-//! In: bound listeners and the workers' inboxes. A connection goes to the worker with the fewest
-//! open ones; equal workers take turns. A permit is taken before accepting and travels with the
-//! connection, so that at the limit further connections wait in the kernel's backlog.
+//! In: bound listeners and the workers' inboxes. A connection goes to the worker that turns fastest; of those that
+//! are as fast, to the one with the fewest open ones; equal workers take turns. Whoever comes when there is no room
+//! is the business of [`super::room`].
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{cell::Cell, io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 
+use rustix::io::Errno;
 use tokio::{
-    net::{TcpListener, TcpSocket},
+    net::{TcpListener, TcpSocket, TcpStream},
     runtime::Runtime,
-    sync::{Semaphore, mpsc, watch},
+    sync::{Semaphore, mpsc, oneshot, watch},
     task::LocalSet,
 };
 
 use super::{
     Event, EventSink, Phase,
     open::{OpenCount, OpenGuard},
+    pulse::Pulse,
+    room::{Refusals, Spare, make_room, wait_for_room},
 };
 
 /// Connections that the kernel holds until we accept them.
 const BACKLOG: u32 = 1024;
-/// The pause after a failure such as too many open files, so that the loop does not spin.
+/// The first pause after a failure such as too many open files, so that the loop does not spin; it doubles.
 const FAILURE_PAUSE: Duration = Duration::from_millis(50);
+/// The longest of these pauses.
+const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// An accepted connection on its way to a worker.
 #[derive(Debug)]
@@ -42,13 +39,23 @@ pub(super) struct Accepted {
     pub(super) guard: OpenGuard,
 }
 
+/// What a worker is handed.
+#[derive(Debug)]
+pub(super) enum Handed {
+    Connection(Accepted),
+    /// It shall close the connection that has waited longest for a request, and say whether there was one.
+    Room(oneshot::Sender<bool>),
+}
+
 /// How the acceptor reaches a worker.
 #[derive(Debug)]
 pub(super) struct Inbox {
     /// The worker's queue.
-    pub(super) sender: mpsc::Sender<Accepted>,
+    pub(super) sender: mpsc::Sender<Handed>,
     /// Its open connections, queued ones included.
     pub(super) open: Arc<OpenCount>,
+    /// How late it is.
+    pub(super) pulse: Arc<Pulse>,
 }
 
 /// Binds all addresses.
@@ -87,62 +94,156 @@ pub(super) fn run(
     runtime: &Runtime,
     listeners: Vec<TcpListener>,
     inboxes: Vec<Inbox>,
-    slots: &Arc<Semaphore>,
+    connections_max: usize,
     phase: &watch::Receiver<Phase>,
     events: &EventSink,
 ) {
-    let inboxes = Arc::new(inboxes);
-    let turn = Arc::new(AtomicUsize::new(0));
+    let connections_max = connections_max.clamp(1, Semaphore::MAX_PERMITS);
+    let entrance = Rc::new(Entrance {
+        inboxes,
+        turn: Cell::new(0),
+        slots: Arc::new(Semaphore::new(connections_max)),
+        refusals: Refusals::new(connections_max, Arc::clone(events)),
+        events: Arc::clone(events),
+    });
     let tasks = LocalSet::new();
     for listener in listeners {
-        let (inboxes, turn) = (Arc::clone(&inboxes), Arc::clone(&turn));
-        let (slots, events) = (Arc::clone(slots), Arc::clone(events));
+        let entrance = Rc::clone(&entrance);
         let mut phase = phase.clone();
         tasks.spawn_local(async move {
             tokio::select! {
                 biased;
                 _ = phase.wait_for(|phase| *phase != Phase::Serving) => {}
-                () = accept(listener, &inboxes, &turn, &slots, &events) => {}
+                () = entrance.accept(listener) => {}
             }
         });
     }
-    drop(inboxes);
+    drop(entrance);
     runtime.block_on(tasks);
 }
 
-async fn accept(
-    listener: TcpListener,
-    inboxes: &[Inbox],
-    turn: &AtomicUsize,
-    slots: &Arc<Semaphore>,
-    events: &EventSink,
-) {
-    loop {
-        let Ok(permit) = Arc::clone(slots).acquire_owned().await else { return };
-        let accepted = listener.accept().await.and_then(|(stream, peer)| {
-            stream.set_nodelay(true)?;
-            Ok((stream.into_std()?, peer))
-        });
-        let (stream, peer) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // A client that went away before we accepted is no failure of ours.
-                if error.kind() != io::ErrorKind::ConnectionAborted {
-                    events(Event::AcceptFailed { message: error.to_string() });
-                    tokio::time::sleep(FAILURE_PAUSE).await;
+/// What all listeners share.
+struct Entrance {
+    inboxes: Vec<Inbox>,
+    turn: Cell<usize>,
+    /// One for each connection that may be open.
+    slots: Arc<Semaphore>,
+    refusals: Refusals,
+    events: EventSink,
+}
+
+impl Entrance {
+    async fn accept(&self, listener: TcpListener) {
+        let mut spare = Spare::new();
+        let mut pause = FAILURE_PAUSE;
+        loop {
+            spare.renew();
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    pause = FAILURE_PAUSE;
+                    self.admit(stream, peer).await;
+                    continue;
                 }
-                continue;
+                // A client that went away before we accepted is no failure of ours.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => match files_exhausted(&error) {
+                    None => {
+                        (self.events)(Event::AcceptFailed { message: error.to_string() });
+                    }
+                    Some(words) if make_room(&self.inboxes).await => {
+                        self.refusals
+                            .tell(&format!("{words}; an idle connection was closed for it"));
+                    }
+                    Some(words) => match spare.accept(&listener).await {
+                        Some(stream) => self.refusals.refuse(stream, words),
+                        None => self.refusals.tell(words),
+                    },
+                },
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(FAILURE_PAUSE_MAX);
+        }
+    }
+
+    /// Hands a connection to a worker, or refuses it.
+    async fn admit(&self, stream: TcpStream, peer: SocketAddr) {
+        let permit = match Arc::clone(&self.slots).try_acquire_owned() {
+            Ok(permit) => Some(permit),
+            Err(_) if make_room(&self.inboxes).await => wait_for_room(&self.slots).await,
+            Err(_) => None,
+        };
+        let Some(permit) = permit else { return self.refusals.refuse_for_connections(stream) };
+        let first = self.turn.replace(self.turn.get().wrapping_add(1));
+        let Some(inbox) = choose(&self.inboxes, first) else {
+            return self.refusals.refuse(stream, "no worker takes connections");
+        };
+        let ready = stream.set_nodelay(true).and_then(|()| stream.into_std());
+        let stream = match ready {
+            Ok(stream) => stream,
+            Err(error) => {
+                return (self.events)(Event::ConnectionFailed { peer, message: error.to_string() });
             }
         };
-        let first = turn.fetch_add(1, Ordering::Relaxed);
-        let least = (0..inboxes.len())
-            .map(|step| &inboxes[(first + step) % inboxes.len()])
-            .min_by_key(|inbox| inbox.open.get());
-        let Some(inbox) = least else { return };
         let guard = OpenGuard::new(&inbox.open, permit);
-        if inbox.sender.send(Accepted { stream, peer, guard }).await.is_err() {
-            events(Event::AcceptFailed { message: "a worker has ended".to_owned() });
-            tokio::time::sleep(FAILURE_PAUSE).await;
+        let accepted = Accepted { stream, peer, guard };
+        if inbox.sender.try_send(Handed::Connection(accepted)).is_err() {
+            (self.events)(Event::AcceptFailed { message: "a worker has ended".to_owned() });
         }
+    }
+}
+
+/// The worker that turns fastest, beginning with this one; `None` if the inboxes of all are full.
+fn choose(inboxes: &[Inbox], first: usize) -> Option<&Inbox> {
+    (0..inboxes.len())
+        .map(|step| &inboxes[first.wrapping_add(step) % inboxes.len()])
+        .filter(|inbox| inbox.sender.capacity() > 0)
+        .min_by_key(|inbox| (inbox.pulse.step(), inbox.open.get()))
+}
+
+/// The reason in words, if a connection could not be accepted for want of files.
+fn files_exhausted(error: &io::Error) -> Option<&'static str> {
+    match Errno::from_io_error(error)? {
+        Errno::MFILE => Some("too many open files in this process (`ulimit -n`)"),
+        Errno::NFILE => Some("too many open files on this machine"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inbox(room: usize) -> (Inbox, mpsc::Receiver<Handed>) {
+        let (sender, receiver) = mpsc::channel(room);
+        let (open, pulse) = (Arc::default(), Arc::default());
+        (Inbox { sender, open, pulse }, receiver)
+    }
+
+    #[test]
+    fn a_connection_goes_to_the_worker_that_turns_fastest() {
+        let (inboxes, receivers): (Vec<_>, Vec<_>) = (0..3).map(|_| inbox(1)).unzip();
+        let chosen = |first| {
+            let chosen = choose(&inboxes, first).expect("there is room");
+            inboxes.iter().position(|inbox| std::ptr::eq(inbox, chosen)).expect("one of them")
+        };
+        assert_eq!([0, 1, 2, usize::MAX].map(chosen), [0, 1, 2, 0], "equal ones take turns");
+        // The tick of the first is overdue until somebody ticks, which nobody does here.
+        inboxes[0].pulse.touch();
+        while inboxes[0].pulse.step() == 0 {
+            std::hint::spin_loop();
+        }
+        assert_eq!([0, 1, 2].map(chosen), [1, 1, 2]);
+        let (full, _) = oneshot::channel();
+        inboxes[1].sender.try_send(Handed::Room(full)).expect("there is room");
+        assert_eq!([0, 1, 2].map(chosen), [2, 2, 2]);
+        drop(receivers);
+    }
+
+    #[test]
+    fn want_of_files_is_told_in_words() {
+        let words = |errno| files_exhausted(&io::Error::from(errno));
+        assert!(words(Errno::MFILE).is_some_and(|words| words.starts_with("too many open files")));
+        assert!(words(Errno::NFILE).is_some_and(|words| words.starts_with("too many open files")));
+        assert_eq!(words(Errno::CONNRESET), None);
     }
 }

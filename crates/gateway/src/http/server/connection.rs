@@ -34,24 +34,26 @@ use tokio::{
 };
 
 use super::{
-    App, Event, EventSink, Held, Phase, Request, ServerLimits, Takeover,
+    App, Event, EventSink, Held, Phase, Request, ServerLimits, Takeover, WorkerContext,
     accept::Accepted,
+    idle::{Seat, Seats},
+    pulse::Pulse,
     request_body::Incoming,
     response_head::{self, DateClock, Next},
     timer::Timer,
+    unread::Unread,
     wire::Wire,
 };
 use crate::http::{
     failure::Failure,
     incident::IncidentId,
+    quota::Quota,
     respond::{self, Note, Rendition, Response},
 };
 
 /// How long a client that has connected but sent nothing is waited for while shutting down: its
 /// request may be on the way.
 const FRESH_GRACE: Duration = Duration::from_millis(250);
-/// What `retry-after` says when too many requests are in flight, in seconds.
-const OVERLOAD_RETRY_S: u64 = 1;
 /// Room for what comes while a connection is idle, in bytes: for most heads.
 const HEAD_BYTES_USUAL: usize = 2 * 1024;
 
@@ -66,6 +68,9 @@ pub(super) struct Shared<A> {
     phase: watch::Receiver<Phase>,
     in_flight: Cell<usize>,
     date: DateClock,
+    pulse: Arc<Pulse>,
+    unread: Unread,
+    pub(super) seats: Rc<Seats>,
 }
 
 impl<A: App> Shared<A> {
@@ -73,9 +78,18 @@ impl<A: App> Shared<A> {
         app: A,
         limits: ServerLimits,
         events: EventSink,
-        phase: watch::Receiver<Phase>,
+        context: WorkerContext,
+        answers: Arc<Quota>,
     ) -> Self {
-        Self { app, limits, events, phase, in_flight: Cell::new(0), date: DateClock::new() }
+        let WorkerContext { phase, pulse, .. } = context;
+        let (in_flight, date) = (Cell::new(0), DateClock::new());
+        let (unread, seats) = (Unread::new(answers), Rc::default());
+        Self { app, limits, events, phase, in_flight, date, pulse, unread, seats }
+    }
+
+    /// Watches how late the worker is; never ends.
+    pub(super) async fn keep_pulse(self: Rc<Self>) {
+        self.pulse.keep(|| self.in_flight.get() > 0).await;
     }
 
     pub(super) fn phase(&self) -> watch::Receiver<Phase> {
@@ -87,7 +101,8 @@ impl<A: App> Shared<A> {
     fn answer(&self, request: Request) -> impl Future<Output = Response> {
         async move {
             let Some(_slot) = Slot::take(&self.in_flight, self.limits.in_flight_max) else {
-                let busy = Failure::Overloaded { retry_after: OVERLOAD_RETRY_S };
+                let reason = "the server has too many requests in flight";
+                let busy = Failure::Overloaded { reason };
                 return respond::failure(&busy, Rendition::default());
             };
             let (method, uri) = (request.message.method().clone(), request.message.uri().clone());
@@ -140,7 +155,7 @@ impl From<Refusal> for End {
 }
 
 /// Serves a connection to its end.
-pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
+pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted, seat: Seat) {
     let Accepted { stream, peer, guard: _open } = accepted;
     let stream = TcpStream::from_std(stream);
     let (stream, local) = match stream.and_then(|stream| {
@@ -158,7 +173,7 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted) {
     let draining = pin!(phase.wait_for(|phase| *phase != Phase::Serving));
     let wire = Wire::new(stream, Timer::new(idle));
     let mut connection =
-        Connection { shared: &*shared, wire, draining, peer, local, is_fresh: true };
+        Connection { shared: &*shared, wire, draining, peer, local, seat, is_fresh: true };
     let end = loop {
         if let Err(end) = connection.serve_request().await {
             break end;
@@ -187,6 +202,7 @@ struct Connection<'c, A, D> {
     draining: Pin<&'c mut D>,
     peer: SocketAddr,
     local: SocketAddr,
+    seat: Seat,
     /// Nothing has come yet.
     is_fresh: bool,
 }
@@ -195,6 +211,7 @@ impl<A: App, D: Future> Connection<'_, A, D> {
     /// Waits for a request and answers it.
     async fn serve_request(&mut self) -> Result<(), End> {
         let Head { request, framing, stays_open, expects_continue } = self.read_head().await?;
+        self.shared.pulse.touch();
         let is_head = *request.method() == Method::HEAD;
         let version = request.version();
         let (body, incoming) = Incoming::open(framing, expects_continue, &mut self.wire);
@@ -220,8 +237,9 @@ impl<A: App, D: Future> Connection<'_, A, D> {
             return Err(End::Left(takeover));
         }
         if let Some(rest) = incoming {
+            // Nobody waits for it if there is no next request.
             let pass = rest.pass(&mut self.wire, PASSED_BYTES_MAX);
-            let is_passed = is_passable
+            let is_passed = next == Next::Requests
                 && matches!(timeout(self.shared.limits.head_timeout, pass).await, Ok(Ok(true)));
             if !is_passed {
                 return Err(End::CutShort);
@@ -236,14 +254,18 @@ impl<A: App, D: Future> Connection<'_, A, D> {
 
     /// Waits for the head of a request.
     async fn read_head(&mut self) -> Result<Head, End> {
-        let Self { shared, wire, draining, is_fresh, .. } = self;
+        let Self { shared, wire, draining, seat, is_fresh, .. } = self;
         let limits = &shared.limits;
         let head_limits =
             HeadLimits { bytes_max: limits.head_bytes_max, lines_max: limits.headers_max };
         let mut search = HeadSearch::default();
         let mut is_begun = false;
         let mut is_draining = false;
-        wire.timer.set(Instant::now() + limits.idle_timeout);
+        let now = Instant::now();
+        wire.timer.set(now + limits.idle_timeout);
+        if wire.arrived.is_empty() {
+            seat.begin_idling(now);
+        }
         loop {
             // What a client has sent behind its last request is here already.
             if let Some(length) = search.find(&wire.arrived, &head_limits)? {
@@ -277,7 +299,7 @@ impl<A: App, D: Future> Connection<'_, A, D> {
             match read.await? {
                 0 if is_begun => return Err(Refusal::broken_off().into()),
                 0 => return Err(End::Closed),
-                _ => {}
+                _ => seat.end_idling(),
             }
         }
     }
@@ -317,7 +339,8 @@ impl<A: App, D: Future> Connection<'_, A, D> {
         let head = response_head::write(&response, version, next, body.len(), date);
         let is_sent = !is_head && response_head::has_body(response.status());
         let body = if is_sent { &body[..] } else { &[] };
-        Ok(self.wire.write(&head, body, self.shared.limits.idle_timeout).await?)
+        let (pace, unread) = (&self.shared.limits.answer_pace, &self.shared.unread);
+        Ok(self.wire.write(&head, body, pace, unread).await?)
     }
 
     /// Says why a head is refused; the client may go on sending what belongs to it.
@@ -326,6 +349,7 @@ impl<A: App, D: Future> Connection<'_, A, D> {
         let failure = match refusal {
             Refusal::TargetTooLong => Failure::TargetTooLong,
             Refusal::TooLarge => Failure::HeadTooLarge { bytes_max, headers_max },
+            Refusal::UnknownCoding(coding) => Failure::UnknownTransferCoding { coding },
             Refusal::Malformed(reason) => Failure::MalformedHead { reason: reason.to_string() },
         };
         let response = respond::failure(&failure, Rendition::default());
@@ -349,13 +373,12 @@ impl<A: App, D: Future> Connection<'_, A, D> {
             let incident = IncidentId::new();
             let message = panic_message(&*panic).to_owned();
             (shared.events)(Event::Panicked { incident, message, request });
-            Refusal::UnknownCoding(coding) => Failure::UnknownTransferCoding { coding },
         }
     }
 }
 
 /// An answer without its body, which is at hand as a whole, and the body.
-fn split_body(response: Response) -> (hyper::Response<()>, Bytes) {
+pub(super) fn split_body(response: Response) -> (hyper::Response<()>, Bytes) {
     let (head, mut body) = response.into_parts();
     let mut context = Context::from_waker(Waker::noop());
     let frame = Pin::new(&mut body).poll_frame(&mut context);

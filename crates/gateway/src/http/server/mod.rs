@@ -1,15 +1,15 @@
 //! The HTTP/1.1 server: listening sockets, worker threads, connections, an orderly end.
 //!
 //! ```text
-//! acceptor thread ── least busy ──▶ worker 0: one-threaded runtime, App, its connections
+//! acceptor thread ── fastest ────▶ worker 0: one-threaded runtime, App, its connections
 //!   (all listeners)  ────────────▶ worker 1: …
 //! ```
 //!
 //! In: a [`ServerConfig`] and a factory that makes one [`App`] per worker, on that worker's thread;
 //! an app and its requests never leave it. Out: a [`Server`] handle with the bound addresses.
 //!
-//! **Sharing connections.** One thread accepts and hands each socket to the worker with the fewest
-//! open connections. The alternative, a listening socket per worker (`SO_REUSEPORT`), lets the
+//! **Sharing connections.** One thread accepts and hands each socket to the worker that turns fastest
+//! ([`Pulse`]), of equal ones to the one with the fewest open connections. The alternative, a listening socket per worker (`SO_REUSEPORT`), lets the
 //! kernel choose by a hash: with few long-lived connections, as between a load balancer and its
 //! targets, a worker often gets none, and connections waiting in the queue of a socket that closes
 //! are reset. Handing round costs one wake-up per connection, nothing per request; it gives one port
@@ -17,16 +17,20 @@
 //!
 //! **Promises.** A panic in one request is answered with 500 and touches nothing else. A client
 //! that goes away drops its request's future and all that it started. Header size, header time, idle
-//! time, connections and requests in flight are bounded ([`ServerLimits`]). Shutting down answers
+//! time, connections, requests in flight and unread answers are bounded ([`ServerLimits`]). Shutting down answers
 //! what has been asked, up to a deadline. A head that cannot be read is answered like any other
 //! failure. This module knows no routes and no endpoints.
 
 mod accept;
 mod connection;
+mod idle;
 mod open;
+mod pulse;
 mod request_body;
 mod response_head;
+mod room;
 mod timer;
+mod unread;
 mod wire;
 mod worker;
 
@@ -44,12 +48,13 @@ use hyper::http::request::Parts;
 use tokio::{
     io::{Chain, Join},
     net::tcp::{OwnedReadHalf, OwnedWriteHalf},
-    sync::{Semaphore, watch},
+    sync::watch,
 };
 
+pub use pulse::Pulse;
 pub use request_body::RequestBody;
 
-use super::{incident::IncidentId, respond::Response};
+use super::{incident::IncidentId, pace::Pace, quota::Quota, respond::Response};
 
 /// What answers requests on one worker thread.
 pub trait App: 'static {
@@ -124,10 +129,12 @@ pub struct ServerLimits {
     pub headers_max: usize,
     /// How long a head may take from its first byte; default 30 s.
     pub head_timeout: Duration,
-    /// How long a connection may be without a request, or a client without taking its answer;
-    /// default 300 s.
+    /// How long a connection may be without a request; default 300 s.
     pub idle_timeout: Duration,
-    /// Open connections of the process; default 20,000. Further ones wait in the backlog.
+    /// How slowly a client may take its answer; default 30 s without taking any, 500 bytes a second on the whole.
+    pub answer_pace: Pace,
+    /// Open connections of the process; default 20,000. For further ones the one that has waited longest for a
+    /// request is closed, or they are answered with 503.
     pub connections_max: usize,
     /// Requests in flight of one worker; default 10,000. More are answered with 503.
     pub in_flight_max: usize,
@@ -142,6 +149,7 @@ impl Default for ServerLimits {
             headers_max: 100,
             head_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(5),
+            answer_pace: Pace { pause_max: Duration::from_secs(30), rate_min: 500 },
             connections_max: 20_000,
             in_flight_max: 10_000,
             drain_timeout: Duration::from_secs(30),
@@ -158,6 +166,8 @@ pub struct ServerConfig {
     pub workers: usize,
     /// Bounds.
     pub limits: ServerLimits,
+    /// Bytes of answers that their clients do not take.
+    pub answers: Arc<Quota>,
 }
 
 /// Whether the server takes work.
@@ -202,7 +212,7 @@ pub enum Event {
         /// A request head was not completed, rather than the connection being idle.
         is_in_head: bool,
     },
-    /// A connection could not be accepted, often for want of file descriptors.
+    /// Connections cannot be accepted, for want of room or of files.
     AcceptFailed {
         /// What happened.
         message: String,
@@ -223,7 +233,7 @@ impl fmt::Display for Event {
                 write!(f, "Client socket timed out: {peer} did not complete its request head")
             }
             Self::TimedOut { peer, .. } => write!(f, "Client socket timed out: {peer}"),
-            Self::AcceptFailed { message } => write!(f, "cannot accept a connection: {message}"),
+            Self::AcceptFailed { message } => write!(f, "cannot accept connections: {message}"),
         }
     }
 }
@@ -241,6 +251,8 @@ pub struct WorkerContext {
     pub index: usize,
     /// Follows the phases of the server.
     pub phase: watch::Receiver<Phase>,
+    /// How late the worker is.
+    pub pulse: Arc<Pulse>,
 }
 
 /// A running server.
@@ -248,6 +260,7 @@ pub struct WorkerContext {
 pub struct Server {
     addresses: Vec<SocketAddr>,
     phase: watch::Sender<Phase>,
+    pulses: Vec<Arc<Pulse>>,
     acceptor: thread::JoinHandle<()>,
     workers: Vec<thread::JoinHandle<usize>>,
 }
@@ -270,12 +283,16 @@ impl Server {
         let factory = Arc::new(factory);
         let mut workers = Vec::new();
         let mut inboxes = Vec::new();
+        let mut pulses = Vec::new();
         let (ready, is_ready) = mpsc::channel();
         for index in 0..config.workers.max(1) {
-            let context = WorkerContext { index, phase: phase_seen.clone() };
+            let pulse = Arc::new(Pulse::default());
+            pulses.push(Arc::clone(&pulse));
+            let context = WorkerContext { index, phase: phase_seen.clone(), pulse };
             let (inbox, handle) = worker::spawn(
                 context,
                 config.limits,
+                Arc::clone(&config.answers),
                 Arc::clone(&events),
                 Arc::clone(&factory),
                 ready.clone(),
@@ -291,18 +308,21 @@ impl Server {
                 .map_err(|_| io::Error::other("a worker ended before it was ready"))?
                 .map_err(io::Error::other)?;
         }
-        let slots = Arc::new(Semaphore::new(
-            config.limits.connections_max.clamp(1, Semaphore::MAX_PERMITS),
-        ));
+        let connections_max = config.limits.connections_max;
         let acceptor = thread::Builder::new().name("accept".to_owned()).spawn(move || {
-            accept::run(&runtime, listeners, inboxes, &slots, &phase_seen, &events);
+            accept::run(&runtime, listeners, inboxes, connections_max, &phase_seen, &events);
         })?;
-        Ok(Self { addresses, phase, acceptor, workers })
+        Ok(Self { addresses, phase, pulses, acceptor, workers })
     }
 
     /// The bound addresses, in the order of the configuration.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// How late each worker is.
+    pub fn lateness(&self) -> impl Iterator<Item = Duration> {
+        self.pulses.iter().map(|pulse| pulse.lateness())
     }
 
     /// A handle that ends the server from elsewhere, such as a signal handler.

@@ -26,17 +26,15 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::timer::Timer;
-use crate::http::body;
+use super::{timer::Timer, unread::Unread};
+use crate::http::pace::Pace;
 
 /// What a client hears that may send its body, or that may not be there any more.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
-/// How long an answer may take after the end of what its client sends, until we ask whether it is there. Most
+/// How long an answer may take after the end of what its client sends, until we ask whether it is there: shorter
+/// than the 10 ms in which the work of a client that left has to end, and long enough that the short requests of
 /// clients that close one half never hear the question.
-const ASK_AFTER: Duration = Duration::from_secs(1);
-/// Bytes per second that a client has to take of an answer on the whole, once it has taken as long as a pause
-/// may. Who takes a byte now and then would keep its answer for ever.
-const ANSWER_RATE_MIN: u32 = 500;
+const ASK_AFTER: Duration = Duration::from_millis(5);
 /// How long a client may go on sending after its last answer. Were the connection closed while it sends, the
 /// answer would be lost with it.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -100,15 +98,17 @@ impl<'t> Wire<'t> {
         Poll::Ready(Ok(()))
     }
 
-    /// Writes an answer; `pause_max` is how long the client may go without taking any of it. Beyond it that is
-    /// an error of the kind `TimedOut`.
+    /// Writes an answer. A client that takes it more slowly than this is an error of the kind `TimedOut`; one
+    /// that is too slow while too much is unread, another error.
     pub(super) async fn write(
         &mut self,
         mut head: &[u8],
         mut body: &[u8],
-        pause_max: Duration,
+        pace: &Pace,
+        unread: &Unread,
     ) -> io::Result<()> {
-        let mut waiting_since = None;
+        let bytes = head.len() + body.len();
+        let mut waiting = None;
         let mut written = 0;
         let mut is_due = false;
         poll_fn(|context| {
@@ -125,11 +125,18 @@ impl<'t> Wire<'t> {
                     is_due = false;
                     continue;
                 }
+                let now = Instant::now();
+                let (stuck, since) = waiting
+                    .get_or_insert_with(|| (unread.count(bytes, written, context.waker()), now));
+                if !stuck.go_on(written, context.waker()) {
+                    let most = unread.most();
+                    return Poll::Ready(Err(io::Error::other(format!(
+                        "it takes its answer more slowly than others, and more than \
+                         `maxAnswersMemory` ({most} bytes) wait to be taken"
+                    ))));
+                }
                 if !is_due {
-                    let now = Instant::now();
-                    let elapsed = now - *waiting_since.get_or_insert(now);
-                    let patience = body::patience(pause_max, ANSWER_RATE_MIN, written, elapsed);
-                    self.timer.set(now + patience);
+                    self.timer.set(now + pace.patience(written, now - *since));
                     is_due = true;
                 }
                 ready!(self.timer.poll(context));

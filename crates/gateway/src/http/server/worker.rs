@@ -11,12 +11,13 @@ use tokio::{sync::mpsc, task::LocalSet};
 
 use super::{
     App, EventSink, FactoryError, Phase, ServerLimits, WorkerContext,
-    accept::{Accepted, Inbox},
+    accept::{Handed, Inbox},
     connection::{self, Shared},
     open::OpenCount,
 };
+use crate::http::quota::Quota;
 
-/// Connections that wait for the worker to take them; beyond it the acceptor waits.
+/// Connections that wait for the worker to take them; beyond it they go to others.
 const INBOX_MAX: usize = 256;
 
 /// Starts a worker. It reports once whether its app could be made; its thread answers how many
@@ -24,6 +25,7 @@ const INBOX_MAX: usize = 256;
 pub(super) fn spawn<A, F>(
     context: WorkerContext,
     limits: ServerLimits,
+    answers: Arc<Quota>,
     events: EventSink,
     factory: Arc<F>,
     ready: std_mpsc::Sender<Result<(), FactoryError>>,
@@ -34,7 +36,7 @@ where
 {
     let (sender, receiver) = mpsc::channel(INBOX_MAX);
     let open = Arc::new(OpenCount::default());
-    let inbox = Inbox { sender, open: Arc::clone(&open) };
+    let inbox = Inbox { sender, open: Arc::clone(&open), pulse: Arc::clone(&context.pulse) };
     let name = format!("worker {}", context.index);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let handle = thread::Builder::new().name(name).spawn(move || {
@@ -51,7 +53,7 @@ where
             };
             let _ = ready.send(Ok(()));
             drop(ready);
-            let shared = Rc::new(Shared::new(app, limits, events, context.phase));
+            let shared = Rc::new(Shared::new(app, limits, events, context, answers));
             serve(&shared, receiver, &open).await
         })
     })?;
@@ -62,13 +64,26 @@ where
 /// lets the app come to its end.
 async fn serve<A: App>(
     shared: &Rc<Shared<A>>,
-    mut inbox: mpsc::Receiver<Accepted>,
+    mut inbox: mpsc::Receiver<Handed>,
     open: &Arc<OpenCount>,
 ) -> usize {
     let mut phase = shared.phase();
+    tokio::task::spawn_local(Rc::clone(shared).keep_pulse());
     // The inbox closes when the acceptor ends: whatever was accepted is still served.
-    while let Some(accepted) = inbox.recv().await {
-        tokio::task::spawn_local(connection::drive(Rc::clone(shared), accepted));
+    while let Some(handed) = inbox.recv().await {
+        match handed {
+            Handed::Connection(accepted) => {
+                let seat = shared.seats.take();
+                let number = seat.number();
+                let drive = connection::drive(Rc::clone(shared), accepted, seat);
+                let task = tokio::task::spawn_local(drive);
+                shared.seats.attach(number, task.abort_handle());
+            }
+            Handed::Room(reply) => {
+                // Whoever asked may not wait any more.
+                let _ = reply.send(shared.seats.close_oldest());
+            }
+        }
     }
     let deadline = tokio::time::sleep(shared.limits.drain_timeout);
     tokio::select! {

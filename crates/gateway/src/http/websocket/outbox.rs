@@ -1,25 +1,28 @@
 //! What a client has not taken yet.
 //!
 //! Runs tell their events without waiting, so somebody has to hold them. A client that does not read
-//! must not fill the memory: beyond the limit nothing more is taken, and the connection is closed.
+//! must not fill the memory: beyond the limit, its own or that of all clients, nothing more is taken, and the
+//! connection is closed.
 
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
+    sync::Arc,
 };
 
 use tokio::sync::Notify;
 
-/// Bytes that may wait; one more message is taken as long as there are no more than that, so the
-/// result of a script may be larger.
-pub(crate) const QUEUE_BYTES_MAX: usize = 16 << 20;
+use crate::http::quota::Quota;
 
 /// What a message costs beside its text.
 const OVERHEAD_BYTES: usize = 64;
 
 /// The messages that wait to be sent.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outbox {
+    bytes_max: usize,
+    /// What waits for all clients.
+    quota: Arc<Quota>,
     waiting: RefCell<VecDeque<String>>,
     bytes: Cell<usize>,
     is_over: Cell<bool>,
@@ -28,17 +31,32 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
+    /// Takes messages until so many bytes wait.
+    pub(crate) fn new(bytes_max: usize, quota: Arc<Quota>) -> Self {
+        Self {
+            bytes_max,
+            quota,
+            waiting: RefCell::default(),
+            bytes: Cell::new(0),
+            is_over: Cell::new(false),
+            changed: Notify::new(),
+            overflowed: Notify::new(),
+        }
+    }
+
     /// Puts a message in; refused once the limit was passed.
     pub(crate) fn push(&self, message: String) {
         if self.is_over.get() {
             return;
         }
-        if self.bytes.get() > QUEUE_BYTES_MAX {
+        let has_all = self.bytes.get() == 0;
+        if self.bytes.get() > self.bytes_max || (!has_all && self.quota.is_exceeded()) {
             self.is_over.set(true);
             self.overflowed.notify_one();
             return;
         }
         self.bytes.set(self.bytes.get() + message.len() + OVERHEAD_BYTES);
+        self.quota.add(message.len() + OVERHEAD_BYTES);
         self.waiting.borrow_mut().push_back(message);
         self.changed.notify_one();
     }
@@ -47,6 +65,7 @@ impl Outbox {
     pub(crate) fn take(&self) -> Option<String> {
         let message = self.waiting.borrow_mut().pop_front()?;
         self.bytes.set(self.bytes.get() - message.len() - OVERHEAD_BYTES);
+        self.quota.give_back(message.len() + OVERHEAD_BYTES);
         Some(message)
     }
 
@@ -76,13 +95,44 @@ impl Outbox {
     }
 }
 
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.quota.give_back(self.bytes.get());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const QUEUE_BYTES_MAX: usize = 10_000;
+
+    fn outbox(quota: &Arc<Quota>) -> Outbox {
+        Outbox::new(QUEUE_BYTES_MAX, Arc::clone(quota))
+    }
+
+    #[test]
+    fn what_waits_for_all_clients_is_bounded_by_those_who_do_not_read() {
+        let quota = Arc::new(Quota::new(1_000));
+        let [slow, reading] = [(); 2].map(|()| outbox(&quota));
+        slow.push("x".repeat(2_000));
+        reading.push("a".to_owned());
+        assert!(reading.take().is_some());
+        reading.push("b".to_owned());
+        assert!(!reading.is_over(), "it has taken all there was");
+        slow.push("c".to_owned());
+        assert!(slow.is_over());
+        drop(slow);
+        reading.push("d".to_owned());
+        assert!(!reading.is_over(), "there is room again");
+        drop(reading);
+        assert!(quota.take(1_000).is_some());
+    }
+
     #[test]
     fn messages_come_out_in_order_until_too_many_wait() {
-        let outbox = Outbox::default();
+        let quota = Arc::new(Quota::new(usize::MAX));
+        let outbox = outbox(&quota);
         outbox.push("a".to_owned());
         outbox.push("x".repeat(QUEUE_BYTES_MAX - 1 - 2 * OVERHEAD_BYTES));
         outbox.push("b".to_owned());
