@@ -66,6 +66,10 @@ soak: ## Load qlio for an hour and watch its memory, for docs/benchmarks.md (nee
 	@$(with) bench/soak
 	@bench/run --report docs/benchmarks/raw.json
 
+.PHONY: attacks
+attacks: ## Attack a server and measure what that costs others (6 minutes)
+	@$(with) bench/attacks
+
 .PHONY: counts
 counts: ## Count the instructions of the pieces of a request, compare with the baseline
 	@$(with) bench/instructions

@@ -20,6 +20,19 @@ def bounded(lowest, highest):
     return parse
 
 
+def names(allowed):
+    """The type of an option: names of this list, by commas, which come in its order."""
+
+    def parse(text):
+        chosen = [name for name in text.split(",") if name]
+        unknown = [name for name in chosen if name not in allowed]
+        if unknown or not chosen:
+            raise argparse.ArgumentTypeError(f"choose from {','.join(allowed)}")
+        return [name for name in allowed if name in chosen]
+
+    return parse
+
+
 def _interrupted(*_):
     raise KeyboardInterrupt
 

@@ -28,14 +28,17 @@ def environment(workers, programs):
             versions[name] = tools.package_version(tools.HIVE_GATEWAY, name)
     if "qlio" in programs:
         versions["qlio"] = number_of(tools.version([str(programs["qlio"]), "--version"]))
+    return machine() | {"workers_per_contender": workers, "versions": versions}
+
+
+def machine():
+    """The machine and the moment."""
     cpu = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     memory = Path("/proc/meminfo").read_text().split("\n", 1)[0].split()[1]
     return {
         "cpu": cpu[0] if cpu else platform.machine(),
         "cores": os.cpu_count(),
-        "workers_per_contender": workers,
         "memory_mb": int(memory) // 1024,
         "system": f"{platform.system()} {number_of(platform.release(), 2)}",
-        "versions": versions,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

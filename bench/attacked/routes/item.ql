@@ -1,0 +1,1 @@
+return select * from items where id = "{id}" via route '/item?id={id}' using method get

@@ -1,0 +1,1 @@
+return select * from large where what = "{what}" via route '/large?what={what}' using method get

@@ -1,0 +1,1 @@
+return select * from moved via route '/moved' using method get

@@ -1,0 +1,1 @@
+return select * from spinning where n = "{n}" via route '/spin?n={n}' using method get

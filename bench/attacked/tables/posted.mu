@@ -1,0 +1,1 @@
+{"text": "{{params.text}}", "again": "{{params.text}}"}

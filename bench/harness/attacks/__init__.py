@@ -1,0 +1,1 @@
+"""What attackers cost others: the parts of `bench/attacks`."""
