@@ -10,6 +10,7 @@ mod document;
 mod effective;
 mod environment;
 pub(crate) mod front;
+mod limits;
 mod names;
 mod place;
 mod problem;
@@ -39,6 +40,7 @@ use crate::http::{app::AppSettings, body::BodyLimits};
 pub use document::{reference, schema};
 pub use effective::{Effective, Origin};
 pub use front::FrontSettings;
+pub use limits::limits;
 pub use problem::{ConfigProblem, Fault, Place};
 
 /// Settings read and understood.

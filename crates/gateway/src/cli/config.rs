@@ -19,7 +19,14 @@ enum ConfigCommand {
     /// Print a JSON schema (2020-12) of the settings file, for editors.
     Schema,
     /// Print all settings as Markdown, which is `docs/reference/settings.md`.
-    Docs,
+    Docs(DocsArgs),
+}
+
+#[derive(Debug, Args)]
+struct DocsArgs {
+    /// Print only what is bounded, and what happens beyond it: `docs/reference/limits.md`.
+    #[arg(long)]
+    limits: bool,
 }
 
 #[derive(Debug, Args)]
@@ -38,7 +45,8 @@ pub(super) fn config(args: &ConfigArgs) -> Exit {
     match &args.command {
         ConfigCommand::Show(args) => return show(args),
         ConfigCommand::Schema => report::data(&config::schema()),
-        ConfigCommand::Docs => report::raw(&config::reference()),
+        ConfigCommand::Docs(DocsArgs { limits: true }) => report::raw(&config::limits()),
+        ConfigCommand::Docs(_) => report::raw(&config::reference()),
     }
     Exit::Success
 }

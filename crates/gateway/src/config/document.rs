@@ -52,7 +52,7 @@ One JSON object in the settings file, `--config FILE`. A dotted name is a member
 ";
 
 /// The default as the page shows it.
-fn shown_default(setting: &Setting) -> String {
+pub(super) fn shown_default(setting: &Setting) -> String {
     if let Some(words) = setting.default {
         return words.to_owned();
     }

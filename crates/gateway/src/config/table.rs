@@ -13,6 +13,7 @@ use qlio_engine::{
 
 use super::{
     front::{FrontSettings, is_health_path},
+    limits::Limit,
     slot::{CacheKind, Slot},
 };
 
@@ -39,6 +40,8 @@ pub(super) struct Setting {
     pub(super) rule: Option<TextRule>,
     /// Its default in words, where it is no value of its own.
     pub(super) default: Option<&'static str>,
+    /// What makes it a limit, if it is one.
+    pub(super) limit: Option<Limit>,
     /// Why one sets it, in Markdown.
     pub(super) about: &'static str,
     slot: fn(&mut Draft) -> &mut dyn Slot,
@@ -58,6 +61,7 @@ impl Setting {
             most: u64::MAX,
             rule: None,
             default: None,
+            limit: None,
             about,
             slot,
         }
@@ -81,6 +85,19 @@ impl Setting {
 
     const fn default_is(self, words: &'static str) -> Self {
         Self { default: Some(words), ..self }
+    }
+
+    /// A limit: of what, and what happens beyond it. It then stands on the page of limits, too.
+    const fn limit(self, of: &'static str, beyond: &'static str) -> Self {
+        Self { limit: Some(Limit { of, beyond, closer: None }), ..self }
+    }
+
+    /// What says another limit for one route, table or statement.
+    const fn closer(self, closer: &'static str) -> Self {
+        match self.limit {
+            Some(limit) => Self { limit: Some(Limit { closer: Some(closer), ..limit }), ..self },
+            None => panic!("only a limit can be said closer"),
+        }
     }
 
     /// Its place in the settings that are being read.
@@ -201,34 +218,41 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.settings.nested_requests_max,
                 "Most upstream requests of one statement. A statement that would make more fails before anything is sent.",
             )
+            .limit("a statement", "400, Q7001; nothing is sent")
             .alias(&["maxRequests"]),
             Setting::new(
                 "maxResponseLength",
                 |draft| &mut draft.settings.response_bytes_max,
                 "Most bytes of one upstream answer as it is sent; a longer one fails its statement.",
             )
+            .limit("an upstream answer", "502, Q5007")
             .alias(&["maxResponseSize"]),
             Setting::new(
                 "maxDecodedLength",
                 |draft| &mut draft.decoded_bytes_max,
                 "Most bytes of one upstream answer when it is decompressed.",
             )
+            .limit("an upstream answer", "502, Q5007")
             .default_is("ten times `maxResponseLength`"),
             Setting::new(
                 "maxRequestLength",
                 |draft| &mut draft.request_bytes_max,
                 "Most bytes of the body of a client's request; a longer one is answered with 413.",
-            ),
+            )
+            .limit("a request", "413, Q7003"),
             Setting::new(
                 "maxJoinRows",
                 |draft| &mut draft.settings.join_rows_max,
                 "Most rows that one join may give.",
-            ),
+            )
+            .limit("a join", "400, Q7010"),
             Setting::new(
                 "timeout",
                 |draft| &mut draft.settings.timeout,
                 "How long an upstream may be silent when the statement sets no timeout of its own.",
             )
+            .limit("an exchange", "504, Q5003")
+            .closer("`timeout` of a statement")
             .within(1, TIME_MAX),
         ],
     },
@@ -433,12 +457,14 @@ pub(super) static GROUPS: &[Group] = &[
                 "hooks.timeMs",
                 |draft| &mut draft.settings.hooks.time,
                 "CPU time of one call.",
-            ),
+            )
+            .limit("a call", "500, Q6004; of functions Q6010"),
             Setting::new(
                 "hooks.memoryMiB",
                 |draft| &mut draft.hook_memory_mib,
                 "MiB of memory for the scripts of one thread.",
-            ),
+            )
+            .limit("a worker", "500, Q6005; of functions Q6011"),
             Setting::new(
                 "hooks.async",
                 |draft| &mut draft.settings.hooks.allows_promises,
@@ -470,30 +496,35 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.cache.common.timeout,
                 "How long a server may take for a get before it counts as a miss.",
             )
+            .limit("an operation of a cache", "a get is a miss")
             .within(1, TIME_MAX),
             Setting::new(
                 "cache.maxValue",
                 |draft| &mut draft.cache.common.value_bytes_max,
                 "Most bytes of one body; larger ones are not kept.",
             )
+            .limit("a body", "it is not kept")
             .within(1, CACHED_VALUE_BYTES_MAX),
             Setting::new(
                 "cache.poolSize",
                 |draft| &mut draft.cache.common.pool_size,
                 "Most operations in flight, of all threads together.",
             )
+            .limit("the server", "further ones wait, within their timeout")
             .within(1, CACHE_POOL_MAX),
             Setting::new(
                 "cache.maxBytes",
                 |draft| &mut draft.cache.memory_bytes,
                 "Bytes of a `memory` cache.",
             )
+            .limit("the server", "what was used longest ago goes")
             .within(1, CACHE_BYTES_MAX),
             Setting::new(
                 "cache.localBytes",
                 |draft| &mut draft.cache.local_bytes,
                 "Bytes of the copies inside the process in front of servers; 0 for none.",
             )
+            .limit("the server", "what was used longest ago goes")
             .within(0, CACHE_BYTES_MAX),
             Setting::new(
                 "cache.localSeconds",
@@ -506,6 +537,7 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.cache.common.shared_wait,
                 "How long one request waits for another one's fetch of the same answer.",
             )
+            .limit("a request", "it fetches the answer itself")
             .within(1, TIME_MAX),
             Setting::new(
                 "cache.retryMs",
@@ -549,12 +581,14 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.front.sockets.limits.frame_bytes_max,
                 "Most bytes of one frame of a client.",
             )
+            .limit("a frame", "closed, 1009")
             .within(1, u64::MAX),
             Setting::new(
                 "wsMaxMessage",
                 |draft| &mut draft.front.sockets.limits.message_bytes_max,
                 "Most bytes of one message of a client.",
             )
+            .limit("a message", "closed, 1009")
             .within(1, u64::MAX),
             Setting::new(
                 "wsPingInterval",
@@ -567,6 +601,7 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.front.sockets.limits.pong_timeout,
                 "How long a ping may go unanswered before the connection is dropped.",
             )
+            .limit("a ping", "dropped")
             .within(1, TIME_MAX),
             Setting::new(
                 "logs",

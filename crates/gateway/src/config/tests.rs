@@ -409,6 +409,33 @@ fn the_reference_page_is_what_the_table_gives() {
     );
 }
 
+/// The page is written by `qlio config docs --limits`.
+#[test]
+fn the_page_of_limits_is_what_the_table_gives() {
+    let page = include_str!("../../../../docs/reference/limits.md");
+    assert!(
+        page == limits(),
+        "docs/reference/limits.md is stale: qlio config docs --limits >docs/reference/limits.md"
+    );
+}
+
+/// A number that bounds nothing is named here; every other one says what it is a limit of.
+#[test]
+fn every_number_is_a_limit_or_known_as_none() {
+    let others = ["cache.localSeconds", "cache.retryMs", "cache.heartbeatMs", "wsPingInterval"];
+    for setting in table::all() {
+        let kind = setting.slot(&mut Draft::new(false)).kind();
+        let is_number = matches!(kind, Kind::Number | Kind::Milliseconds);
+        let is_limit = setting.limit.is_some();
+        assert_eq!(
+            is_limit,
+            is_number && !others.contains(&setting.name),
+            "`{}`: does its row in the table want `.limit(…)`?",
+            setting.name
+        );
+    }
+}
+
 #[test]
 fn names_of_settings_are_distinct_and_their_defaults_fit_their_bounds() {
     let mut names: Vec<String> = table::all().flat_map(Setting::spellings).collect();

@@ -138,4 +138,6 @@ fn the_schema_and_the_reference_are_printed() {
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     let page = run(&["config", "docs"], here.path(), "").stdout;
     assert_eq!(page, include_str!("../../../../docs/reference/settings.md"));
+    let page = run(&["config", "docs", "--limits"], here.path(), "").stdout;
+    assert_eq!(page, include_str!("../../../../docs/reference/limits.md"));
 }
