@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
 mod rules;
+mod security;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
