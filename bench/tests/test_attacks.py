@@ -39,6 +39,13 @@ class Texts(unittest.TestCase):
         keys = {kind: [row["k"] for row in json.loads(texts.rows(6, kind))] for kind in ("equal", "different", "few")}
         self.assertEqual(keys, {"equal": [1] * 6, "different": [0, 1, 2, 3, 4, 5], "few": [0, 1, 2, 3, 0, 1]})
 
+    def test_a_frame_says_how_long_it_is_in_as_few_bytes_as_it_needs(self):
+        for length, head in ((5, 2), (125, 2), (126, 4), (65_535, 4), (65_536, 10)):
+            frame = texts.frame("x" * length)
+            self.assertEqual(len(frame), head + 4 + length)
+            self.assertEqual(frame[0], 0x81)
+        self.assertEqual(texts.frame("ab"), b"\x81\x82\x00\x00\x00\x00ab")
+
     def test_a_request_says_how_long_its_body_is(self):
         raw = texts.script_request("return 1", "h")
         self.assertTrue(raw.endswith(b"content-length: 10\r\n\r\ns=return+1"), raw)

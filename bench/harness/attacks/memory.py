@@ -88,6 +88,24 @@ def bodies(bench):
         bench.found(findings.harm("bodies", attack, quiet, attacked, grown, allowed, server.alive()))
 
 
+SESSION_BYTES, SESSIONS_OF_EACH = 60_000, 16
+CONSOLES = 400
+
+
+def sessions(bench):
+    """Scripts that are run step by step, and never asked for the next step."""
+    allowed = findings.allowed_memory(BODIES_MIB)
+    with bench.target("--enable-q") as server:
+        quiet = bench.quiet(server)
+        server.begin()
+        hello = texts.request("GET", "/", server.host, texts.HANDSHAKE)
+        with attackers.Crowd(server, CONSOLES, hello + texts.session(SESSION_BYTES) * SESSIONS_OF_EACH):
+            attacked = bench.cheap(server)
+            grown = server.grown()
+        attack = f"{CONSOLES} WebSockets with {SESSIONS_OF_EACH} sessions of {SESSION_BYTES:,} bytes each"
+        bench.found(findings.harm("sessions", attack, quiet, attacked, grown, allowed, server.alive()))
+
+
 DRIPS = 100
 # A body that drips has to be given up once it has taken as long as a pause may.
 DRIP_SECONDS, DRIP_SLACK_SECONDS = 30, 5

@@ -17,6 +17,7 @@ GROUPS = {
     "decoding": work.decoding,
     "hooks": work.hooks,
     "bodies": memory.bodies,
+    "sessions": memory.sessions,
     "drips": memory.drips,
     "trust": trust.trust,
     "paths": trust.paths,

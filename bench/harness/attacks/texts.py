@@ -73,6 +73,25 @@ HANDSHAKE = [
 ]
 
 
+def frame(text):
+    """A text frame of a client. Its mask is zero, so that the text stands as it is."""
+    payload = text.encode()
+    length = len(payload)
+    if length < 126:
+        head = bytes([0x81, 0x80 | length])
+    elif length < 1 << 16:
+        head = bytes([0x81, 0x80 | 126]) + length.to_bytes(2, "big")
+    else:
+        head = bytes([0x81, 0x80 | 127]) + length.to_bytes(8, "big")
+    return head + bytes(4) + payload
+
+
+def session(size):
+    """A message that begins a script step by step, with a text of so many bytes; it is never asked for the next step."""
+    script = f'__debug__a = "{"x" * size}"\nb = "{{a}}"\nreturn b'
+    return frame(json.dumps({"type": "script", "data": script}))
+
+
 def rows(count, kind):
     """An answer of so many rows: with equal keys, with keys that differ, or with few first keys and different second ones."""
     key = {"equal": lambda n: 1, "different": lambda n: n, "few": lambda n: n % 4}[kind]

@@ -32,6 +32,7 @@ ROUTES = (
     ("decoding", "two clients of a route whose upstream sends a gzip bomb of 10 MB", 2, "/large?what=bomb"),
     ("decoding", "two clients of a route whose upstream sends a million brackets", 2, "/large?what=deep"),
     ("hooks", "two clients of a route whose hook does not end", 2, "/spin?n=1"),
+    ("hooks", "two clients of a route whose function does not end", 2, "/turn"),
 )
 
 
