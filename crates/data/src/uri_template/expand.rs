@@ -1,6 +1,9 @@
 //! Pieces and parameters to text: URI-4 to URI-8 and URI-19.
 
-use super::{EXPANDED_BYTES_MAX, Encoding, ExpandError, Expansion, Form, Name, Piece, Token};
+use super::{
+    EXPANDED_BYTES_MAX, Encoding, ExpandError, Expanded, Expansion, Form, Name, Piece, Token,
+    dots::is_suspect,
+};
 use crate::{Params, Text, Value, params::lookup, percent};
 
 /// How deep an element that is itself an array may be nested.
@@ -14,35 +17,55 @@ pub(super) fn uris(
     pieces: &[Piece],
     params: &dyn Params,
     uris_max: usize,
-) -> Result<Expansion, ExpandError> {
+) -> Result<Expanded, ExpandError> {
+    let mut has_suspect = false;
     let mut texts =
         Texts { growing: vec![String::with_capacity(USUAL_BYTES)], is_forked: false, bytes: 0 };
     let mut is_scatter = false;
     for piece in pieces {
         match piece {
             Piece::Literal(text) => texts.append(text)?,
-            Piece::Token(token) => match outcome(token, params, &|| texts.processed())? {
-                Outcome::Nothing => {}
-                Outcome::Text(text) => texts.append(&text)?,
-                Outcome::Scatter(parts) => {
-                    is_scatter = true;
-                    match &parts[..] {
-                        [] => texts.growing.clear(),
-                        [only] => texts.append(only)?,
-                        _ if texts.is_forked => return Err(ExpandError::MultipleForks),
-                        _ if parts.len() > uris_max => {
-                            let asked = parts.len();
-                            return Err(ExpandError::TooMany { asked, limit: uris_max });
+            Piece::Token(token) => {
+                let is_of_path = token.encoding == Encoding::PathComponent;
+                match outcome(token, params, &|| texts.processed())? {
+                    Outcome::Nothing => {}
+                    Outcome::Text(text) => {
+                        has_suspect |= is_of_path && is_suspect(&text);
+                        texts.append(&text)?;
+                    }
+                    Outcome::Scatter(parts) => {
+                        is_scatter = true;
+                        has_suspect |= is_of_path && parts.iter().any(|part| is_suspect(part));
+                        match &parts[..] {
+                            [] => texts.growing.clear(),
+                            [only] => texts.append(only)?,
+                            _ if texts.is_forked => return Err(ExpandError::MultipleForks),
+                            _ if parts.len() > uris_max => {
+                                let asked = parts.len();
+                                return Err(ExpandError::TooMany { asked, limit: uris_max });
+                            }
+                            _ => texts.fork(&parts)?,
                         }
-                        _ => texts.fork(&parts)?,
                     }
                 }
-            },
+            }
         }
     }
     match texts.growing.len() {
         asked if asked > uris_max => Err(ExpandError::TooMany { asked, limit: uris_max }),
-        _ => Ok(Expansion { uris: texts.growing, is_scatter }),
+        _ => {
+            let expansion = Expansion { uris: texts.growing, is_scatter };
+            Ok(Expanded { expansion, is_suspect: has_suspect })
+        }
+    }
+}
+
+/// What a token writes into the URIs; for messages about what has been expanded before.
+pub(super) fn texts_of(token: &Token, params: &dyn Params) -> Vec<Text> {
+    match outcome(token, params, &String::new) {
+        Ok(Outcome::Text(text)) => vec![text],
+        Ok(Outcome::Scatter(parts)) => parts,
+        Ok(Outcome::Nothing) | Err(_) => Vec::new(),
     }
 }
 

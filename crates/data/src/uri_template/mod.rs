@@ -11,10 +11,13 @@
 
 mod config;
 mod direct;
+mod dots;
 mod expand;
 mod parse;
 
 use std::fmt;
+
+pub use dots::dot_segments;
 
 use crate::{Params, mutable_uri};
 
@@ -35,6 +38,10 @@ pub struct UriTemplate {
     /// The pieces with normalised literals, if tokens can't change the shape of the URI.
     direct: Option<Vec<Piece>>,
     tokens: Vec<UriToken>,
+    /// Dot segments that the template writes itself.
+    written_dots: usize,
+    /// Each URI is looked at, because not only a value with a dot could make a dot segment.
+    has_dots_at_tokens: bool,
 }
 
 /// A token as a template describes it; the source of `describe`.
@@ -95,6 +102,13 @@ pub struct Expansion {
     pub is_scatter: bool,
 }
 
+/// An expansion before anybody has looked at its paths.
+struct Expanded {
+    expansion: Expansion,
+    /// A value of the path could have made a dot segment.
+    is_suspect: bool,
+}
+
 /// A form body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
@@ -134,6 +148,11 @@ pub enum ExpandError {
     },
     /// More than one token asks for several requests.
     MultipleForks,
+    /// A value makes a `.` or `..` of a segment of the path.
+    DotSegment {
+        /// The name of the token.
+        name: String,
+    },
     /// The value is an object.
     ObjectParam {
         /// The name of the token.
@@ -162,6 +181,10 @@ impl fmt::Display for ExpandError {
             Self::MultipleForks => f.write_str(
                 "Template can not have multiple single-valued params with multiple values",
             ),
+            Self::DotSegment { name } => write!(
+                f,
+                "the value of token {name} makes a segment `.` or `..` of the path, which would lead elsewhere"
+            ),
             Self::ObjectParam { name } => write!(f, "Param {name} is an object"),
             Self::TooMany { asked, limit } => {
                 write!(f, "the statement asks for {asked} requests, more than the limit of {limit}")
@@ -182,7 +205,10 @@ impl UriTemplate {
         let direct = direct::compile(&pieces);
         let mut tokens = Vec::new();
         describe(&pieces, &mut tokens);
-        Ok(Self { text: text.to_owned(), pieces, direct, tokens })
+        let written_dots = dots::written(&pieces);
+        let has_dots_at_tokens = dots::has_dots_at_tokens(&pieces);
+        let text = text.to_owned();
+        Ok(Self { text, pieces, direct, tokens, written_dots, has_dots_at_tokens })
     }
 
     /// Reads the template of a form body: white space at its end, as files have it, is cut off.
@@ -216,15 +242,65 @@ impl UriTemplate {
         params: &dyn Params,
         uris_max: usize,
     ) -> Result<Expansion, ExpandError> {
+        self.expand_checked(params, uris_max, true)
+    }
+
+    /// As [`expand`](Self::expand), for somebody who changes the URIs and then looks at
+    /// [`dot_segments`] himself.
+    pub fn expand_unchecked(&self, params: &dyn Params) -> Result<Expansion, ExpandError> {
+        self.expand_checked(params, URIS_MAX, false)
+    }
+
+    fn expand_checked(
+        &self,
+        params: &dyn Params,
+        uris_max: usize,
+        is_checked: bool,
+    ) -> Result<Expansion, ExpandError> {
         if let Some(direct) = &self.direct
-            && let Ok(expansion) = expand::uris(direct, params, uris_max)
+            && let Ok(Expanded { expansion, is_suspect }) = expand::uris(direct, params, uris_max)
         {
+            if is_checked && (is_suspect || self.has_dots_at_tokens) {
+                self.check_dots(direct, &expansion.uris, params)?;
+            }
             return Ok(expansion);
         }
         // Also the way to an error message that shows the text as written.
-        let Expansion { uris, is_scatter } = expand::uris(&self.pieces, params, uris_max)?;
-        let uris = uris.iter().map(|uri| mutable_uri::normalize(uri)).collect();
+        self.expand_written(params, uris_max, is_checked)
+    }
+
+    /// Puts the URIs together as written, and normalises them as a whole.
+    fn expand_written(
+        &self,
+        params: &dyn Params,
+        uris_max: usize,
+        is_checked: bool,
+    ) -> Result<Expansion, ExpandError> {
+        let Expansion { uris, is_scatter } =
+            expand::uris(&self.pieces, params, uris_max)?.expansion;
+        let uris: Vec<_> = uris.iter().map(|uri| mutable_uri::normalize(uri)).collect();
+        if is_checked {
+            self.check_dots(&self.pieces, &uris, params)?;
+        }
         Ok(Expansion { uris, is_scatter })
+    }
+
+    /// How many dot segments the path of a URI may have: those that the template writes itself.
+    pub fn written_dots(&self) -> usize {
+        self.written_dots
+    }
+
+    /// Refuses a path with a dot segment that the template has not written (URI-20).
+    fn check_dots(
+        &self,
+        pieces: &[Piece],
+        uris: &[String],
+        params: &dyn Params,
+    ) -> Result<(), ExpandError> {
+        if uris.iter().all(|uri| dot_segments(uri) <= self.written_dots) {
+            return Ok(());
+        }
+        Err(ExpandError::DotSegment { name: dots::culprit(pieces, params) })
     }
 
     /// The text of a form body: values are encoded, but nothing is normalised.

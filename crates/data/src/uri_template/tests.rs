@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Object, Value, codec::json};
+use crate::{Object, Value, codec::json, percent};
 
 fn params(text: &str) -> Object {
     match json::parse_str(text).expect("valid JSON").open().as_ref() {
@@ -49,6 +49,45 @@ fn values_fill_tokens() {
         ("/x?a={a}#part-{b}", r#"{"a": 1, "b": "ø"}"#, "/x?a=1#part-%C3%B8"),
     ] {
         assert_eq!(expanded(template, values), uris, "{template} with {values}");
+    }
+}
+
+#[test]
+fn a_value_that_makes_a_dot_segment_is_refused_by_the_name_of_its_token() {
+    let refused = |name: &str| {
+        format!(
+            "the value of token {name} makes a segment `.` or `..` of the path, which would lead elsewhere"
+        )
+    };
+    for (template, values, name) in [
+        ("http://h.test/t/{p}", r#"{"p": ".."}"#, "p"),
+        ("http://h.test/t/{p}/x", r#"{"p": "."}"#, "p"),
+        ("http://h.test/t/{p}/x", r#"{"p": "%2e%2E"}"#, "p"),
+        ("http://h.test/t/{p}/x", r#"{"p": ".%2e"}"#, "p"),
+        ("http://h.test/t/{p}/x", r#"{"p": "%252e."}"#, "p"),
+        ("http://h.test/t/{p}/x", r#"{"p": "a/../../b"}"#, "p"),
+        ("http://h.test/t/{p}/x", r#"{"p": "..\\b"}"#, "p"),
+        ("http://h.test/t/{p}/x", r#"{"p": "..;a"}"#, "p"),
+        ("http://h.test/t/.{p}/x", r#"{"p": "."}"#, "p"),
+        ("http://h.test/t/{p}./x", r#"{"p": "."}"#, "p"),
+        ("http://h.test/t/.{p}/x", r#"{"p": ""}"#, "p"),
+        ("http://h.test/t/{p}{q}", r#"{"p": ".", "q": "."}"#, "p"),
+        ("http://h.test/t/{p}{q}", r#"{"p": "", "q": ".."}"#, "q"),
+        ("http://h.test/t/{p}?q={q}", r#"{"p": "..", "q": ".."}"#, "p"),
+        ("http://h.test/t/{`p}/x", r#"{"p": "a/../b"}"#, "p"),
+        ("http://h.test/{a}/{p}", r#"{"a": 1, "p": ["x", ".."]}"#, "p"),
+        ("{`host}/t/{p}", r#"{"host": "http://h.test", "p": ".."}"#, "p"),
+    ] {
+        assert_eq!(expanded(template, values), refused(name), "{template} with {values}");
+    }
+    for (template, values, uri) in [
+        ("http://h.test/t/{p}", r#"{"p": "..."}"#, "http://h.test/t/..."),
+        ("http://h.test/t/{p}.json", r#"{"p": "a.b"}"#, "http://h.test/t/a.b.json"),
+        ("http://h.test/t/../{p}", r#"{"p": "a"}"#, "http://h.test/t/../a"),
+        ("http://h.test/t?q={p}", r#"{"p": ".."}"#, "http://h.test/t?q=.."),
+        ("http://h.test/t/{|p}", r#"{"p": ["..", ".."]}"#, "http://h.test/t/..%2C.."),
+    ] {
+        assert_eq!(expanded(template, values), uri, "{template} with {values}");
     }
 }
 
@@ -319,11 +358,42 @@ proptest! {
     #[test]
     fn both_ways_give_the_same_uris(text in template_text(), values in param_values()) {
         let template = UriTemplate::parse(&text).expect("only allowed characters");
-        let whole = expand::uris(&template.pieces, &values, URIS_MAX).map(|mut whole| {
-            whole.uris = whole.uris.iter().map(|uri| mutable_uri::normalize(uri)).collect();
-            whole
-        });
-        prop_assert_eq!(template.expand(&values), whole);
+        prop_assert_eq!(template.expand(&values), template.expand_written(&values, URIS_MAX, true));
+    }
+
+    #[test]
+    fn no_value_makes_a_dot_segment(
+        text in "(http://h\\.test)?(/(a|\\.|\\{a\\}|\\{`a\\}|\\{\\|b\\}|\\{b\\}|x){1,3}){1,3}(\\?q=\\{a\\})?",
+        a in "[./%2eE5;ax\\\\]{0,8}",
+        b in proptest::collection::vec("[./%2eE5ax]{0,4}", 1..3),
+    ) {
+        let template = UriTemplate::parse(&text).expect("only allowed characters");
+        let mut values = Object::new();
+        values.insert("a", Value::from(a.as_str()));
+        values.insert("b", b.iter().map(|value| Value::from(value.as_str())).collect());
+        let path = text.split('?').next().expect("a part");
+        let written = path.split('/').filter(|segment| matches!(*segment, "." | "..")).count();
+        match template.expand(&values) {
+            Ok(expansion) => {
+                for uri in expansion.uris {
+                    let mut path = uri.split('?').next().expect("a part").to_owned();
+                    for _ in 0..9 {
+                        path = percent::decode_lossy(path.as_bytes());
+                    }
+                    let found = path.split(['/', '\\']).filter(|part| matches!(*part, "." | ".."));
+                    prop_assert!(found.count() <= written, "{} from {} with {:?}", uri, text, a);
+                }
+            }
+            Err(ExpandError::DotSegment { name }) => {
+                prop_assert!(name == "a" || name == "b", "{}", name);
+                let is_harmless = |value: &str| !value.is_empty() && !value.contains(['.', '%', '/', ';', '\\']);
+                prop_assert!(
+                    !is_harmless(&a) || !b.iter().all(|value| is_harmless(value)),
+                    "{} with {:?} and {:?}", text, a, b
+                );
+            }
+            Err(_) => {}
+        }
     }
 
     #[test]

@@ -114,11 +114,9 @@ impl Hooks {
         }
     }
 
-    /// `patch uri`, once per URI. A list from it, of any length, makes the statement a scatter.
+    /// `patch uri`, which must be there, once per URI. A list from it, of any length, makes the statement a
+    /// scatter.
     pub(super) fn patch_uris(&self, expansion: Expansion) -> Result<Expansion, RunError> {
-        if !self.has(Hook::PatchUri) {
-            return Ok(expansion);
-        }
         let mut patched = Expansion { uris: Vec::with_capacity(expansion.uris.len()), ..expansion };
         for uri in &expansion.uris {
             if let HookResult::Uris { uris, is_list } = self.call(HookArgs::PatchUri { uri })? {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use qlio_data::{
     Text, Value, params,
-    uri_template::{ExpandError, Expansion},
+    uri_template::{ExpandError, Expansion, dot_segments},
 };
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
@@ -17,10 +17,11 @@ use super::{
 };
 use crate::{
     cache::{CacheKey, KeyParts},
-    error::RunError,
+    error::{Fact, RunError},
     operator::gather::Merge,
     own::Own,
     request::Caller,
+    sandbox::Hook,
     scope::StatementParams,
     transport::{Exchange, RequestHeaders},
 };
@@ -168,11 +169,19 @@ impl Call<'_> {
             hooks.validate(&params)?;
         }
         params.require_settings(self.verb.auth.is_none())?;
-        let expansion = self.verb.uri.expand(&params).map_err(|error| expand_failed(&error))?;
-        match hooks {
-            Some(hooks) => hooks.patch_uris(expansion),
-            None => Ok(expansion),
+        let hooks = hooks.filter(|hooks| hooks.has(Hook::PatchUri));
+        let Some(hooks) = hooks else {
+            return self.verb.uri.expand(&params).map_err(|error| expand_failed(&error));
+        };
+        // The hook may take out what must not stay, and may put in what must not be there.
+        let expanded = self.verb.uri.expand_unchecked(&params);
+        let patched = hooks.patch_uris(expanded.map_err(|error| expand_failed(&error))?)?;
+        if patched.uris.iter().any(|uri| dot_segments(uri) > self.verb.uri.written_dots()) {
+            let message =
+                "`patch uri` gave a path with a segment `.` or `..`, which would lead elsewhere";
+            return Err(RunError::client(codes::DOT_SEGMENT, message).with(Fact::Hook("patch uri")));
         }
+        Ok(patched)
     }
 
     fn request(
@@ -281,6 +290,7 @@ pub(super) fn expand_failed(error: &ExpandError) -> RunError {
     let message = error.to_string();
     match error {
         ExpandError::Missing { .. } => RunError::client(codes::MISSING_TOKEN, message),
+        ExpandError::DotSegment { .. } => RunError::client(codes::DOT_SEGMENT, message),
         ExpandError::MultipleForks => RunError::client(codes::MULTIPLE_FORKS, message),
         ExpandError::ObjectParam { .. } => RunError::client(codes::OBJECT_PARAM, message),
         ExpandError::TooMany { .. } | ExpandError::TooLong { .. } => {

@@ -110,6 +110,7 @@ registry! {
     4016 BAD_URI "bad-uri" "an expanded template is no usable URI";
     4017 BAD_HEADER "bad-header" "a header name or value holds what it must not";
     4018 BAD_CBOR "bad-cbor" "a CBOR value is malformed";
+    4019 DOT_SEGMENT "dot-segment" "a value makes a dot segment of the path of a URI";
     // 5xxx: upstream exchanges
     5001 UPSTREAM_STATUS "upstream-status" "the upstream answered with a failure";
     5002 CONNECT_FAILED "connect-failed" "no connection to the upstream";
