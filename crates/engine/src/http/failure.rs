@@ -56,6 +56,7 @@ fn classify(kind: &ErrorKind) -> (Code, Origin) {
         ErrorKind::RedirectWithoutLocation
         | ErrorKind::RedirectUnusable
         | ErrorKind::RedirectDowngrade
+        | ErrorKind::RedirectAbroad { .. }
         | ErrorKind::UseProxy305 => (codes::BAD_REDIRECT, Upstream),
         ErrorKind::BackOff { .. } => (codes::BACK_OFF, Upstream),
         ErrorKind::QueueFull { .. } => (codes::OVERLOAD, Gateway),

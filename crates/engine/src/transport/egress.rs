@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::{
     error::{ErrorKind, Fault},
     exchange::Guard,
-    settings::{EgressSettings, SettingsError},
+    settings::{EgressSettings, SettingsError, ViaProxy},
     target::Target,
 };
 
@@ -121,6 +121,7 @@ fn same_start(a: u128, b: u128, bits: u8) -> bool {
 pub(super) struct Egress {
     allow: Vec<HostPattern>,
     deny: Vec<HostPattern>,
+    via_proxy: ViaProxy,
 }
 
 impl Egress {
@@ -128,6 +129,7 @@ impl Egress {
         Ok(Self {
             allow: parse_all("egress.allow", &settings.allow)?,
             deny: parse_all("egress.deny", &settings.deny)?,
+            via_proxy: settings.via_proxy,
         })
     }
 
@@ -150,6 +152,46 @@ impl Egress {
         }
     }
 
+    /// Judges where a redirect leads (UPS-38): what the operator wrote names the host, or the list does.
+    pub(super) fn judge_redirect(
+        &self,
+        first: &Target,
+        next: &Target,
+        guard: &Guard,
+    ) -> Result<(), Fault> {
+        let (host, port) = (next.site.host.as_str(), next.site.port);
+        match guard {
+            Guard::Off if host != first.site.host && !any_host(&self.allow, host, port) => {
+                Err(ErrorKind::RedirectAbroad { host: host.into() }.into())
+            }
+            // All that a restricted exchange calls is judged by its list.
+            Guard::Off | Guard::Restricted { .. } => Ok(()),
+        }
+    }
+
+    /// Whether a target that passed [`Egress::judge_target`] could still be refused for an address that its
+    /// name has, and nobody else looks at it.
+    pub(super) fn judges_behind_proxy(&self, target: &Target, guard: &Guard) -> bool {
+        if self.via_proxy == ViaProxy::Trusted || target.site.address.is_some() {
+            return false;
+        }
+        if self.deny.iter().any(|pattern| matches!(pattern.hosts, Hosts::Network { .. })) {
+            return true;
+        }
+        match guard {
+            Guard::Off => false,
+            Guard::Restricted { .. } => !self.names(target),
+        }
+    }
+
+    /// The list of hosts names this one, and not just all.
+    fn names(&self, target: &Target) -> bool {
+        self.allow.iter().any(|pattern| {
+            // `*` opens the list of hosts, not the internal network.
+            pattern.hosts != Hosts::Any && pattern.matches_host(&target.site.host, target.site.port)
+        })
+    }
+
     /// Judges one resolved address of a target that passed [`Egress::judge_target`].
     pub(super) fn permits(&self, target: &Target, address: IpAddr, guard: &Guard) -> bool {
         if self.deny.iter().any(|pattern| pattern.matches_address(address, target.site.port)) {
@@ -158,13 +200,9 @@ impl Egress {
         match guard {
             Guard::Off => true,
             Guard::Restricted { .. } => {
-                is_public(address)
-                    || self.allow.iter().any(|pattern| {
-                        // `*` opens the list of hosts, not the internal network.
-                        pattern.hosts != Hosts::Any
-                            && pattern.matches_host(&target.site.host, target.site.port)
-                            || pattern.matches_address(address, target.site.port)
-                    })
+                let is_listed =
+                    |pattern: &HostPattern| pattern.matches_address(address, target.site.port);
+                is_public(address) || self.names(target) || self.allow.iter().any(is_listed)
             }
         }
     }
@@ -327,8 +365,11 @@ mod tests {
 
     #[test]
     fn a_restricted_exchange_reaches_listed_public_hosts_only() {
-        let settings =
-            EgressSettings { allow: vec!["in.test".into()], deny: vec!["bad.test".into()] };
+        let settings = EgressSettings {
+            allow: vec!["in.test".into()],
+            deny: vec!["bad.test".into()],
+            ..EgressSettings::default()
+        };
         let egress = Egress::new(&settings).expect("valid");
         let guard = Guard::Restricted { allowed_hosts: Arc::from(["a.test".to_owned()]) };
         let judged =
@@ -346,6 +387,28 @@ mod tests {
         assert!(permits("http://in.test/"), "the operator named the host");
         let target = Target::parse("http://bad.test/").expect("valid");
         assert!(egress.judge_target(&target, &Guard::Off).is_err(), "denied to everybody");
+    }
+
+    #[test]
+    fn redirects_stay_at_the_host_or_go_where_the_list_says() {
+        let allow = vec!["in.test".into(), "*.cdn.test".into()];
+        let egress = Egress::new(&EgressSettings { allow, ..EgressSettings::default() });
+        let egress = egress.expect("valid");
+        let target = |uri: &str| Target::parse(uri).expect("valid");
+        let first = target("http://a.test:81/x");
+        for (next, is_allowed) in [
+            ("http://a.test:81/y", true),
+            ("https://A.test./", true),
+            ("http://a.test:9000/", true),
+            ("http://in.test/", true),
+            ("http://b.cdn.test/", true),
+            ("http://b.a.test/", false),
+            ("http://b.test/", false),
+            ("http://169.254.169.254/", false),
+        ] {
+            let judged = egress.judge_redirect(&first, &target(next), &Guard::Off);
+            assert_eq!(judged.is_ok(), is_allowed, "{next}");
+        }
     }
 
     proptest! {

@@ -62,6 +62,11 @@ pub enum ErrorKind {
     RedirectUnusable,
     /// A redirect from `https` to `http`.
     RedirectDowngrade,
+    /// A redirect to a host that neither the table nor `egress.allow` names.
+    RedirectAbroad {
+        /// The host that was refused.
+        host: Box<str>,
+    },
     /// Status 305; we do not let an upstream choose our proxy.
     UseProxy305,
     /// The target failed repeatedly and is left alone for a while (UPS-10).
@@ -184,6 +189,10 @@ impl fmt::Display for ErrorKind {
                 f.write_str("the redirect leads to no URI that can be requested")
             }
             Self::RedirectDowngrade => f.write_str("redirect from `https` to `http` refused"),
+            Self::RedirectAbroad { host } => write!(
+                f,
+                "redirect to `{host}` refused: it is not the host of the table; list it in `egress.allow` if the upstream may lead there"
+            ),
             Self::UseProxy305 => f.write_str("Received status code 305 from downstream server"),
             Self::BackOff { .. } => f.write_str("Back-off in progress"),
             Self::EgressDenied { host } => write!(f, "requests to `{host}` are not allowed"),

@@ -97,7 +97,8 @@ pub enum Retry {
 /// The egress guard of one exchange (SAF-8, SAF-11). The deny list of the settings holds in any case.
 #[derive(Debug, Clone, Default)]
 pub enum Guard {
-    /// The operator wrote the target; anything not denied goes.
+    /// The operator wrote the target; anything not denied goes. Redirects stay at its host, or go to those of
+    /// the settings' allow list.
     #[default]
     Off,
     /// Somebody else wrote the target: only hosts listed here or in the settings' allow list, and never an

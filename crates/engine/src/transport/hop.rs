@@ -12,8 +12,9 @@ use super::{
     coding::{Coding, codings},
     connect::{Dialer, permitted},
     connection::{Body, Connection, Failed, Head},
+    egress::denied,
     error::{ErrorKind, Fault},
-    exchange::{Exchange, Guard, Timings},
+    exchange::{Exchange, Timings},
     frames::Tail,
     headers::Headers,
     http1, http2,
@@ -107,7 +108,7 @@ impl Hop<'_> {
             transport.egress.judge_target(target, &exchange.guard)?;
             let proxy = transport.proxies.select(target, &exchange.table);
             let proxy = proxy.as_deref();
-            if proxy.is_some() {
+            if proxy.is_some() && transport.egress.judges_behind_proxy(target, &exchange.guard) {
                 Box::pin(self.vet_behind_proxy(patience)).await?;
             }
             let lease = match transport.pool.try_enter(&self.pool_key(proxy)) {
@@ -253,15 +254,22 @@ impl Hop<'_> {
         }
     }
 
-    /// Behind a proxy we do not see which address is used; if the name resolves here, judge what we see.
+    /// Behind a proxy we do not see which address is used. Where that matters, the name is resolved here and
+    /// its addresses are judged before the proxy is asked (SAF-26).
     async fn vet_behind_proxy(&self, patience: &mut Patience<'_>) -> Result<(), Fault> {
-        let Guard::Restricted { .. } = self.exchange.guard else { return Ok(()) };
         let vetted = permitted(&self.transport.egress, &self.exchange.guard, self.target);
-        match patience.limit(vetted).await? {
-            Err(fault) if matches!(fault.kind, ErrorKind::EgressDenied { .. }) => Err(fault),
-            // Unknown here: only the proxy can resolve it, and the host is on the list.
-            _ => Ok(()),
-        }
+        let fault = match patience.limit(vetted).await? {
+            Ok(_) => return Ok(()),
+            Err(fault) => fault,
+        };
+        Err(match fault.kind {
+            ErrorKind::EgressDenied { .. } => fault,
+            _ => Fault::new(
+                denied(self.target).kind,
+                "its name cannot be resolved here, so that only the proxy would know the address; set \
+                 `egress.viaProxy` to `trusted` if the proxy guards",
+            ),
+        })
     }
 
     fn pooled(&self, lease: &Lease, now: Instant) -> Option<Connection> {

@@ -64,7 +64,7 @@ pub use request_headers::RequestHeaders;
 pub use secrets::{is_credential_name, shown_uri};
 pub use settings::{
     BackoffScope, BackoffSettings, EgressSettings, ProxyLogin, ProxyTarget, SettingsError,
-    TlsSettings, TransportSettings,
+    TlsSettings, TransportSettings, ViaProxy,
 };
 
 use backoff::{BackOff, Bounds};
@@ -305,7 +305,13 @@ impl Transport {
     }
 
     /// Follows a redirect, if it may be followed.
-    fn turn(&self, exchange: &Exchange, course: &mut Course, next: Target) -> Result<(), Fault> {
+    fn turn(
+        &self,
+        exchange: &Exchange,
+        course: &mut Course,
+        next: Target,
+    ) -> Result<(), Fault> {
+        self.egress.judge_redirect(&course.first, &next, &exchange.guard)?;
         let visited = course.detour.as_ref().map_or(&[][..], |detour| &detour.visited);
         if visited.len() as u64 >= u64::from(self.redirects_max) {
             return Err(ErrorKind::RedirectLimit.into());

@@ -123,14 +123,26 @@ pub enum BackoffScope {
 /// Which hosts may be called (SAF-8 to SAF-12).
 ///
 /// Patterns: `*`, `host`, `*.domain` (not the domain itself), each with an optional `:port`; an address, or a
-/// network such as `10.0.0.0/8`, which is compared with resolved addresses too (behind a proxy only
-/// for restricted exchanges, and only if the name resolves here).
+/// network such as `10.0.0.0/8`, which is compared with resolved addresses too (behind a proxy as
+/// `via_proxy` says).
 #[derive(Debug, Clone, Default)]
 pub struct EgressSettings {
     /// What restricted exchanges may call besides their own list, even at private addresses.
     pub allow: Vec<String>,
     /// What nobody may call; beats everything else.
     pub deny: Vec<String>,
+    /// Who judges addresses behind a proxy.
+    pub via_proxy: ViaProxy,
+}
+
+/// Who judges the addresses of a target that is called through a proxy, which resolves its name itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ViaProxy {
+    /// We do: where addresses matter, the name is resolved here first, and must be.
+    #[default]
+    Resolve,
+    /// The proxy does, by rules of its own.
+    Trusted,
 }
 
 /// Settings that make no sense, found when the transport is built.

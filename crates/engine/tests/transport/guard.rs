@@ -18,7 +18,8 @@ fn restricted(uri: &str, hosts: &[&str]) -> Exchange {
 
 fn with_egress(allow: &[&str], deny: &[&str]) -> Transport {
     let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-    let egress = EgressSettings { allow: owned(allow), deny: owned(deny) };
+    let egress =
+        EgressSettings { allow: owned(allow), deny: owned(deny), ..EgressSettings::default() };
     Transport::new(TransportSettings { egress, ..TransportSettings::default() }).expect("valid")
 }
 
@@ -69,7 +70,11 @@ async fn every_redirect_is_judged_again() {
     let error = failure_of(&transport, restricted(&upstream.uri("/"), &["localhost"])).await;
     assert_eq!(error.kind, ErrorKind::EgressDenied { host: "localhost".into() });
     assert_eq!((upstream.log().requests.len(), inside.log().connections), (1, 0));
-    assert_eq!(body_of(&transport, &upstream.uri("/")).await, "inside", "the operator may");
+    let error = failure_of(&transport, get(&upstream.uri("/"))).await;
+    assert_eq!(error.kind, ErrorKind::RedirectAbroad { host: "localhost".into() });
+    assert_eq!(inside.log().connections, 0, "the upstream of a loaded table may not lead there");
+    let transport = with_egress(&["localhost"], &[]);
+    assert_eq!(body_of(&transport, &upstream.uri("/")).await, "inside", "unless it is listed");
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! Forward proxies (UPS-27, UPS-28).
 
 use qlio_engine::transport::{
-    ErrorKind, Exchange, ProxyLogin, ProxyTarget, Transport, TransportSettings,
+    EgressSettings, ErrorKind, Exchange, Guard, ProxyLogin, ProxyTarget, Transport,
+    TransportSettings, ViaProxy,
 };
 
 use crate::{
@@ -10,10 +11,15 @@ use crate::{
 };
 
 fn through(proxy: &Upstream, direct: &[&str]) -> Transport {
+    guarded(proxy, direct, EgressSettings::default())
+}
+
+fn guarded(proxy: &Upstream, direct: &[&str], egress: EgressSettings) -> Transport {
     let target = ProxyTarget { host: "127.0.0.1".into(), port: proxy.address.port(), login: None };
     let mut proxies = vec![("*".to_owned(), Some(target))];
     proxies.extend(direct.iter().map(|key| ((*key).to_owned(), None)));
-    Transport::new(TransportSettings { proxies, ..TransportSettings::default() }).expect("valid")
+    Transport::new(TransportSettings { proxies, egress, ..TransportSettings::default() })
+        .expect("valid")
 }
 
 #[tokio::test]
@@ -35,7 +41,9 @@ async fn an_entry_without_a_proxy_goes_direct_and_redirects_look_again() {
     let direct = Upstream::start(|_| ok("direct")).await;
     let location = direct.uri("/d");
     let proxy = Upstream::start(move |_| redirect(302, &location)).await;
-    let transport = through(&proxy, &["127.0.0.1"]);
+    let allow = vec!["127.0.0.1".to_owned()];
+    let egress = EgressSettings { allow, ..EgressSettings::default() };
+    let transport = guarded(&proxy, &["127.0.0.1"], egress);
     assert_eq!(body_of(&transport, "http://h.test/").await, "direct");
     assert_eq!(direct.log().requests[0].line(), "GET /d");
 }
@@ -75,4 +83,44 @@ async fn a_refused_tunnel_is_reported() {
     let error = failure_of(&through(&proxy, &[]), get("https://h.test/secret")).await;
     assert_eq!(error.kind, ErrorKind::ProxyFailed);
     assert_eq!(error.detail.as_deref(), Some("status 403"));
+}
+
+#[tokio::test]
+async fn a_proxy_is_no_way_around_rules_about_addresses() {
+    let proxy = Upstream::start(|_| ok("by proxy")).await;
+    let deny = vec!["127.0.0.0/8".to_owned(), "::1".to_owned()];
+    let rules =
+        |via_proxy| EgressSettings { deny: deny.clone(), via_proxy, ..EgressSettings::default() };
+    let transport = guarded(&proxy, &[], rules(ViaProxy::Resolve));
+    let error = failure_of(&transport, get("http://localhost:1/")).await;
+    assert_eq!(error.kind, ErrorKind::EgressDenied { host: "localhost".into() });
+    let error = failure_of(&transport, get("http://no-such-host.invalid/")).await;
+    assert_eq!(error.kind, ErrorKind::EgressDenied { host: "no-such-host.invalid".into() });
+    assert!(error.to_string().contains("set `egress.viaProxy` to `trusted`"), "{error}");
+    let error = failure_of(&transport, get("https://localhost/")).await;
+    assert_eq!(error.kind, ErrorKind::EgressDenied { host: "localhost".into() });
+    assert_eq!(proxy.log().connections, 0, "it was not even asked");
+    let transport = guarded(&proxy, &[], rules(ViaProxy::Trusted));
+    assert_eq!(body_of(&transport, "http://localhost:1/").await, "by proxy");
+    assert_eq!(body_of(&transport, "http://no-such-host.invalid/").await, "by proxy");
+    let error = failure_of(&transport, get("http://127.0.0.1:1/")).await;
+    assert_eq!(error.kind, ErrorKind::EgressDenied { host: "127.0.0.1".into() }, "no name at all");
+}
+
+#[tokio::test]
+async fn tables_of_clients_reach_no_private_address_through_a_proxy() {
+    let proxy = Upstream::start(|_| ok("by proxy")).await;
+    let hosts = ["localhost", "no-such-host.invalid"].map(str::to_owned);
+    let restricted = |uri: &str| Exchange {
+        guard: Guard::Restricted { allowed_hosts: hosts.clone().into() },
+        ..get(uri)
+    };
+    for uri in ["http://localhost:1/", "http://no-such-host.invalid/"] {
+        let error = failure_of(&through(&proxy, &[]), restricted(uri)).await;
+        assert!(matches!(error.kind, ErrorKind::EgressDenied { .. }), "{uri}: {error:?}");
+    }
+    assert_eq!(proxy.log().connections, 0);
+    let allow = vec!["localhost".to_owned()];
+    let named = guarded(&proxy, &[], EgressSettings { allow, ..EgressSettings::default() });
+    assert!(named.send(restricted("http://localhost:1/")).await.is_ok(), "named by the operator");
 }

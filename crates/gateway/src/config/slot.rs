@@ -9,7 +9,7 @@ use std::{path::PathBuf, time::Duration};
 use qlio_data::{Object, Text, Value, codec::xml::Coerce};
 use qlio_engine::{
     ClientParams,
-    transport::{BackoffScope, ProxyLogin, ProxyTarget},
+    transport::{BackoffScope, ProxyLogin, ProxyTarget, ViaProxy},
 };
 
 use crate::http::{
@@ -242,6 +242,11 @@ impl Choice for Coerce {
 
 impl Choice for BackoffScope {
     const WORDS: &'static [(&'static str, Self)] = &[("uri", Self::Uri), ("origin", Self::Origin)];
+}
+
+impl Choice for ViaProxy {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("resolve", Self::Resolve), ("trusted", Self::Trusted)];
 }
 
 impl Choice for TraceLevel {

@@ -418,7 +418,7 @@ pub(super) static GROUPS: &[Group] = &[
             Setting::new(
                 "egress.allow",
                 |draft| &mut draft.transport.egress.allow,
-                "Hosts that inline tables of ad-hoc scripts may call beside those of loaded tables, even at private addresses: `*`, `host`, `*.domain`, each with an optional `:port`, or an address or network.",
+                "Hosts that inline tables of ad-hoc scripts may call beside those of loaded tables, even at private addresses, and that redirects may lead to: `*`, `host`, `*.domain`, each with an optional `:port`, or an address or network.",
             ),
             Setting::new(
                 "egress.deny",
@@ -429,6 +429,11 @@ pub(super) static GROUPS: &[Group] = &[
                 "backoff.scope",
                 |draft| &mut draft.transport.backoff.scope,
                 "What is left alone for a while after failures: the URI, or all of its scheme, host and port.",
+            ),
+            Setting::new(
+                "egress.viaProxy",
+                |draft| &mut draft.transport.egress.via_proxy,
+                "Who guards addresses behind a forward proxy. `resolve`: we do, so names whose address matters to the rules must resolve here before the proxy is asked. `trusted`: the proxy has rules of its own.",
             ),
             Setting::new(
                 "userAgent",
