@@ -1,10 +1,11 @@
 //! The engine of one thread: plans in, answers out.
 
-use std::{future::poll_fn, pin::pin};
+use std::{future::poll_fn, pin::pin, task::Poll};
 
 use qlio_data::Value;
 use qlio_plan::{Catalog, Plan, RouteStatus};
 use qlio_syntax::{diagnostic::codes, status::ROUTE};
+use tokio::time::sleep_until;
 
 use crate::{
     error::RunError,
@@ -81,12 +82,7 @@ impl Engine {
         watch: Option<&Watch<'_>>,
     ) -> Result<Answer, RunError> {
         let run = Run::new(&self.services, plan, catalog, request, caller, watch);
-        let mut execution = pin!(executor::execute(&run));
-        let value = poll_fn(|context| {
-            run.budget.begin_turn();
-            execution.as_mut().poll(context)
-        })
-        .await?;
+        let value = within(&run, executor::execute(&run)).await?;
         if let Some(route) = &plan.route {
             run.require_settings(&route.missing_settings)?;
         }
@@ -116,6 +112,31 @@ impl Engine {
             cache.settle().await;
         }
     }
+}
+
+/// Runs to the end, or to the deadline. What waits for nothing pays for no timer. A value that a fallback
+/// has given because the time was over comes too late as well.
+async fn within(
+    run: &Run<'_>,
+    work: impl Future<Output = Result<Value, RunError>>,
+) -> Result<Value, RunError> {
+    let deadline = run.deadline;
+    let mut work = pin!(work);
+    let mut timer = pin!(None);
+    poll_fn(|context| {
+        run.budget.begin_turn();
+        let outcome = work.as_mut().poll(context);
+        if timer.is_none() && outcome.is_pending() {
+            timer.set(Some(sleep_until(deadline.at)));
+        }
+        let Some(mut timer) = timer.as_mut().as_pin_mut() else { return outcome };
+        match outcome {
+            Poll::Ready(Ok(_)) if timer.is_elapsed() => Poll::Ready(Err(deadline.error())),
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            Poll::Pending => timer.as_mut().poll(context).map(|()| Err(deadline.error())),
+        }
+    })
+    .await
 }
 
 /// The status of the route clause.

@@ -16,6 +16,7 @@ mod body;
 mod budget;
 pub mod cache;
 mod clock;
+mod deadline;
 mod engine;
 mod error;
 mod evaluate;

@@ -11,6 +11,7 @@ use qlio_plan::{Catalog, Plan, SlotId};
 
 use crate::{
     budget::Budget,
+    deadline::Deadline,
     error::RunError,
     event::{Event, Observation, Watch},
     request::{Caller, ClientRequest},
@@ -25,6 +26,8 @@ pub(crate) struct Run<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) request: &'a ClientRequest,
     pub(crate) caller: Caller,
+    /// When it has to be done.
+    pub(crate) deadline: Deadline,
     /// The variables, by slot.
     pub(crate) slots: RefCell<Vec<Value>>,
     /// The script modules that variables hold.
@@ -69,7 +72,11 @@ impl<'a> Run<'a> {
             Caller::AdHoc { .. } => engine.settings().adhoc_view(catalog.config()),
             Caller::Route | Caller::Operator => catalog.config().clone(),
         };
+        let observation = watch.map(Observation::new);
+        let is_stepped = observation.as_ref().is_some_and(|watching| watching.stepper().is_some());
+        let setting = engine.settings().deadline;
         Self {
+            deadline: Deadline::of_run(plan, caller, setting, is_stepped),
             engine,
             plan,
             catalog,
@@ -88,7 +95,7 @@ impl<'a> Run<'a> {
             script_config,
             outer_layers: OnceCell::new(),
             parts: OnceCell::new(),
-            observation: watch.map(Observation::new),
+            observation,
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Settings {
     pub join_rows_max: usize,
     /// Idle time of an exchange when a statement names none (`timeout`, default 10 s).
     pub timeout: Duration,
+    /// How long a run may take in all (`deadline`, default 30 s), if its route does not say.
+    pub deadline: Duration,
     /// What undeclared client parameters may do on routes (`client_params`).
     pub client_params: ClientParams,
     /// XML coercion of tables that name none (`xml.coerce`).
@@ -114,6 +116,7 @@ impl Default for Settings {
             decoded_bytes_max: 100_000_000,
             join_rows_max: 1_000_000,
             timeout: Duration::from_secs(10),
+            deadline: Duration::from_secs(30),
             client_params: ClientParams::default(),
             xml_coerce: Coerce::Safe,
             user_agent: concat!("qlio/", env!("CARGO_PKG_VERSION")).to_owned(),

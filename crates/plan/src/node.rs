@@ -241,6 +241,8 @@ pub struct RouteSpec {
     pub status: Option<RouteStatus>,
     /// Response headers: name and value templates.
     pub headers: Vec<(Template, Template)>,
+    /// How long a run may take in all, in milliseconds, if the route says it.
+    pub deadline_ms: Option<u64>,
     /// The tokens of settings without a value in the status or the headers: the route fails.
     pub missing_settings: Vec<Text>,
 }

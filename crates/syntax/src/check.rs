@@ -171,5 +171,8 @@ impl<'s> Checker<'s> {
         if let Some(written) = result.route.as_ref().and_then(|route| route.status.as_ref()) {
             status::route(self, self.site(written.span().start), written);
         }
+        if let Some(written) = result.route.as_ref().and_then(|route| route.deadline.as_ref()) {
+            status::deadline(self, self.site(written.span.start), written);
+        }
     }
 }

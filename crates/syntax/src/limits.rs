@@ -3,6 +3,9 @@
 //! In: nothing. Out: [`Limits`], read by the parser. Going over a bound is a diagnostic of the
 //! `Q7xxx` range that names the bound; it is never a panic and never a silent cut.
 
+/// Longest deadline of a route and of a run, in milliseconds: an hour.
+pub const ROUTE_DEADLINE_MS_MAX: u64 = 3_600_000;
+
 /// Bounds on what one text may ask of the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

@@ -111,13 +111,18 @@ fn a_text_with_errors_is_not_touched() {
 
 #[test]
 fn statuses_stand_behind_the_method_and_at_the_end_of_a_verb() {
-    let text = "create table t on select get from 'u' pass status 404,409 no retry return 1 via route '/x' using method post using headers a=b using status \"{s.code}\"";
+    let text = "create table t on select get from 'u' pass status 404,409 no retry return 1 via route '/x' using method post using deadline 5000 using headers a=b using status \"{s.code}\"";
     insta::assert_snapshot!(format(text), @r#"
     create table t
       on select get from "u"
         no retry
         pass status 404, 409
-    return 1 via route '/x' using method post using status "{s.code}" using headers a = b
+    return 1
+      via route '/x'
+      using method post
+      using status "{s.code}"
+      using headers a = b
+      using deadline 5000
     "#);
     assert_eq!(
         format("return 1 via route '/x' using method get using status 0204"),

@@ -16,6 +16,7 @@ use super::{
     statement::{Resolved, local_rows, resolve_source},
 };
 use crate::{
+    deadline::Deadline,
     error::RunError,
     http,
     operator::{
@@ -32,11 +33,13 @@ pub(super) async fn join(
     select: &Select,
     join: &Join,
 ) -> Result<Relation<Tuples>, RunError> {
+    // Both halves are one statement.
+    let deadline = run.deadline.of_statement(select.scan.delays.deadline_ms);
     let main = match resolve_source(run, &select.scan.source)? {
         Resolved::Local(value) => local_rows(run, &select.scan, value).await?,
         Resolved::Table(table) => {
             let own = own(run, &select.scan.conditions).await?;
-            http::scan(run, select, table, own).await?
+            http::scan(run, select, deadline, table, own).await?
         }
     };
     let main = match main {
@@ -54,7 +57,7 @@ pub(super) async fn join(
         }
         Resolved::Table(table) => {
             let own = own(run, &join.scan.conditions).await?;
-            ask_for_each(run, select, &main, join, table, &own).await?
+            ask_for_each(run, select, deadline, &main, join, table, &own).await?
         }
     };
     run.budget.charge_rows(pairs.len())?;
@@ -69,6 +72,7 @@ pub(super) async fn join(
 async fn ask_for_each(
     run: &Run<'_>,
     select: &Select,
+    deadline: Deadline,
     main: &Rows,
     join: &Join,
     table: &Arc<Table>,
@@ -81,8 +85,9 @@ async fn ask_for_each(
             .map(|key| (key.joined_name.clone(), row.cell(key.main_column).value()));
         own.iter().cloned().chain(keys).collect::<Vec<(Text, Value)>>()
     });
-    let answers = http::scan_each(run, select, &join.scan, table, per_row.collect()).await?;
     let rows_max = run.engine.settings().join_rows_max;
+    let owns = per_row.collect();
+    let answers = http::scan_each(run, select, &join.scan, deadline, table, owns).await?;
     let mut joined = Rows::new(join.scan.width());
     let mut pairs = Vec::new();
     for (main_row, answer) in (0..).zip(answers) {

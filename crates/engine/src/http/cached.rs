@@ -18,6 +18,7 @@ use qlio_data::{
     codec::{DecodeLimits, json},
     projection::Projection,
 };
+use tokio::time::timeout_at;
 
 use super::{Call, answer::Answer, prepare::Prepared};
 use crate::{
@@ -52,7 +53,14 @@ impl Call<'_> {
             fetched.replace(Some(decoded));
             Ok::<_, RunError>(entry)
         };
-        let found = cache.get_or_fetch(&key, ttl, fetch).await?;
+        let finding = cache.get_or_fetch(&key, ttl, fetch);
+        let found = if self.deadline.is_of_statement() {
+            let found = timeout_at(self.deadline.at, finding).await;
+            found.map_err(|_| self.deadline.error())??
+        } else {
+            // The run as a whole has its own timer.
+            finding.await?
+        };
         if let Some(decoded) = fetched.into_inner() {
             return self.project(decoded).await;
         }

@@ -25,6 +25,7 @@ use qlio_data::{
     projection::Projection,
 };
 use qlio_plan::catalog::ProtobufFormat;
+use tokio::time::Instant;
 
 use super::{Call, decoding::Decoding};
 use crate::transport::{self, Exchange, GRPC_HEAD_BYTES, GRPC_STATUS, Reply, as_text};
@@ -83,7 +84,8 @@ impl Call<'_> {
             exchange.uri = format!("http://{rest}");
         }
         exchange.body = framed(std::slice::from_ref(&exchange.body));
-        let milliseconds = exchange.timeout.as_millis().min(TIMEOUT_MS_MAX);
+        let left = self.deadline.at.saturating_duration_since(Instant::now());
+        let milliseconds = exchange.timeout.min(left).as_millis().min(TIMEOUT_MS_MAX);
         let headers = exchange.headers_mut();
         // What these say is said by gRPC in other words.
         for name in [header::ACCEPT, header::ACCEPT_ENCODING, header::CONNECTION] {

@@ -35,6 +35,7 @@ use qlio_plan::{
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use crate::{
+    deadline::Deadline,
     error::{Fact, RunError},
     operator::{
         gather::{self, Merge},
@@ -58,6 +59,8 @@ pub(crate) struct Call<'a> {
     pub(crate) verb: &'a Verb,
     pub(crate) kind: VerbKind,
     pub(crate) delays: &'a Delays,
+    /// When it has to be done.
+    pub(crate) deadline: Deadline,
     /// What a decoder must keep of a successful answer.
     pub(crate) projection: &'a Projection,
     /// The columns if each is a plain member of its row: such rows may stay text.
@@ -100,6 +103,7 @@ impl<'a> Call<'a> {
             verb,
             kind,
             delays,
+            deadline: run.deadline.of_statement(delays.deadline_ms),
             projection,
             plain_columns: None,
             scan: None,
@@ -169,12 +173,14 @@ pub(crate) enum Selected {
 pub(crate) async fn scan(
     run: &Run<'_>,
     select: &Select,
+    deadline: Deadline,
     table: &Arc<Table>,
     own: Own,
 ) -> Result<Relation, RunError> {
     let scan = &select.scan;
     let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
     call.is_half_of(select, scan);
+    call.deadline = deadline;
     call.plain_columns = project::plain_columns(scan);
     let outcome = async {
         let prepared = call.prepare(&own, &Payload::Template, &[])?;
@@ -190,11 +196,13 @@ pub(crate) async fn scan_each(
     run: &Run<'_>,
     select: &Select,
     scan: &Scan,
+    deadline: Deadline,
     table: &Arc<Table>,
     owns: Vec<Own>,
 ) -> Result<Vec<Relation>, RunError> {
     let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
     call.is_half_of(select, scan);
+    call.deadline = deadline;
     call.plain_columns = project::plain_columns(scan);
     let outcome = async {
         let mut prepared = Vec::with_capacity(owns.len());

@@ -214,6 +214,9 @@ impl Call<'_> {
         let failed = match reason {
             Reason::Transport(error) => {
                 let mut failed = failure::transport_failed(&error);
+                if error.kind == ErrorKind::Deadline {
+                    failed = self.deadline.explain(failed);
+                }
                 failed.message =
                     format!("no token for table {table} from {endpoint}: {}", failed.message);
                 failed

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{Method, header};
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
-use tokio::time::Instant;
 
 use super::{
     Call,
@@ -20,7 +19,9 @@ use crate::{
     error::{Fact, RunError},
     operator::{project::Decoded, rows::Relation},
     request::Caller,
-    transport::{Exchange, Guard, Reply, RequestHeaders, Retry, TransportError, shown_uri},
+    transport::{
+        ErrorKind, Exchange, Guard, Reply, RequestHeaders, Retry, TransportError, shown_uri,
+    },
 };
 
 impl Call<'_> {
@@ -102,8 +103,6 @@ impl Call<'_> {
         onlooker: &mut Onlooker<'_, '_>,
     ) -> impl Future<Output = Result<Reply, RunError>> {
         async move {
-            let deadline = self.delays.deadline_ms.map(Duration::from_millis);
-            exchange.deadline = deadline.map(|patience| Instant::now() + patience);
             if self.verb.grpc.is_none() {
                 return self.exchanged(exchange, onlooker).await;
             }
@@ -141,7 +140,10 @@ impl Call<'_> {
 
     /// The error of an exchange, which names the URI as the table has it.
     pub(super) fn exchange_failed(&self, error: &TransportError) -> RunError {
-        let failed = failure::transport_failed(error);
+        let mut failed = failure::transport_failed(error);
+        if error.kind == ErrorKind::Deadline {
+            failed = self.deadline.explain(failed);
+        }
         match self.verb.grpc {
             Some(_) if !error.uri.is_empty() => failed.with(Fact::Uri(call_uri(&error.uri))),
             _ => failed,
@@ -178,7 +180,7 @@ impl Call<'_> {
             own_header: None,
             body,
             timeout: milliseconds(self.delays.timeout_ms, settings.timeout),
-            deadline: None,
+            deadline: Some(self.deadline.at),
             retry: if is_retried { Retry::Once } else { Retry::Never },
             follows_redirects: true,
             table: self.table.name.clone(),

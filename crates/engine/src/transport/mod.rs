@@ -201,6 +201,11 @@ impl Transport {
             let mut course = Course::begin(exchange, self)?;
             let exchange = &*exchange;
             let (timeout, deadline, now) = (exchange.timeout, exchange.deadline, Instant::now());
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                let target = course.target();
+                let fault = Fault::from(ErrorKind::Deadline);
+                return Err(fault.attach(target.uri_text(), &target.site.origin, 0));
+            }
             let timer = pin!(patience::timer(timeout, deadline, now));
             let mut patience = Patience::new(timer, timeout, deadline, now);
             loop {

@@ -125,7 +125,8 @@ fn outcome(
         .map_err(|problems| TestCaseError::fail(format!("{problems:?}")))?;
     let variables = variables.iter().map(|(name, value)| (*name, (*value).clone())).collect();
     let request = ClientRequest { variables, ..ClientRequest::default() };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.expect("a runtime");
     let answer = runtime.block_on(engine.run(&compiled.plan, &catalog, &request, Caller::Operator));
     Ok(answer.map(|answer| (answer.value, answer.warnings)).map_err(|error| error.to_string()))
 }

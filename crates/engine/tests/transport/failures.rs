@@ -347,6 +347,15 @@ async fn a_target_that_keeps_failing_is_left_alone_until_the_delay_is_over() {
 }
 
 #[tokio::test]
+async fn nothing_is_sent_when_the_deadline_has_passed() {
+    let upstream = Upstream::start(|_| ok("x")).await;
+    let exchange = Exchange { deadline: Some(Instant::now()), ..get(&upstream.uri("/")) };
+    let error = failure_of(&transport(), exchange).await;
+    assert_eq!((error.kind, error.attempts), (ErrorKind::Deadline, 0));
+    assert_eq!(upstream.log().connections, 0);
+}
+
+#[tokio::test]
 async fn what_is_sent_is_well_formed() {
     let upstream = Upstream::start(|seen| ok(format!("{}", seen.body.len()))).await;
     let transport = transport();

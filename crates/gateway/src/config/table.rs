@@ -10,6 +10,7 @@ use qlio_engine::{
     cache::{Backend, CacheSettings},
     transport::TransportSettings,
 };
+use qlio_syntax::limits::ROUTE_DEADLINE_MS_MAX;
 
 use super::{
     front::{FrontSettings, is_health_path},
@@ -254,6 +255,12 @@ pub(super) static GROUPS: &[Group] = &[
             .limit("an exchange", "504, Q5003")
             .closer("`timeout` of a statement")
             .within(1, TIME_MAX),
+            Setting::new(
+                "deadline",
+                |draft| &mut draft.settings.deadline,
+                "How long the run of a route or script may take in all; going over is answered with 504. `using deadline` of a route says another.",
+            )
+            .within(1, ROUTE_DEADLINE_MS_MAX),
         ],
     },
     Group {
@@ -426,14 +433,14 @@ pub(super) static GROUPS: &[Group] = &[
                 "Hosts that nobody may call; beats everything else.",
             ),
             Setting::new(
-                "backoff.scope",
-                |draft| &mut draft.transport.backoff.scope,
-                "What is left alone for a while after failures: the URI, or all of its scheme, host and port.",
-            ),
-            Setting::new(
                 "egress.viaProxy",
                 |draft| &mut draft.transport.egress.via_proxy,
                 "Who guards addresses behind a forward proxy. `resolve`: we do, so names whose address matters to the rules must resolve here before the proxy is asked. `trusted`: the proxy has rules of its own.",
+            ),
+            Setting::new(
+                "backoff.scope",
+                |draft| &mut draft.transport.backoff.scope,
+                "What is left alone for a while after failures: the URI, or all of its scheme, host and port.",
             ),
             Setting::new(
                 "userAgent",

@@ -144,6 +144,9 @@ pub fn describe_route(catalog: &Catalog, path: &str, method: &str) -> Option<Val
         };
         result.insert("status", status);
     }
+    if let Some(deadline) = route.plan.route.as_ref().and_then(|spec| spec.deadline_ms) {
+        result.insert("deadline", Value::from(deadline));
+    }
     result.insert("tables", tables.collect());
     result.insert("related", related);
     Some(Value::object(result))

@@ -72,6 +72,7 @@ impl Lowering<'_> {
                 .collect(),
             status,
             headers,
+            deadline_ms: route.deadline.as_ref().map(|count| count.value),
             missing_settings: std::mem::take(&mut self.missing_settings),
         }
     }

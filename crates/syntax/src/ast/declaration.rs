@@ -159,7 +159,8 @@ pub struct NameValue {
     pub value: Operand,
 }
 
-/// `via route '…' with optional params using defaults … using method m using status s using headers …`.
+/// `via route '…' with optional params using defaults … using method m using status s using headers …
+/// using deadline d`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RouteClause {
     /// Path and query template.
@@ -174,6 +175,8 @@ pub struct RouteClause {
     pub status: Option<RouteStatus>,
     /// `using headers`.
     pub headers: Vec<NameValue>,
+    /// `using deadline`, in milliseconds.
+    pub deadline: Option<Count>,
     /// The whole clause.
     pub span: Span,
 }

@@ -1,9 +1,11 @@
-//! Statuses that routes answer with and that tables pass on (RET-11, TAB-22).
+//! Numbers of routes and tables: the status and deadline of a route, statuses that tables pass on (RET-11,
+//! RET-13, TAB-22).
 
 use super::{Checker, Site};
 use crate::{
     ast::{Count, RouteStatus, Verb},
     diagnostic::codes,
+    limits::ROUTE_DEADLINE_MS_MAX,
     source::Span,
     status::{PASSED, ROUTE},
     token,
@@ -19,6 +21,17 @@ pub(super) fn route(checker: &mut Checker<'_>, site: Site, status: &RouteStatus)
     if ROUTE.read(&written).is_none() {
         let message = format!("`using status` {ROUTE}, not `{written}`");
         add(checker, site, status.span(), &message);
+    }
+}
+
+/// Refuses a deadline of a route that is out of range.
+pub(super) fn deadline(checker: &mut Checker<'_>, site: Site, deadline: &Count) {
+    if !(1..=ROUTE_DEADLINE_MS_MAX).contains(&deadline.value) {
+        let message = format!(
+            "`using deadline` takes 1 to {ROUTE_DEADLINE_MS_MAX} milliseconds, not `{}`",
+            deadline.value
+        );
+        checker.add(site, codes::BAD_DEADLINE, deadline.span, &message);
     }
 }
 

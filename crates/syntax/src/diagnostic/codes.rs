@@ -66,6 +66,7 @@ registry! {
     2029 NOT_INSERTABLE "not-insertable" "a variable that is inserted into is no structure";
     2030 BAD_STATUS "bad-status" "a status is no whole number of its range";
     2031 HIDDEN_METADATA "hidden-metadata" "a client asks what the server does not tell of its catalog";
+    2032 BAD_DEADLINE "bad-deadline" "a deadline is no whole number of its range";
     // 3xxx: catalog declarations and settings
     3001 DUPLICATE_TABLE "duplicate-table" "two files declare one table";
     3002 BROKEN_TABLE "broken-table" "a table file cannot be used";

@@ -197,6 +197,10 @@ impl Printer<'_> {
             docs.push(Doc::text("using headers "));
             self.name_values(docs, &node.headers);
         }
+        if let Some(deadline) = &node.deadline {
+            self.separate(docs, Doc::Line, deadline.span.start);
+            docs.push(Doc::text(format!("using deadline {}", deadline.value)));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Outcome, Parser};
 use crate::{
-    ast::{RouteClause, RouteStatus},
+    ast::{Count, RouteClause, RouteStatus},
     complete::TokenPlace,
     diagnostic::{Diagnostic, codes},
     source::Span,
@@ -10,8 +10,8 @@ use crate::{
 
 impl Parser<'_> {
     /// `'via' 'route' QStr [ 'with' 'optional' 'params' ] [ 'using' 'defaults' nvs ]
-    /// 'using' 'method' httpMethod [ 'using' 'status' ( Digits | QStr ) ] [ 'using' 'headers' nvs ]`;
-    /// the last two in any order.
+    /// 'using' 'method' httpMethod [ 'using' 'status' ( Digits | QStr ) ] [ 'using' 'headers' nvs ]
+    /// [ 'using' 'deadline' Digits ]`; the last three in any order.
     pub(super) fn route_clause(&mut self) -> Outcome<RouteClause> {
         let start = self.start();
         self.require_word("via")?;
@@ -34,26 +34,39 @@ impl Parser<'_> {
         let mut status = None;
         let mut headers = Vec::new();
         let mut headers_at: Option<Span> = None;
+        let mut deadline: Option<Count> = None;
         while self.accept_word("using").is_some() {
-            let (index, span) = self.one_of(&["status", "headers"])?;
+            let (index, span) = self.one_of(&["status", "headers", "deadline"])?;
             let (clause, first) = match index {
                 0 => ("using status", status.as_ref().map(RouteStatus::span)),
-                _ => ("using headers", headers_at),
+                1 => ("using headers", headers_at),
+                _ => ("using deadline", deadline.as_ref().map(|count| count.span)),
             };
             if let Some(first) = first {
                 let message = format!("`{clause}` stands twice");
                 let repeated = Diagnostic::error(codes::REPEATED_CLAUSE, span, message);
                 return self.report(repeated.label(first, "first here"));
             }
-            if index == 0 {
-                status = Some(self.route_status()?);
-            } else {
-                headers = self.name_values()?;
-                headers_at = Some(span);
+            match index {
+                0 => status = Some(self.route_status()?),
+                1 => {
+                    headers = self.name_values()?;
+                    headers_at = Some(span);
+                }
+                _ => deadline = Some(self.count()?),
             }
         }
         let span = self.since(start);
-        Ok(RouteClause { path, has_optional_params, defaults, method, status, headers, span })
+        Ok(RouteClause {
+            path,
+            has_optional_params,
+            defaults,
+            method,
+            status,
+            headers,
+            deadline,
+            span,
+        })
     }
 
     fn route_status(&mut self) -> Outcome<RouteStatus> {

@@ -398,14 +398,16 @@ fn result() -> impl Strategy<Value = Return> {
         .prop_map(|text| Ident { text: text.to_owned(), span: SPAN });
     let status =
         prop_oneof![count().prop_map(RouteStatus::Number), raw().prop_map(RouteStatus::Text),];
-    let route = (raw(), any::<bool>(), pairs(), method, option::of(status), pairs()).prop_map(
-        |(path, has_optional_params, defaults, method, status, headers)| RouteClause {
+    let tail = (option::of(status), pairs(), option::of(count()));
+    let route = (raw(), any::<bool>(), pairs(), method, tail).prop_map(
+        |(path, has_optional_params, defaults, method, (status, headers, deadline))| RouteClause {
             path,
             has_optional_params,
             defaults,
             method,
             status,
             headers,
+            deadline,
             span: SPAN,
         },
     );
