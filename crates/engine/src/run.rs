@@ -26,6 +26,8 @@ pub(crate) struct Run<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) request: &'a ClientRequest,
     pub(crate) caller: Caller,
+    /// Its number among the runs of this thread.
+    pub(crate) number: u64,
     /// When it has to be done.
     pub(crate) deadline: Deadline,
     /// The variables, by slot.
@@ -77,6 +79,7 @@ impl<'a> Run<'a> {
         let setting = engine.settings().deadline;
         Self {
             deadline: Deadline::of_run(plan, caller, setting, is_stepped),
+            number: engine.number_run(),
             engine,
             plan,
             catalog,

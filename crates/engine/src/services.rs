@@ -3,7 +3,7 @@
 //! A run borrows it from its engine. It knows nothing of plans that run.
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::HashMap,
     net::{IpAddr, Ipv4Addr, UdpSocket},
     rc::Rc,
@@ -71,6 +71,8 @@ pub(crate) struct Services {
     cache: Option<CacheClient>,
     tokens: Tokens,
     describe_error: DescribeError,
+    /// How many runs there were.
+    runs: Cell<u64>,
     scripts: RefCell<HashMap<(*const Table, VerbKind), Loaded>>,
 }
 
@@ -103,6 +105,7 @@ impl Services {
             cache: cache.as_ref().map(Cache::client),
             tokens: Tokens::default(),
             describe_error,
+            runs: Cell::default(),
             scripts: RefCell::default(),
         })
     }
@@ -110,6 +113,13 @@ impl Services {
     /// How scripts run.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The number of a run that begins.
+    pub(crate) fn number_run(&self) -> u64 {
+        let number = self.runs.get() + 1;
+        self.runs.set(number);
+        number
     }
 
     pub(crate) fn transport(&self) -> &Transport {

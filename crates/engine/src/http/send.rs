@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{Method, header};
+use qlio_plan::operator::Delays;
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
 use super::{
@@ -20,7 +21,8 @@ use crate::{
     operator::{project::Decoded, rows::Relation},
     request::Caller,
     transport::{
-        ErrorKind, Exchange, Guard, Reply, RequestHeaders, Retry, TransportError, shown_uri,
+        BACKOFF_MAX_DEFAULT, BACKOFF_MIN_DEFAULT, ErrorKind, Exchange, Guard, PatienceOf, Reply,
+        RequestHeaders, Retry, TransportError, shown_uri,
     },
 };
 
@@ -185,9 +187,21 @@ impl Call<'_> {
             follows_redirects: true,
             table: self.table.name.clone(),
             guard: self.guard(),
-            backoff_min: milliseconds(self.delays.delay_ms_min, Duration::from_millis(500)),
-            backoff_max: milliseconds(self.delays.delay_ms_max, Duration::from_secs(30)),
+            run: self.run.number,
+            patience_of: self.patience_of(),
+            backoff_min: milliseconds(self.delays.delay_ms_min, BACKOFF_MIN_DEFAULT),
+            backoff_max: milliseconds(self.delays.delay_ms_max, BACKOFF_MAX_DEFAULT),
             grpc: None,
+        }
+    }
+
+    /// What a script of a client says of times, others need not bear (UPS-39).
+    fn patience_of(&self) -> PatienceOf {
+        let Delays { timeout_ms, delay_ms_min, delay_ms_max, .. } = self.delays;
+        let says_any = [timeout_ms, delay_ms_min, delay_ms_max].into_iter().any(Option::is_some);
+        match self.run.caller {
+            Caller::AdHoc { .. } if says_any => PatienceOf::Client,
+            _ => PatienceOf::Operator,
         }
     }
 

@@ -1,10 +1,14 @@
-//! Back-off: leaving a failing target alone for a growing while (UPS-10 to UPS-13).
+//! Back-off: leaving a failing target alone for a growing while (UPS-10 to UPS-13, UPS-39).
+//!
+//! A target is closed for all when runs that know nothing of each other have failed there, one after the other;
+//! however often one run fails, it closes the target for itself alone. A closed target is opened by a probe: when
+//! the delay is over, one attempt goes through and the others go on waiting for its outcome.
 //!
 //! Only targets that have failed are remembered, so a healthy system pays one comparison per exchange. Times
 //! come in as arguments; nothing here looks at a clock.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, VecDeque},
     hash::{BuildHasher, RandomState},
     sync::Arc,
     time::Duration,
@@ -14,8 +18,14 @@ use tokio::time::Instant;
 
 use super::error::ErrorKind;
 
-/// Failures that pass before a target is left alone.
+/// Failures that pass before a target is left alone: of as many runs for all, of one run for itself.
 const FREE_FAILURES: u32 = 4;
+
+/// Runs of which a target knows how often each has failed; of more of them the oldest is forgotten.
+const RUNS_MAX: usize = 8;
+
+/// A probe without an outcome stands in the way of others no longer than this.
+const PROBE_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// After this many times the longest delay without use, a target is forgotten.
 const IDLE_FACTOR: u32 = 10;
@@ -23,11 +33,45 @@ const IDLE_FACTOR: u32 = 10;
 /// Doublings after which the delay certainly exceeds any bound.
 const DOUBLINGS_MAX: u32 = 32;
 
-/// The bounds of the delay, as the statement has them.
+/// The bounds of a delay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) min: Duration,
     pub(super) max: Duration,
+}
+
+impl Bounds {
+    fn delay(self, doublings: u32, draw: u32) -> Duration {
+        let factor = 1_u32.checked_shl(doublings.min(DOUBLINGS_MAX)).unwrap_or(u32::MAX);
+        let fixed = self.min.saturating_mul(factor);
+        // `draw` thousandths are added: a factor in [1, 2).
+        let added = fixed.checked_mul(draw).map_or(Duration::MAX, |product| product / 1000);
+        fixed.saturating_add(added).min(self.max)
+    }
+}
+
+/// A failure, as far as it matters here.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Failure {
+    /// The run that has failed.
+    pub(super) run: u64,
+    /// It says something of the target, and not only of who has asked.
+    pub(super) is_evidence: bool,
+    /// The attempt was let through to see whether the target is back.
+    pub(super) is_probe: bool,
+    /// How long the run itself stays away.
+    pub(super) own: Bounds,
+    /// How long all stay away.
+    pub(super) shared: Bounds,
+}
+
+/// An attempt that may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Like any other.
+    Free,
+    /// To see whether the target is back; what becomes of it must be told.
+    Probe,
 }
 
 /// The memory of failing targets.
@@ -45,10 +89,58 @@ pub(super) struct BackOff {
 struct Entry {
     used_tick: u64,
     used_at: Instant,
-    failed_at: Instant,
-    count: u32,
-    delay: Duration,
     idle_max: Duration,
+    /// Different runs that have failed in a row, and probes that have.
+    count: u32,
+    /// For all.
+    closed: Closed,
+    /// Until when the outcome of a probe is waited for.
+    probed_until: Option<Instant>,
+    runs: VecDeque<FailedRun>,
+}
+
+/// What a target knows of a run that has failed there.
+#[derive(Debug)]
+struct FailedRun {
+    run: u64,
+    failures: u32,
+    /// It is one of those that [`Entry::count`] counts.
+    is_counted: bool,
+    /// For this run.
+    closed: Closed,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Closed {
+    since: Instant,
+    delay: Duration,
+}
+
+impl Closed {
+    fn left(self, now: Instant) -> Duration {
+        self.delay.saturating_sub(now.saturating_duration_since(self.since))
+    }
+
+    fn refusal(self, count: u32, left: Duration) -> ErrorKind {
+        ErrorKind::BackOff {
+            count,
+            delay_ms: u64::try_from(self.delay.as_millis()).unwrap_or(u64::MAX),
+            retry_after: left.as_secs().saturating_add(u64::from(left.subsec_nanos() > 0)),
+        }
+    }
+}
+
+impl Entry {
+    fn is_closed_for_all(&self) -> bool {
+        self.count >= FREE_FAILURES
+    }
+}
+
+impl FailedRun {
+    /// Its own failures, and one for each other run that has failed.
+    fn weight(&self, count: u32) -> u32 {
+        count.saturating_sub(u32::from(self.is_counted)).saturating_add(self.failures)
+    }
 }
 
 impl BackOff {
@@ -65,20 +157,26 @@ impl BackOff {
         self.entries.is_empty()
     }
 
-    /// May an attempt be made now?
-    pub(super) fn ask(&mut self, key: &str, now: Instant) -> Result<(), ErrorKind> {
-        let Some(entry) = self.touch(key, now) else { return Ok(()) };
-        let remaining = entry.delay.saturating_sub(now.saturating_duration_since(entry.failed_at));
-        if entry.count < FREE_FAILURES || remaining.is_zero() {
-            return Ok(());
+    /// May a run make an attempt now?
+    pub(super) fn ask(&mut self, key: &str, run: u64, now: Instant) -> Result<Pass, ErrorKind> {
+        let Some(entry) = self.touch(key, now) else { return Ok(Pass::Free) };
+        if entry.is_closed_for_all() {
+            let probed = entry.probed_until.map(|until| until.saturating_duration_since(now));
+            let left = entry.closed.left(now).max(probed.unwrap_or_default());
+            if !left.is_zero() {
+                return Err(entry.closed.refusal(entry.count, left));
+            }
+            entry.probed_until = Some(now + PROBE_TIME_MAX);
+            return Ok(Pass::Probe);
         }
-        Err(ErrorKind::BackOff {
-            count: entry.count,
-            delay_ms: u64::try_from(entry.delay.as_millis()).unwrap_or(u64::MAX),
-            retry_after: remaining
-                .as_secs()
-                .saturating_add(u64::from(remaining.subsec_nanos() > 0)),
-        })
+        let Some(failed) = entry.runs.iter().find(|failed| failed.run == run) else {
+            return Ok(Pass::Free);
+        };
+        let (weight, left) = (failed.weight(entry.count), failed.closed.left(now));
+        if weight < FREE_FAILURES || left.is_zero() {
+            return Ok(Pass::Free);
+        }
+        Err(failed.closed.refusal(weight, left))
     }
 
     /// The target answered.
@@ -88,26 +186,54 @@ impl BackOff {
         }
     }
 
+    /// A probe has ended and says nothing of the target: the next attempt is one.
+    pub(super) fn give_back(&mut self, key: &str) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.probed_until = None;
+        }
+    }
+
     /// The target failed for good: after the retry, if there was one.
-    pub(super) fn fail(&mut self, key: &str, bounds: Bounds, now: Instant) {
+    pub(super) fn fail(&mut self, key: &str, failure: Failure, now: Instant) {
         if self.touch(key, now).is_none() {
             self.insert(key, now);
         }
         let draw = self.draw();
         let Some(entry) = self.entries.get_mut(key) else { return };
-        entry.count = entry.count.saturating_add(1);
-        entry.failed_at = now;
-        entry.idle_max = bounds.max.saturating_mul(IDLE_FACTOR);
-        entry.delay = match entry.count.checked_sub(FREE_FAILURES) {
-            None => Duration::ZERO,
-            Some(doublings) => {
-                let factor = 1_u32.checked_shl(doublings.min(DOUBLINGS_MAX)).unwrap_or(u32::MAX);
-                let fixed = bounds.min.saturating_mul(factor);
-                // `draw` thousandths are added: a factor in [1, 2).
-                let added = fixed.checked_mul(draw).map_or(Duration::MAX, |product| product / 1000);
-                fixed.saturating_add(added).min(bounds.max)
+        entry.idle_max = failure.shared.max.max(failure.own.max).saturating_mul(IDLE_FACTOR);
+        let known = entry.runs.iter().position(|failed| failed.run == failure.run);
+        let place = known.unwrap_or_else(|| {
+            if entry.runs.len() >= RUNS_MAX {
+                entry.runs.pop_front();
             }
-        };
+            let closed = Closed { since: now, delay: Duration::ZERO };
+            entry.runs.push_back(FailedRun {
+                run: failure.run,
+                failures: 0,
+                is_counted: false,
+                closed,
+            });
+            entry.runs.len() - 1
+        });
+        let is_closed = entry.is_closed_for_all();
+        let Entry { count, closed, probed_until, runs, .. } = entry;
+        let failed = &mut runs[place];
+        failed.failures = failed.failures.saturating_add(1);
+        if failure.is_probe {
+            *probed_until = None;
+        }
+        // Attempts that were under way when the target was closed say what is known already.
+        let is_new = if is_closed { failure.is_probe } else { !failed.is_counted };
+        if failure.is_evidence && is_new {
+            failed.is_counted = true;
+            *count = count.saturating_add(1);
+            if let Some(doublings) = count.checked_sub(FREE_FAILURES) {
+                *closed = Closed { since: now, delay: failure.shared.delay(doublings, draw) };
+            }
+        }
+        if let Some(doublings) = failed.weight(*count).checked_sub(FREE_FAILURES) {
+            failed.closed = Closed { since: now, delay: failure.own.delay(doublings, draw) };
+        }
     }
 
     fn insert(&mut self, key: &str, now: Instant) {
@@ -121,10 +247,11 @@ impl BackOff {
         let entry = Entry {
             used_tick: self.tick,
             used_at: now,
-            failed_at: now,
-            count: 0,
-            delay: Duration::ZERO,
             idle_max: Duration::MAX,
+            count: 0,
+            closed: Closed { since: now, delay: Duration::ZERO },
+            probed_until: None,
+            runs: VecDeque::new(),
         };
         self.entries.insert(key, entry);
     }
@@ -163,86 +290,4 @@ impl BackOff {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BOUNDS: Bounds =
-        Bounds { min: Duration::from_millis(100), max: Duration::from_millis(500) };
-
-    fn delay(error: ErrorKind) -> u64 {
-        match error {
-            ErrorKind::BackOff { delay_ms, .. } => delay_ms,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn the_delay_starts_at_the_fourth_failure_and_doubles_up_to_the_maximum() {
-        for seed in 0..200 {
-            let mut back_off = BackOff::with_seed(10, seed);
-            let mut now = Instant::now();
-            for _ in 0..4 {
-                assert_eq!(back_off.ask("k", now), Ok(()));
-                back_off.fail("k", BOUNDS, now);
-            }
-            for expected in [100..200, 200..400, 400..501, 500..501, 500..501] {
-                let blocked = delay(back_off.ask("k", now).expect_err("blocked"));
-                assert!(expected.contains(&blocked), "{blocked} not in {expected:?}");
-                now += Duration::from_millis(blocked + 1);
-                assert_eq!(back_off.ask("k", now), Ok(()));
-                back_off.fail("k", BOUNDS, now);
-            }
-        }
-    }
-
-    #[test]
-    fn a_success_clears_everything() {
-        let mut back_off = BackOff::with_seed(10, 1);
-        let now = Instant::now();
-        for _ in 0..9 {
-            back_off.fail("k", BOUNDS, now);
-        }
-        assert!(back_off.ask("k", now).is_err());
-        back_off.succeed("k");
-        assert_eq!(back_off.ask("k", now), Ok(()));
-        assert!(back_off.is_empty() && back_off.by_use.is_empty());
-    }
-
-    #[test]
-    fn the_least_recently_used_target_is_forgotten_first() {
-        let mut back_off = BackOff::with_seed(2, 1);
-        let now = Instant::now();
-        for _ in 0..4 {
-            back_off.fail("a", BOUNDS, now);
-            back_off.fail("b", BOUNDS, now);
-        }
-        assert!(back_off.ask("a", now).is_err());
-        back_off.fail("c", BOUNDS, now);
-        assert_eq!(back_off.entries.len(), 2);
-        assert!(back_off.ask("a", now).is_err());
-        assert_eq!(back_off.ask("b", now), Ok(()));
-    }
-
-    #[test]
-    fn an_idle_target_is_forgotten() {
-        let mut back_off = BackOff::with_seed(10, 1);
-        let now = Instant::now();
-        for _ in 0..9 {
-            back_off.fail("a", BOUNDS, now);
-        }
-        let later = now + BOUNDS.max * IDLE_FACTOR + Duration::from_millis(1);
-        assert_eq!(back_off.ask("b", later), Ok(()));
-        assert!(back_off.is_empty());
-    }
-
-    #[test]
-    fn extreme_bounds_and_counts_do_not_overflow() {
-        let mut back_off = BackOff::with_seed(10, 1);
-        let bounds = Bounds { min: Duration::MAX, max: Duration::MAX };
-        let now = Instant::now();
-        for _ in 0..100 {
-            back_off.fail("a", bounds, now);
-        }
-        assert!(back_off.ask("a", now).is_err());
-    }
-}
+mod tests;

@@ -20,6 +20,12 @@ pub const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
 /// The idle timeout if the statement names none (UPS-7).
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 
+/// The shortest back-off delay if the statement names none (UPS-12).
+pub const BACKOFF_MIN_DEFAULT: Duration = Duration::from_millis(500);
+
+/// The longest back-off delay if the statement names none (UPS-12).
+pub const BACKOFF_MAX_DEFAULT: Duration = Duration::from_secs(30);
+
 /// The longest header name that is repeated in an error.
 const NAME_BYTES_SHOWN_MAX: usize = 64;
 
@@ -49,6 +55,10 @@ pub struct Exchange {
     pub table: Text,
     /// How far the egress guard goes.
     pub guard: Guard,
+    /// The run on whose behalf this is sent: however often it fails, it closes a target for itself alone.
+    pub run: u64,
+    /// Who has chosen the timeout and the back-off delays.
+    pub patience_of: PatienceOf,
     /// The shortest back-off delay.
     pub backoff_min: Duration,
     /// The longest back-off delay.
@@ -72,8 +82,10 @@ impl Exchange {
             follows_redirects: true,
             table: Text::default(),
             guard: Guard::Off,
-            backoff_min: Duration::from_millis(500),
-            backoff_max: Duration::from_secs(30),
+            run: 0,
+            patience_of: PatienceOf::Operator,
+            backoff_min: BACKOFF_MIN_DEFAULT,
+            backoff_max: BACKOFF_MAX_DEFAULT,
             grpc: None,
         }
     }
@@ -92,6 +104,16 @@ pub enum Retry {
     Never,
     /// A second attempt, at once, after a timeout or a network failure; never because of a status.
     Once,
+}
+
+/// Who has chosen how long an exchange waits for its upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PatienceOf {
+    /// The operator: a timeout says something of the upstream.
+    #[default]
+    Operator,
+    /// A client, with its script: a timeout says nothing to others, and they do not wait as long as it says.
+    Client,
 }
 
 /// The egress guard of one exchange (SAF-8, SAF-11). The deny list of the settings holds in any case.

@@ -54,7 +54,8 @@ use tokio::time::Instant;
 
 pub use error::{ErrorKind, TransportError};
 pub use exchange::{
-    ACCEPT_ENCODING, Exchange, Guard, Reply, Retry, TIMEOUT_DEFAULT, Timings, header,
+    ACCEPT_ENCODING, BACKOFF_MAX_DEFAULT, BACKOFF_MIN_DEFAULT, Exchange, Guard, PatienceOf, Reply,
+    Retry, TIMEOUT_DEFAULT, Timings, header,
 };
 pub use frames::Grpc;
 pub(crate) use frames::{HEAD_BYTES as GRPC_HEAD_BYTES, STATUS as GRPC_STATUS};
@@ -67,7 +68,7 @@ pub use settings::{
     TlsSettings, TransportSettings, ViaProxy,
 };
 
-use backoff::{BackOff, Bounds};
+use backoff::{BackOff, Bounds, Failure, Pass};
 use egress::Egress;
 use error::{Fault, is_network};
 use hop::{Hop, Outcome, complete_headers};
@@ -111,12 +112,26 @@ impl std::fmt::Debug for Transport {
 }
 
 /// How far an exchange has got.
-struct Course {
+struct Course<'t> {
     /// Where it began.
     first: Target,
     /// Where the attempt under way was redirected to.
     detour: Option<Box<Detour>>,
     attempts: u32,
+    /// The target is closed, and this is the attempt to see whether it is back.
+    probe: Option<Box<Probe<'t>>>,
+}
+
+/// A probe under way (UPS-12). If nothing is told of its outcome, the next attempt is one.
+struct Probe<'t> {
+    transport: &'t Transport,
+    key: String,
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        self.transport.backoff().give_back(&self.key);
+    }
 }
 
 /// What redirects have led to.
@@ -127,17 +142,21 @@ struct Detour {
     headers: Option<HeaderMap>,
 }
 
-impl Course {
+impl<'t> Course<'t> {
     /// Where an exchange begins; completes what it sends there.
-    fn begin(exchange: &mut Exchange, transport: &Transport) -> Result<Self, TransportError> {
+    fn begin(exchange: &mut Exchange, transport: &'t Transport) -> Result<Self, TransportError> {
         let first = Target::take(&mut exchange.uri, &transport.sites)
             .map_err(|fault| fault.attach(&exchange.uri, "", 0))?;
         complete_headers(exchange, &transport.user_agent);
-        Ok(Self { first, detour: None, attempts: 0 })
+        Ok(Self { first, detour: None, attempts: 0, probe: None })
     }
 
     fn target(&self) -> &Target {
         self.detour.as_ref().map_or(&self.first, |detour| &detour.target)
+    }
+
+    fn is_probe(&self, key: &str) -> bool {
+        self.probe.as_ref().is_some_and(|probe| probe.key == key)
     }
 
     fn headers<'a>(&'a self, exchange: &'a Exchange) -> &'a HeaderMap {
@@ -219,10 +238,11 @@ impl Transport {
                     patience.touch(Instant::now());
                     continue;
                 }
-                let target = course.target();
                 if is_network {
-                    self.note_failure(exchange, target);
+                    let is_timeout = matches!(fault.kind, ErrorKind::Timeout { .. });
+                    self.note_failure(exchange, &course, is_timeout);
                 }
+                let target = course.target();
                 return Err(fault.attach(target.uri_text(), &target.site.origin, course.attempts));
             }
         }
@@ -230,18 +250,18 @@ impl Transport {
 
     /// One attempt: from the exchange's own URI through all redirects.
     #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
-    fn attempt(
-        &self,
+    fn attempt<'t>(
+        &'t self,
         exchange: &Exchange,
         patience: &mut Patience<'_>,
-        course: &mut Course,
+        course: &mut Course<'t>,
         watcher: &mut impl Watcher,
     ) -> impl Future<Output = Result<Reply, Fault>> {
         async move {
             course.detour = None;
             let mut timings;
             loop {
-                self.ask_backoff(exchange, course.target())?;
+                self.ask_backoff(exchange, course)?;
                 if course.detour.is_none() {
                     course.attempts += 1;
                     watcher.on_attempt(course.attempts);
@@ -296,7 +316,7 @@ impl Transport {
     fn judge_call(
         &self,
         exchange: &Exchange,
-        course: &Course,
+        course: &Course<'_>,
         headers: &Headers,
     ) -> Result<(), Fault> {
         if !frames::is_unavailable(headers) {
@@ -304,7 +324,7 @@ impl Transport {
         } else if exchange.retry == Retry::Once && course.attempts < ATTEMPTS_MAX {
             return Err(Fault::network("UNAVAILABLE"));
         } else {
-            self.note_failure(exchange, course.target());
+            self.note_failure(exchange, course, false);
         }
         Ok(())
     }
@@ -313,7 +333,7 @@ impl Transport {
     fn turn(
         &self,
         exchange: &Exchange,
-        course: &mut Course,
+        course: &mut Course<'_>,
         next: Target,
     ) -> Result<(), Fault> {
         self.egress.judge_redirect(&course.first, &next, &exchange.guard)?;
@@ -346,12 +366,23 @@ impl Transport {
         Ok(())
     }
 
-    fn ask_backoff(&self, exchange: &Exchange, target: &Target) -> Result<(), Fault> {
-        let mut backoff = self.backoff();
-        if backoff.is_empty() {
+    fn ask_backoff<'t>(
+        &'t self,
+        exchange: &Exchange,
+        course: &mut Course<'t>,
+    ) -> Result<(), Fault> {
+        if self.backoff().is_empty() {
             return Ok(());
         }
-        Ok(backoff.ask(&self.backoff_key(exchange, target), Instant::now())?)
+        let key = self.backoff_key(exchange, course.target());
+        if course.is_probe(&key) {
+            return Ok(());
+        }
+        let pass = self.backoff().ask(&key, exchange.run, Instant::now())?;
+        if pass == Pass::Probe {
+            course.probe = Some(Box::new(Probe { transport: self, key }));
+        }
+        Ok(())
     }
 
     fn note_success(&self, exchange: &Exchange, target: &Target) {
@@ -361,9 +392,22 @@ impl Transport {
         }
     }
 
-    fn note_failure(&self, exchange: &Exchange, target: &Target) {
-        let bounds = Bounds { min: exchange.backoff_min, max: exchange.backoff_max };
-        self.backoff().fail(&self.backoff_key(exchange, target), bounds, Instant::now());
+    fn note_failure(&self, exchange: &Exchange, course: &Course<'_>, is_timeout: bool) {
+        let is_clients = exchange.patience_of == PatienceOf::Client;
+        let own = Bounds { min: exchange.backoff_min, max: exchange.backoff_max };
+        let key = self.backoff_key(exchange, course.target());
+        let failure = Failure {
+            run: exchange.run,
+            is_evidence: !(is_clients && is_timeout),
+            is_probe: course.is_probe(&key),
+            own,
+            shared: if is_clients {
+                Bounds { min: BACKOFF_MIN_DEFAULT, max: BACKOFF_MAX_DEFAULT }
+            } else {
+                own
+            },
+        };
+        self.backoff().fail(&key, failure, Instant::now());
     }
 
     fn backoff_key(&self, exchange: &Exchange, target: &Target) -> String {
@@ -371,7 +415,12 @@ impl Transport {
             BackoffScope::Uri => target.uri_text(),
             BackoffScope::Origin => target.site.origin.as_str(),
         };
-        format!("{subject}:{}", exchange.table)
+        // What tables of clients do says nothing of loaded tables of the same name.
+        let owner = match exchange.guard {
+            Guard::Off => "",
+            Guard::Restricted { .. } => "client ",
+        };
+        format!("{subject}:{owner}{}", exchange.table)
     }
 
     /// No code under this lock panics.

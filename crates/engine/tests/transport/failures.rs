@@ -2,8 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::FutureExt;
 use http::{HeaderValue, Method};
-use qlio_engine::transport::{ErrorKind, Exchange, Retry, Transport, TransportSettings};
+use qlio_engine::transport::{
+    ErrorKind, Exchange, PatienceOf, Retry, Transport, TransportSettings,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -344,6 +347,69 @@ async fn a_target_that_keeps_failing_is_left_alone_until_the_delay_is_over() {
     tokio::time::advance(Duration::from_millis(delay_ms)).await;
     tokio::time::resume();
     assert!(transport.send(exchange()).await.is_ok());
+}
+
+#[tokio::test]
+async fn one_run_closes_a_target_for_itself_alone_and_one_probe_opens_it() {
+    let upstream =
+        Upstream::start(|seen| if seen.connection < 9 { vec![Step::Reset] } else { ok("x") }).await;
+    let transport = transport();
+    let of_run = |run| Exchange {
+        run,
+        backoff_min: Duration::from_mins(1),
+        backoff_max: Duration::from_mins(1),
+        ..get(&upstream.uri("/"))
+    };
+    for _ in 0..4 {
+        assert_eq!(failure_of(&transport, of_run(1)).await.kind, reset());
+    }
+    assert!(matches!(failure_of(&transport, of_run(1)).await.kind, ErrorKind::BackOff { .. }));
+    for run in 2..=4 {
+        assert_eq!(failure_of(&transport, of_run(run)).await.kind, reset(), "run {run}");
+    }
+    let error = failure_of(&transport, of_run(5)).await;
+    assert!(matches!(error.kind, ErrorKind::BackOff { count: 4, .. }), "{error:?}");
+    assert_eq!(upstream.log().requests.len(), 7);
+    let pass_delay = async || {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_mins(2)).await;
+        tokio::time::resume();
+    };
+    // Of many attempts that the delay has held back one goes through, and it fails.
+    for _ in 0..2 {
+        pass_delay().await;
+        let seen = upstream.log().requests.len();
+        let attempts = (10..20).map(|run| transport.send(of_run(run)));
+        for reply in futures_util::future::join_all(attempts).await {
+            assert!(reply.is_err());
+        }
+        assert_eq!(upstream.log().requests.len(), seen + 1);
+    }
+    // A probe that is given up lets another one go.
+    pass_delay().await;
+    let mut given_up = Box::pin(transport.send(of_run(20)));
+    assert!((&mut given_up).now_or_never().is_none());
+    let error = failure_of(&transport, of_run(21)).await;
+    assert!(matches!(error.kind, ErrorKind::BackOff { .. }), "{error:?}");
+    drop(given_up);
+    assert!(transport.send(of_run(22)).await.is_ok());
+    assert!(transport.send(of_run(23)).await.is_ok());
+}
+
+#[tokio::test]
+async fn impatience_of_a_client_closes_nothing_for_others() {
+    let upstream = Upstream::start(|_| vec![Step::Hang]).await;
+    let transport = transport();
+    let of_run = |run| Exchange {
+        run,
+        timeout: HASTY,
+        patience_of: PatienceOf::Client,
+        ..get(&upstream.uri("/"))
+    };
+    for run in 1..=6 {
+        let error = failure_of(&transport, of_run(run)).await;
+        assert!(matches!(error.kind, ErrorKind::Timeout { .. }), "run {run}: {error:?}");
+    }
 }
 
 #[tokio::test]
