@@ -11,7 +11,7 @@ use crate::{
     error::RunError,
     evaluate::fill,
     event::Watch,
-    executor,
+    executor, hops,
     request::{Answer, Caller, ClientRequest},
     run::Run,
     services::{EngineOptions, Services},
@@ -82,6 +82,7 @@ impl Engine {
         watch: Option<&Watch<'_>>,
     ) -> Result<Answer, RunError> {
         let run = Run::new(&self.services, plan, catalog, request, caller, watch);
+        hops::check(run.hops, self.settings().hops_max)?;
         let value = within(&run, executor::execute(&run)).await?;
         if let Some(route) = &plan.route {
             run.require_settings(&route.missing_settings)?;

@@ -23,6 +23,7 @@ mod evaluate;
 pub mod event;
 mod executor;
 mod function;
+mod hops;
 mod http;
 mod operator;
 mod own;
@@ -38,6 +39,7 @@ mod verb_scripts;
 
 pub use engine::{Engine, StartError};
 pub use error::{Fact, Origin, RunError};
+pub use hops::{EXCEEDED as HOPS_EXCEEDED, HOPS_NAME};
 pub use request::{Answer, Caller, ClientRequest, Part};
 pub use services::{DescribeError, EngineOptions};
 pub use settings::{ClientParams, HookSettings, Limits, Settings};

@@ -14,6 +14,7 @@ use crate::{
     deadline::Deadline,
     error::RunError,
     event::{Event, Observation, Watch},
+    hops,
     request::{Caller, ClientRequest},
     sandbox::FunctionModule,
     services::Services,
@@ -28,6 +29,8 @@ pub(crate) struct Run<'a> {
     pub(crate) caller: Caller,
     /// Its number among the runs of this thread.
     pub(crate) number: u64,
+    /// The servers like this one that its request has passed.
+    pub(crate) hops: u64,
     /// When it has to be done.
     pub(crate) deadline: Deadline,
     /// The variables, by slot.
@@ -80,6 +83,7 @@ impl<'a> Run<'a> {
         Self {
             deadline: Deadline::of_run(plan, caller, setting, is_stepped),
             number: engine.number_run(),
+            hops: hops::passed(&request.headers),
             engine,
             plan,
             catalog,

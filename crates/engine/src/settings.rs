@@ -34,6 +34,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// How long a run may take in all (`deadline`, default 30 s), if its route does not say.
     pub deadline: Duration,
+    /// Most servers of this kind that a request may have passed (`maxHops`, default 5).
+    pub hops_max: u64,
     /// What undeclared client parameters may do on routes (`client_params`).
     pub client_params: ClientParams,
     /// XML coercion of tables that name none (`xml.coerce`).
@@ -117,6 +119,7 @@ impl Default for Settings {
             join_rows_max: 1_000_000,
             timeout: Duration::from_secs(10),
             deadline: Duration::from_secs(30),
+            hops_max: 5,
             client_params: ClientParams::default(),
             xml_coerce: Coerce::Safe,
             user_agent: concat!("qlio/", env!("CARGO_PKG_VERSION")).to_owned(),

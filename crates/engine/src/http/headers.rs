@@ -8,7 +8,13 @@ use qlio_data::{
 };
 
 use super::{Call, failure, hooks::Hooks};
-use crate::{error::RunError, scope::StatementParams, services::ACCEPT, transport};
+use crate::{
+    error::RunError,
+    hops::{self, HOPS},
+    scope::StatementParams,
+    services::ACCEPT,
+    transport,
+};
 
 impl Call<'_> {
     /// The headers of one request, before its body is known.
@@ -52,8 +58,9 @@ impl Call<'_> {
     }
 
     /// Marks the headers that are made from settings, so that no log and no trace shows them and they
-    /// do not follow a redirect to another origin (CON-35).
-    pub(super) fn hide_settings(&self, headers: &mut HeaderMap) {
+    /// do not follow a redirect to another origin (CON-35), and sets the one that nobody else may set.
+    pub(super) fn seal(&self, headers: &mut HeaderMap) {
+        headers.insert(HOPS, hops::next(self.run.hops));
         for name in &self.verb.headers_from_settings {
             if let Some(value) = headers.get_mut(name.as_str()) {
                 value.set_sensitive(true);

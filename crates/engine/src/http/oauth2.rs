@@ -30,6 +30,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Call, answer::Answer, failure, onlooker::Onlooker};
 use crate::{
     error::{Fact, RunError},
+    hops::HOPS,
     tokens::{Credentials, Failure, Reason, Slot, State, Token},
     transport::{ErrorKind, Exchange, Reply, Retry, TransportError, shown_uri},
 };
@@ -65,6 +66,7 @@ impl Credentials {
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(FORM));
         headers.insert(header::AUTHORIZATION, self.basic()?);
+        headers.extend(exchange.headers.get(HOPS).map(|hops| (HOPS, hops.clone())));
         let mut body = "grant_type=client_credentials".to_owned();
         if let Some(scope) = &self.scope {
             body.push_str("&scope=");

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     cache::{CacheKey, KeyParts},
     error::{Fact, RunError},
+    hops::HOPS,
     operator::gather::Merge,
     own::Own,
     request::Caller,
@@ -135,7 +136,7 @@ impl Call<'_> {
         let Some((name, value)) = each else {
             if hooks.is_none() && uris.len() > 1 {
                 let mut headers = self.headers(own, None)?;
-                self.hide_settings(&mut headers);
+                self.seal(&mut headers);
                 common.headers = Some(headers.into());
             }
             let mut tasks = Vec::with_capacity(uris.len());
@@ -209,7 +210,7 @@ impl Call<'_> {
             Bytes::new()
         };
         if common.headers.is_none() {
-            self.hide_settings(headers.make_mut());
+            self.seal(headers.make_mut());
         }
         let cache_key =
             self.cache_key(&uri, &headers, &body, hooks.as_deref()).map_err(Unprepared::Task)?;
@@ -241,8 +242,10 @@ impl Call<'_> {
                 ComputedKey::Key(text) => return Ok(CacheKey::computed(&text)),
             }
         }
+        // Whoever has asked us before, the answer is the same.
         let headers: Vec<(&str, &str)> = headers
             .iter()
+            .filter(|(name, _)| **name != HOPS)
             .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
             .collect();
         Ok(Some(CacheKey::of(&KeyParts {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{Method, header};
+use http::{Method, StatusCode, header};
 use qlio_plan::operator::Delays;
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     error::{Fact, RunError},
+    hops::{self, HOPS},
     operator::{project::Decoded, rows::Relation},
     request::Caller,
     transport::{
@@ -134,6 +135,12 @@ impl Call<'_> {
                     sent.map_err(|error| self.exchange_failed(&error))?
                 }
             };
+            if reply.status == StatusCode::LOOP_DETECTED {
+                let limit = self.run.engine.settings().hops_max;
+                if let Some(error) = hops::refused(reply.status, reply.headers.get(HOPS), limit) {
+                    return Err(error);
+                }
+            }
             let sent_id = exchange.headers.get(self.run.engine.default_headers().request_id());
             self.run.close_request_id(sent_id, &reply.headers);
             Ok(reply)

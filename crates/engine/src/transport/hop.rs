@@ -255,7 +255,7 @@ impl Hop<'_> {
     }
 
     /// Behind a proxy we do not see which address is used. Where that matters, the name is resolved here and
-    /// its addresses are judged before the proxy is asked (SAF-26).
+    /// its addresses are judged before the proxy is asked (SAF-41).
     async fn vet_behind_proxy(&self, patience: &mut Patience<'_>) -> Result<(), Fault> {
         let vetted = permitted(&self.transport.egress, &self.exchange.guard, self.target);
         let fault = match patience.limit(vetted).await? {

@@ -207,6 +207,9 @@ const CACHE_POOL_MAX: u64 = 10_000;
 /// Largest tier of a cache inside the process, in bytes.
 const CACHE_BYTES_MAX: u64 = (u32::MAX as u64) << 8;
 
+/// Most servers of this kind in a row that may be allowed.
+const HOPS_MAX: u64 = 100;
+
 /// Longest time that may be set, in milliseconds or seconds.
 const TIME_MAX: u64 = u32::MAX as u64;
 
@@ -261,6 +264,12 @@ pub(super) static GROUPS: &[Group] = &[
                 "How long the run of a route or script may take in all; going over is answered with 504. `using deadline` of a route says another.",
             )
             .within(1, ROUTE_DEADLINE_MS_MAX),
+            Setting::new(
+                "maxHops",
+                |draft| &mut draft.settings.hops_max,
+                "Most servers of this kind that a request may have passed, so that routes which call each other come to an end; going over is answered with 508.",
+            )
+            .within(0, HOPS_MAX),
         ],
     },
     Group {

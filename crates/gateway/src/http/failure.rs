@@ -247,6 +247,12 @@ impl Failure {
         }
     }
 
+    /// Whether the request has passed too many servers like this one.
+    pub fn is_too_many_hops(&self) -> bool {
+        let code = format!("Q{:04}", codes::TOO_MANY_HOPS.number);
+        matches!(self, Self::Script { body, .. } if body.member("code").as_str() == Some(&code))
+    }
+
     /// Whether the rest of the request may still be on its way, or it is unknown where it ends, so
     /// that the connection cannot be used again.
     pub fn closes_connection(&self) -> bool {

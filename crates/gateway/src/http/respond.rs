@@ -12,6 +12,7 @@ use hyper::{
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 use qlio_data::{Object, Value, codec::json, percent};
+use qlio_engine::{HOPS_EXCEEDED, HOPS_NAME};
 
 use super::{
     compress::{self, COMPRESS_BYTES_MIN},
@@ -146,13 +147,18 @@ pub fn failure_with(
     headers: &[(String, String)],
     rendition: Rendition<'_>,
 ) -> Response {
-    let mut response = json_answer(failure.status(), &failure.body(), headers, rendition);
+    let status = failure.status();
+    let mut response = json_answer(status, &failure.body(), headers, rendition);
     let headers = response.headers_mut();
     if let Some(seconds) = failure.retry_after() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     if let Failure::MethodNotAllowed { allow, .. } = failure {
         headers.insert(header::ALLOW, header_value(allow));
+    }
+    if status == StatusCode::LOOP_DETECTED && failure.is_too_many_hops() {
+        // All servers of the chain tell the same.
+        headers.insert(HOPS_NAME, HeaderValue::from_static(HOPS_EXCEEDED));
     }
     if failure.closes_connection() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

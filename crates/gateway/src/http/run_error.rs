@@ -17,6 +17,7 @@ pub fn status(error: &RunError) -> u16 {
     match (error.code, error.origin) {
         (codes::AUTH_DENIED, _) => 403,
         (codes::BACK_OFF | codes::OVERLOAD, _) => 503,
+        (codes::TOO_MANY_HOPS, _) => 508,
         (codes::UPSTREAM_TIMEOUT | codes::DEADLINE, _) => 504,
         (_, Origin::Client) => 400,
         (_, Origin::Upstream) => 502,

@@ -7,6 +7,7 @@ mod app;
 mod bench;
 mod bodies;
 mod cache;
+mod circles;
 mod commands;
 mod connections;
 mod examples;

@@ -153,6 +153,7 @@ registry! {
     7010 TOO_MANY_ROWS "too-many-rows" "a local result has more rows than allowed";
     7014 TOO_MANY_PARTS "too-many-parts" "a multipart body has more parts than allowed";
     7016 RUN_LIMIT "run-limit" "a run asks for more than it may use";
+    7020 TOO_MANY_HOPS "too-many-hops" "a request has passed more servers of this kind than allowed";
     // 9xxx: own bugs
     9001 INTERNAL "internal" "a bug of ours";
 }
