@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use qlio_engine::transport::{ErrorKind, Exchange, Retry, Transport, TransportSettings};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     HASTY, PATIENT, body_of, failure_of, get, post, reset, transport,
@@ -172,6 +172,8 @@ async fn the_queue_is_bounded_and_waiting_in_it_times_out() {
         tokio::join!(failure_of(&transport, hasty), failure_of(&transport, get(&uri)));
     assert_eq!(waiting.kind, ErrorKind::Timeout { ms: 150 });
     assert_eq!(refused.kind, ErrorKind::QueueFull { limit: 1 });
+    let late = Exchange { deadline: Some(Instant::now() + HASTY), ..get(&uri) };
+    assert_eq!(failure_of(&transport, late).await.kind, ErrorKind::Deadline);
     holder.abort();
     assert!(holder.await.is_err());
     assert_eq!(upstream.log().requests.len(), 1);
