@@ -263,12 +263,15 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.settings.deadline,
                 "How long the run of a route or script may take in all; going over is answered with 504. `using deadline` of a route says another.",
             )
+            .limit("a run", "504, Q7004")
+            .closer("`using deadline` of a route, `deadline` of a statement")
             .within(1, ROUTE_DEADLINE_MS_MAX),
             Setting::new(
                 "maxHops",
                 |draft| &mut draft.settings.hops_max,
                 "Most servers of this kind that a request may have passed, so that routes which call each other come to an end; going over is answered with 508.",
             )
+            .limit("a request", "508, Q7020")
             .within(0, HOPS_MAX),
         ],
     },
