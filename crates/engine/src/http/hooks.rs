@@ -116,9 +116,11 @@ impl Hooks {
 
     /// `patch uri`, which must be there, once per URI. A list from it, of any length, makes the statement a
     /// scatter.
-    pub(super) fn patch_uris(&self, expansion: Expansion) -> Result<Expansion, RunError> {
-        let mut patched = Expansion { uris: Vec::with_capacity(expansion.uris.len()), ..expansion };
-        for uri in &expansion.uris {
+    pub(super) fn patch_uris(&self, expansion: &Expansion) -> Result<Expansion, RunError> {
+        let Expansion { uris, is_scatter } = expansion;
+        let mut patched =
+            Expansion { uris: Vec::with_capacity(uris.len()), is_scatter: *is_scatter };
+        for uri in uris {
             if let HookResult::Uris { uris, is_list } = self.call(HookArgs::PatchUri { uri })? {
                 patched.uris.extend(uris);
                 patched.is_scatter |= is_list;

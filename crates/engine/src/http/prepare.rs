@@ -176,7 +176,8 @@ impl Call<'_> {
         };
         // The hook may take out what must not stay, and may put in what must not be there.
         let expanded = self.verb.uri.expand_unchecked(&params);
-        let patched = hooks.patch_uris(expanded.map_err(|error| expand_failed(&error))?)?;
+        let expanded = expanded.map_err(|error| expand_failed(&error))?;
+        let patched = hooks.patch_uris(&expanded)?;
         if patched.uris.iter().any(|uri| dot_segments(uri) > self.verb.uri.written_dots()) {
             let message =
                 "`patch uri` gave a path with a segment `.` or `..`, which would lead elsewhere";

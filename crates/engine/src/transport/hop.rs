@@ -258,10 +258,7 @@ impl Hop<'_> {
     /// its addresses are judged before the proxy is asked (SAF-41).
     async fn vet_behind_proxy(&self, patience: &mut Patience<'_>) -> Result<(), Fault> {
         let vetted = permitted(&self.transport.egress, &self.exchange.guard, self.target);
-        let fault = match patience.limit(vetted).await? {
-            Ok(_) => return Ok(()),
-            Err(fault) => fault,
-        };
+        let Err(fault) = patience.limit(vetted).await? else { return Ok(()) };
         Err(match fault.kind {
             ErrorKind::EgressDenied { .. } => fault,
             _ => Fault::new(
