@@ -11,13 +11,15 @@
 use std::cell::{Cell, OnceCell};
 
 use qlio_data::Value;
-use qlio_syntax::diagnostic::codes;
+use qlio_plan::RouteSpec;
+use qlio_syntax::{ast::RunLimit, diagnostic::codes};
 
 use crate::{
     clock,
     error::{Fact, RunError},
     request::Caller,
     settings::{Limits, Settings},
+    transport::Room,
 };
 
 /// Units of work between two looks at the clock: far less than a slice takes.
@@ -38,29 +40,15 @@ const UNIT_NS: u64 = 30;
 /// Bytes that a value takes beside its text.
 pub(crate) const VALUE_BYTES: usize = size_of::<Value>();
 
-/// What is bounded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Resource {
-    Memory,
-    Cpu,
-    Rows,
-    Pairs,
-    Requests,
-    UpstreamBytes,
-}
-
-impl Resource {
-    /// What a run needs too much of, the setting that says how much there is, and how many of what is
-    /// counted make one of the setting's unit.
-    fn describe(self) -> (&'static str, &'static str, u64) {
-        match self {
-            Self::Memory => ("MiB of memory", "memoryMiB", 1 << 20),
-            Self::Cpu => ("ms of processor time", "cpuMs", 1_000),
-            Self::Rows => ("rows", "rows", 1),
-            Self::Pairs => ("pairs of rows to compare", "pairs", 1),
-            Self::Requests => ("upstream requests", "requests", 1),
-            Self::UpstreamBytes => ("MiB of upstream answers", "upstreamMiB", 1 << 20),
-        }
+/// What a run needs too much of, and how many of what is counted make one of the limit's own unit.
+fn describe(limit: RunLimit) -> (&'static str, u64) {
+    match limit {
+        RunLimit::Memory => ("MiB of memory", 1 << 20),
+        RunLimit::Cpu => ("ms of processor time", 1_000),
+        RunLimit::Rows => ("rows", 1),
+        RunLimit::Pairs => ("pairs of rows to compare", 1),
+        RunLimit::Requests => ("upstream requests", 1),
+        RunLimit::Upstream => ("MiB of upstream answers", 1 << 20),
     }
 }
 
@@ -69,7 +57,7 @@ impl Resource {
 pub(crate) struct Budget {
     limits: Limits,
     is_adhoc: bool,
-    memory: Cell<u64>,
+    memory: Room,
     rows: Cell<u64>,
     pairs: Cell<u64>,
     requests: Cell<u64>,
@@ -94,9 +82,14 @@ struct Slice {
 }
 
 impl Budget {
-    pub(crate) fn new(settings: &Settings, caller: Caller) -> Self {
+    /// That of a run; a route may say what its runs may use.
+    pub(crate) fn new(settings: &Settings, route: Option<&RouteSpec>, caller: Caller) -> Self {
         let is_adhoc = matches!(caller, Caller::AdHoc { .. });
         let mut limits = if is_adhoc { settings.adhoc_limits } else { settings.limits };
+        let of_route = route.filter(|_| !is_adhoc);
+        for (limit, most) in of_route.iter().flat_map(|route| &route.limits) {
+            *limits.limit_mut(*limit) = *most;
+        }
         if caller == Caller::Operator {
             // Nobody else waits for the thread of a command.
             limits.cpu_ms = u64::MAX / 1_000;
@@ -108,7 +101,7 @@ impl Budget {
         Self {
             limits,
             is_adhoc,
-            memory: Cell::default(),
+            memory: Room::new(limits.memory_mib.saturating_mul(1 << 20)),
             rows: Cell::default(),
             pairs: Cell::default(),
             requests: Cell::default(),
@@ -124,23 +117,27 @@ impl Budget {
     /// Charges bytes that the run keeps: of texts, values, bodies. They are not given back, because most
     /// of what a run makes lives until its end.
     pub(crate) fn charge_memory(&self, bytes: usize) -> Result<(), RunError> {
-        let limit = self.memory_max();
-        self.charge(Resource::Memory, &self.memory, bytes as u64, limit)
+        let asked = self.memory.take(bytes as u64);
+        if asked > self.memory.bytes_max() {
+            return Err(self.refuse(RunLimit::Memory, self.memory.bytes_max(), asked));
+        }
+        Ok(())
     }
 
     /// Bytes that may still be charged.
     pub(crate) fn memory_left(&self) -> usize {
-        usize::try_from(self.memory_max().saturating_sub(self.memory.get())).unwrap_or(usize::MAX)
+        self.memory.left()
+    }
+
+    /// The memory of the run, for those who use it meanwhile.
+    pub(crate) fn room(&self) -> &Room {
+        &self.memory
     }
 
     /// More memory is needed than is left.
     pub(crate) fn refuse_memory(&self) -> RunError {
-        let asked = self.memory_max().saturating_add(1);
-        self.refuse(Resource::Memory, self.memory_max(), asked)
-    }
-
-    fn memory_max(&self) -> u64 {
-        self.limits.memory_mib.saturating_mul(1 << 20)
+        let limit = self.memory.bytes_max();
+        self.refuse(RunLimit::Memory, limit, limit.saturating_add(1))
     }
 
     /// Charges a value that was made of others. Parts that it shares with them count again: whoever
@@ -157,46 +154,52 @@ impl Budget {
     }
 
     pub(crate) fn charge_rows(&self, count: usize) -> Result<(), RunError> {
-        self.charge(Resource::Rows, &self.rows, count as u64, self.limits.rows)
+        self.charge(RunLimit::Rows, &self.rows, count as u64, self.limits.rows)
     }
 
     /// Charges pairs of rows that are compared, or put together without a comparison.
     pub(crate) fn charge_pairs(&self, count: u64) -> Result<(), RunError> {
-        self.charge(Resource::Pairs, &self.pairs, count, self.limits.pairs)
+        self.charge(RunLimit::Pairs, &self.pairs, count, self.limits.pairs)
     }
 
     /// Charges requests that are about to be sent.
     pub(crate) fn charge_requests(&self, count: usize) -> Result<(), RunError> {
-        self.charge(Resource::Requests, &self.requests, count as u64, self.limits.requests)
+        self.charge(RunLimit::Requests, &self.requests, count as u64, self.limits.requests)
     }
 
     /// Charges bytes that an upstream has sent, as they came.
     pub(crate) fn charge_upstream(&self, bytes: usize) -> Result<(), RunError> {
         let limit = self.limits.upstream_mib.saturating_mul(1 << 20);
-        self.charge(Resource::UpstreamBytes, &self.upstream_bytes, bytes as u64, limit)
+        self.charge(RunLimit::Upstream, &self.upstream_bytes, bytes as u64, limit)
     }
 
     fn charge(
         &self,
-        resource: Resource,
+        limited: RunLimit,
         used: &Cell<u64>,
         more: u64,
         limit: u64,
     ) -> Result<(), RunError> {
         let asked = used.get().saturating_add(more);
         used.set(asked);
-        if asked > limit { Err(self.refuse(resource, limit, asked)) } else { Ok(()) }
+        if asked > limit { Err(self.refuse(limited, limit, asked)) } else { Ok(()) }
     }
 
     /// The error of a limit; the first one is that of the run.
     #[cold]
-    fn refuse(&self, resource: Resource, limit: u64, asked: u64) -> RunError {
+    fn refuse(&self, limited: RunLimit, limit: u64, asked: u64) -> RunError {
         let make = || {
-            let (what, name, unit) = resource.describe();
+            let (what, unit) = describe(limited);
+            let name = limited.name();
             let (limit, asked) = (limit / unit, asked.div_ceil(unit));
             let prefix = if self.is_adhoc { "adhoc." } else { "" };
+            let or_clause = if self.is_adhoc {
+                String::new()
+            } else {
+                format!(", or say `using limits {name} = {asked}` in the route")
+            };
             let message = format!(
-                "the run asks for {asked} {what}, more than {prefix}limits.{name} = {limit}; ask for less, or raise the setting"
+                "the run asks for {asked} {what}, more than {prefix}limits.{name} = {limit}; ask for less, or raise the setting{or_clause}"
             );
             let error = RunError::client(codes::RUN_LIMIT, message);
             error.with(Fact::Limit(limit)).with(Fact::Asked(asked))
@@ -276,7 +279,7 @@ impl Budget {
     /// Charges processor time, in microseconds.
     fn charge_cpu(&self, microseconds: u64) -> Result<(), RunError> {
         let limit = self.limits.cpu_ms.saturating_mul(1_000);
-        self.charge(Resource::Cpu, &self.cpu, microseconds, limit)
+        self.charge(RunLimit::Cpu, &self.cpu, microseconds, limit)
     }
 
     fn restart_slice(&self) {
@@ -317,7 +320,7 @@ mod tests {
 
     fn adhoc() -> Budget {
         let caller = Caller::AdHoc { may_call_private: false };
-        Budget::new(&Settings::default(), caller)
+        Budget::new(&Settings::default(), None, caller)
     }
 
     #[test]
@@ -329,7 +332,7 @@ mod tests {
         let error = budget.charge_requests(1).expect_err("one more");
         assert_eq!(
             error.message,
-            "the run asks for 201 upstream requests, more than adhoc.limits.requests = 200; ask for less, or raise the setting"
+            "the run asks for 201 upstream requests, more than adhoc.limits.requests = 200; ask for less, or raise the setting{or_clause}"
         );
         assert_eq!(error.facts, [Fact::Limit(200), Fact::Asked(201)]);
         budget.charge_rows(usize::MAX).expect_err("a second limit");
@@ -347,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_command_has_no_limit_of_time() {
-        let budget = Budget::new(&Settings::default(), Caller::Operator);
+        let budget = Budget::new(&Settings::default(), None, Caller::Operator);
         budget.charge_cpu(u64::MAX / 2_000).expect("no limit");
         adhoc().charge_cpu(200_001).expect_err("more than 200 ms");
     }

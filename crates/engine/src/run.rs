@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
             request_id: OnceCell::new(),
             calls: Cell::default(),
             warnings: RefCell::default(),
-            budget: Budget::new(engine.settings(), caller),
+            budget: Budget::new(engine.settings(), plan.route.as_ref(), caller),
             partial: Cell::new(None),
             script_config,
             outer_layers: OnceCell::new(),

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use qlio_data::{Object, Text, Value, codec::xml::Coerce};
+use qlio_syntax::ast::RunLimit;
 
 /// How much undeclared query parameters and headers of a client may fill in requests of tables
 /// (SCP-6).
@@ -78,6 +79,18 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// One of them, by its name in routes.
+    pub(crate) fn limit_mut(&mut self, limit: RunLimit) -> &mut u64 {
+        match limit {
+            RunLimit::Memory => &mut self.memory_mib,
+            RunLimit::Cpu => &mut self.cpu_ms,
+            RunLimit::Rows => &mut self.rows,
+            RunLimit::Pairs => &mut self.pairs,
+            RunLimit::Requests => &mut self.requests,
+            RunLimit::Upstream => &mut self.upstream_mib,
+        }
+    }
+
     /// Of routes.
     pub const ROUTE: Self = Self {
         memory_mib: 256,

@@ -24,5 +24,5 @@ mod waits;
 pub use catalog::Catalog;
 pub use diagnose::{diagnose, diagnose_with};
 pub use lower::{CompileOptions, Compiled, Origin, compile};
-pub use node::{BlockBranch, Branch, Node, NodeId, NodeKind, Plan, RouteStatus, SlotId};
+pub use node::{BlockBranch, Branch, Node, NodeId, NodeKind, Plan, RouteSpec, RouteStatus, SlotId};
 pub use qlio_syntax::format::format_text as format;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use qlio_data::{Text, Value, template::Template};
-use qlio_syntax::source::Span;
+use qlio_syntax::{ast::RunLimit, source::Span};
 
 use crate::{
     catalog::{ModuleFolders, Table},
@@ -243,6 +243,8 @@ pub struct RouteSpec {
     pub headers: Vec<(Template, Template)>,
     /// How long a run may take in all, in milliseconds, if the route says it.
     pub deadline_ms: Option<u64>,
+    /// What a run may use, as far as the route says it.
+    pub limits: Vec<(RunLimit, u64)>,
     /// The tokens of settings without a value in the status or the headers: the route fails.
     pub missing_settings: Vec<Text>,
 }

@@ -13,7 +13,7 @@ mod declaration;
 
 pub use declaration::{
     BodyTemplate, Create, Expected, FormatClause, FormatOption, HTTP_METHODS, NameValue,
-    Oauth2Clause, RouteClause, RouteStatus, Verb, VerbKind,
+    Oauth2Clause, RouteClause, RouteLimit, RouteStatus, RunLimit, Verb, VerbKind,
 };
 
 /// A whole script: statements, and at most one `return` at the end.

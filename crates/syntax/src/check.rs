@@ -174,5 +174,8 @@ impl<'s> Checker<'s> {
         if let Some(written) = result.route.as_ref().and_then(|route| route.deadline.as_ref()) {
             status::deadline(self, self.site(written.span.start), written);
         }
+        for limit in result.route.iter().flat_map(|route| &route.limits) {
+            status::limit(self, self.site(limit.most.span.start), limit);
+        }
     }
 }

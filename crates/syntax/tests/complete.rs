@@ -161,7 +161,7 @@ fn tokens_stand_between_the_braces_of_texts() {
 fn statuses_are_offered_where_they_can_stand() {
     assert_eq!(
         keywords("return 1 via route '/a' using method get using ‸"),
-        ["status", "headers", "deadline"]
+        ["status", "headers", "deadline", "limits"]
     );
     assert_eq!(
         wants("a = 1 return a via route '/a' using method get using status '{‸"),

@@ -111,7 +111,7 @@ fn a_text_with_errors_is_not_touched() {
 
 #[test]
 fn statuses_stand_behind_the_method_and_at_the_end_of_a_verb() {
-    let text = "create table t on select get from 'u' pass status 404,409 no retry return 1 via route '/x' using method post using deadline 5000 using headers a=b using status \"{s.code}\"";
+    let text = "create table t on select get from 'u' pass status 404,409 no retry return 1 via route '/x' using method post using deadline 5000 using limits rows=10,requests = 5 using headers a=b using status \"{s.code}\"";
     insta::assert_snapshot!(format(text), @r#"
     create table t
       on select get from "u"
@@ -123,6 +123,7 @@ fn statuses_stand_behind_the_method_and_at_the_end_of_a_verb() {
       using status "{s.code}"
       using headers a = b
       using deadline 5000
+      using limits rows = 10, requests = 5
     "#);
     assert_eq!(
         format("return 1 via route '/x' using method get using status 0204"),

@@ -49,6 +49,7 @@ fn classify(kind: &ErrorKind) -> (Code, Origin) {
         ErrorKind::ResponseTooLarge { .. } | ErrorKind::DecodedTooLarge { .. } => {
             (codes::UPSTREAM_TOO_LARGE, Upstream)
         }
+        ErrorKind::NoRoom => (codes::RUN_LIMIT, Client),
         ErrorKind::ContentCoding { .. } | ErrorKind::CorruptedStream => {
             (codes::CONTENT_CODING, Upstream)
         }

@@ -149,6 +149,16 @@ impl Call<'_> {
 
     /// The error of an exchange, which names the URI as the table has it.
     pub(super) fn exchange_failed(&self, error: &TransportError) -> RunError {
+        let has_no_room = match error.kind {
+            ErrorKind::NoRoom => true,
+            ErrorKind::DecodedTooLarge { limit } => {
+                limit < self.run.engine.settings().decoded_bytes_max
+            }
+            _ => false,
+        };
+        if has_no_room {
+            return self.run.budget.refuse_memory();
+        }
         let mut failed = failure::transport_failed(error);
         if error.kind == ErrorKind::Deadline {
             failed = self.deadline.explain(failed);
@@ -198,6 +208,7 @@ impl Call<'_> {
             patience_of: self.patience_of(),
             backoff_min: milliseconds(self.delays.delay_ms_min, BACKOFF_MIN_DEFAULT),
             backoff_max: milliseconds(self.delays.delay_ms_max, BACKOFF_MAX_DEFAULT),
+            room: Some(self.run.budget.room().clone()),
             grpc: None,
         }
     }

@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::{
+    allowance::Allowance,
     collected::Collected,
     error::{ErrorKind, Fault},
     frames::Tail,
@@ -72,9 +73,10 @@ impl Body for RequestBody {
 pub(super) async fn receive(
     mut body: Incoming,
     patience: &mut Patience<'_>,
-    limit: usize,
+    allowance: &mut Allowance<'_>,
     mut tail: Option<&mut Tail>,
 ) -> Result<Bytes, Fault> {
+    let limit = allowance.limit();
     let declared = body.size_hint().exact().map(|size| usize::try_from(size).unwrap_or(usize::MAX));
     if declared.is_some_and(|size| size > limit) {
         return Err(ErrorKind::ResponseTooLarge { limit }.into());
@@ -102,6 +104,7 @@ pub(super) async fn receive(
             return Err(ErrorKind::ResponseTooLarge { limit }.into());
         }
         collected.push(data);
+        allowance.admit(collected.len())?;
         if tail.as_ref().is_some_and(|tail| tail.is_cut()) {
             break;
         }

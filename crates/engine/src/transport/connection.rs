@@ -8,6 +8,7 @@ use hyper::body::{Body as _, Incoming};
 use tokio::time::Instant;
 
 use super::{
+    allowance::Allowance,
     body::receive,
     error::{ErrorKind, Fault},
     exchange::Timings,
@@ -59,21 +60,21 @@ impl From<Fault> for Failed {
 }
 
 impl Connection {
-    /// Receives a whole body; more than `limit` bytes are an error. `tail` takes the trailers of a gRPC
+    /// Receives a whole body, as far as it is allowed. `tail` takes the trailers of a gRPC
     /// call and says when enough has come; a body of known length over HTTP/1.1 is shown to `watcher`.
     pub(super) async fn body(
         &mut self,
         body: Body,
         patience: &mut Patience<'_>,
-        limit: usize,
+        allowance: &mut Allowance<'_>,
         tail: Option<&mut Tail>,
         watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
         match (self, body) {
             (Self::Own(connection), Body::Framed(framing)) => {
-                connection.body(framing, patience, limit, watcher).await
+                connection.body(framing, patience, allowance, watcher).await
             }
-            (_, Body::Stream(body)) => receive(body, patience, limit, tail).await,
+            (_, Body::Stream(body)) => receive(body, patience, allowance, tail).await,
             // A head comes from the connection of its exchange.
             (Self::Shared(_), Body::Framed(_)) => {
                 Err(Fault::new(ErrorKind::Protocol, "a body of another version"))

@@ -45,6 +45,8 @@ pub enum ErrorKind {
         /// The limit, in bytes.
         limit: usize,
     },
+    /// The caller has no memory left for the body.
+    NoRoom,
     /// The body has a content coding that we do not speak.
     ContentCoding {
         /// The coding as the upstream named it, lower-cased and shortened.
@@ -154,6 +156,7 @@ impl ErrorKind {
             self,
             Self::Timeout { .. }
                 | Self::ResponseTooLarge { .. }
+                | Self::NoRoom
                 | Self::RedirectLimit
                 | Self::RedirectWithoutLocation
                 | Self::ContentCoding { .. }
@@ -178,6 +181,7 @@ impl fmt::Display for ErrorKind {
             Self::DecodedTooLarge { limit } => {
                 write!(f, "decoded response length exceeds limit of {limit} bytes")
             }
+            Self::NoRoom => f.write_str("no memory is left for the response"),
             Self::ContentCoding { name } => {
                 write!(f, "Content-Encoding '{name}' is not supported")
             }

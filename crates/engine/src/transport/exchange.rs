@@ -8,6 +8,7 @@ use qlio_data::Text;
 use tokio::time::Instant;
 
 use super::{
+    allowance::Room,
     error::{ErrorKind, Fault, TransportError},
     frames::Grpc,
     headers::Headers,
@@ -63,6 +64,9 @@ pub struct Exchange {
     pub backoff_min: Duration,
     /// The longest back-off delay.
     pub backoff_max: Duration,
+    /// The memory that answers may take, shared with other exchanges; `None` for no bound beside that of
+    /// each answer.
+    pub room: Option<Room>,
     /// A gRPC call: over HTTP/2 from the first byte, and the reply's headers hold the trailers.
     pub grpc: Option<Grpc>,
 }
@@ -86,6 +90,7 @@ impl Exchange {
             patience_of: PatienceOf::Operator,
             backoff_min: BACKOFF_MIN_DEFAULT,
             backoff_max: BACKOFF_MAX_DEFAULT,
+            room: None,
             grpc: None,
         }
     }

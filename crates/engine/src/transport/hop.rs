@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     Transport,
+    allowance::Allowance,
     body::RequestBody,
     coding::{Coding, codings},
     connect::{Dialer, permitted},
@@ -141,7 +142,8 @@ impl Hop<'_> {
                     && body.length().is_some_and(|bytes| watcher.wants_body(bytes));
                 let watcher = is_wanted.then_some(watcher);
                 let tail = tail.as_deref_mut();
-                Box::pin(connection.body(body, patience, limit, tail, watcher)).await
+                let mut allowance = Allowance::new(limit, exchange.room.as_ref());
+                Box::pin(connection.body(body, patience, &mut allowance, tail, watcher)).await
             };
             let ended = patience.moved_at();
             if received.is_ok() {

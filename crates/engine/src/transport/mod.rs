@@ -17,6 +17,7 @@
 //! It knows nothing of tables, plans or values: table names are opaque keys here. It neither caches nor
 //! stores cookies, and gives no meaning to statuses other than those of redirects.
 
+mod allowance;
 mod backoff;
 mod body;
 mod coding;
@@ -68,6 +69,7 @@ pub use settings::{
     TlsSettings, TransportSettings, ViaProxy,
 };
 
+pub use allowance::Room;
 use backoff::{BackOff, Bounds, Failure, Pass};
 use egress::Egress;
 use error::{Fault, is_network};
@@ -290,7 +292,8 @@ impl Transport {
                 let body = if answer.codings.is_empty() {
                     answer.body
                 } else {
-                    let limit = self.decoded_bytes_max;
+                    let room = exchange.room.as_ref().map_or(usize::MAX, Room::left);
+                    let limit = self.decoded_bytes_max.min(room);
                     Box::pin(coding::decode(answer.body, &answer.codings, limit)).await?
                 };
                 let (uri, redirects) = match course.detour.take() {

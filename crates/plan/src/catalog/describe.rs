@@ -147,6 +147,11 @@ pub fn describe_route(catalog: &Catalog, path: &str, method: &str) -> Option<Val
     if let Some(deadline) = route.plan.route.as_ref().and_then(|spec| spec.deadline_ms) {
         result.insert("deadline", Value::from(deadline));
     }
+    let limits = route.plan.route.as_ref().map(|spec| spec.limits.as_slice()).unwrap_or_default();
+    if !limits.is_empty() {
+        let members = limits.iter().map(|(limit, most)| (limit.name(), Value::from(*most)));
+        result.insert("limits", Value::object(members.collect()));
+    }
     result.insert("tables", tables.collect());
     result.insert("related", related);
     Some(Value::object(result))

@@ -73,6 +73,7 @@ impl Lowering<'_> {
             status,
             headers,
             deadline_ms: route.deadline.as_ref().map(|count| count.value),
+            limits: route.limits.iter().map(|limit| (limit.limit, limit.most.value)).collect(),
             missing_settings: std::mem::take(&mut self.missing_settings),
         }
     }

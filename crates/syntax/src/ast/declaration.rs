@@ -159,8 +159,51 @@ pub struct NameValue {
     pub value: Operand,
 }
 
+/// What one run may use no more of than so much (SAF-25).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunLimit {
+    /// MiB of memory.
+    Memory,
+    /// Milliseconds of processor time.
+    Cpu,
+    /// Rows.
+    Rows,
+    /// Pairs of rows.
+    Pairs,
+    /// Upstream requests.
+    Requests,
+    /// MiB that upstreams send.
+    Upstream,
+}
+
+impl RunLimit {
+    /// All of them, in the order of their names.
+    pub const ALL: [Self; 6] =
+        [Self::Memory, Self::Cpu, Self::Rows, Self::Pairs, Self::Requests, Self::Upstream];
+
+    /// Their names in routes and settings.
+    pub const NAMES: [&'static str; 6] =
+        ["memoryMiB", "cpuMs", "rows", "pairs", "requests", "upstreamMiB"];
+
+    /// Its name in routes and settings.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// One of `using limits rows = 100, requests = 5`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteLimit {
+    /// What is limited.
+    pub limit: RunLimit,
+    /// How much there is of it.
+    pub most: Count,
+    /// The name.
+    pub span: Span,
+}
+
 /// `via route '…' with optional params using defaults … using method m using status s using headers …
-/// using deadline d`.
+/// using deadline d using limits l = n`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RouteClause {
     /// Path and query template.
@@ -177,6 +220,8 @@ pub struct RouteClause {
     pub headers: Vec<NameValue>,
     /// `using deadline`, in milliseconds.
     pub deadline: Option<Count>,
+    /// `using limits`.
+    pub limits: Vec<RouteLimit>,
     /// The whole clause.
     pub span: Span,
 }

@@ -1,9 +1,9 @@
-//! Numbers of routes and tables: the status and deadline of a route, statuses that tables pass on (RET-11,
+//! Numbers of routes and tables: the status, the deadline and the limits of a route, statuses that tables pass on (RET-11,
 //! RET-13, TAB-22).
 
 use super::{Checker, Site};
 use crate::{
-    ast::{Count, RouteStatus, Verb},
+    ast::{Count, RouteLimit, RouteStatus, Verb},
     diagnostic::codes,
     limits::ROUTE_DEADLINE_MS_MAX,
     source::Span,
@@ -32,6 +32,14 @@ pub(super) fn deadline(checker: &mut Checker<'_>, site: Site, deadline: &Count) 
             deadline.value
         );
         checker.add(site, codes::BAD_DEADLINE, deadline.span, &message);
+    }
+}
+
+/// Refuses a limit of a route that allows nothing.
+pub(super) fn limit(checker: &mut Checker<'_>, site: Site, limit: &RouteLimit) {
+    if limit.most.value == 0 {
+        let message = format!("`using limits {} = 0` allows nothing", limit.limit.name());
+        checker.add(site, codes::BAD_LIMIT, limit.most.span, &message);
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::ast::{
     Count, Create, Expected, FormatClause, FormatOption, NameValue, RawText, RouteClause,
-    RouteStatus, Verb,
+    RouteLimit, RouteStatus, Verb,
 };
 
 /// A table of one verb with at most this many clauses may stand on one line.
@@ -200,6 +200,22 @@ impl Printer<'_> {
         if let Some(deadline) = &node.deadline {
             self.separate(docs, Doc::Line, deadline.span.start);
             docs.push(Doc::text(format!("using deadline {}", deadline.value)));
+        }
+        if let Some(first) = node.limits.first() {
+            self.separate(docs, Doc::Line, first.span.start);
+            docs.push(Doc::text("using limits "));
+            let mut list = Vec::new();
+            self.list(
+                &mut list,
+                &node.limits,
+                |limit| limit.span,
+                |printer, docs, RouteLimit { limit, most, .. }| {
+                    docs.push(Doc::text(format!("{} =", limit.name())));
+                    printer.separate(docs, Doc::Space, most.span.start);
+                    docs.push(Doc::text(most.value.to_string()));
+                },
+            );
+            docs.push(Doc::group(vec![Doc::Indent(list)]));
         }
     }
 }

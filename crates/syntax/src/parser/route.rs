@@ -2,7 +2,7 @@
 
 use super::{Outcome, Parser};
 use crate::{
-    ast::{Count, RouteClause, RouteStatus},
+    ast::{Count, RouteClause, RouteLimit, RouteStatus, RunLimit},
     complete::TokenPlace,
     diagnostic::{Diagnostic, codes},
     source::Span,
@@ -11,7 +11,8 @@ use crate::{
 impl Parser<'_> {
     /// `'via' 'route' QStr [ 'with' 'optional' 'params' ] [ 'using' 'defaults' nvs ]
     /// 'using' 'method' httpMethod [ 'using' 'status' ( Digits | QStr ) ] [ 'using' 'headers' nvs ]
-    /// [ 'using' 'deadline' Digits ]`; the last three in any order.
+    /// [ 'using' 'deadline' Digits ] [ 'using' 'limits' limit '=' Digits { ',' limit '=' Digits } ]`; the
+    /// last four in any order.
     pub(super) fn route_clause(&mut self) -> Outcome<RouteClause> {
         let start = self.start();
         self.require_word("via")?;
@@ -35,12 +36,14 @@ impl Parser<'_> {
         let mut headers = Vec::new();
         let mut headers_at: Option<Span> = None;
         let mut deadline: Option<Count> = None;
+        let mut limits: Vec<RouteLimit> = Vec::new();
         while self.accept_word("using").is_some() {
-            let (index, span) = self.one_of(&["status", "headers", "deadline"])?;
+            let (index, span) = self.one_of(&["status", "headers", "deadline", "limits"])?;
             let (clause, first) = match index {
                 0 => ("using status", status.as_ref().map(RouteStatus::span)),
                 1 => ("using headers", headers_at),
-                _ => ("using deadline", deadline.as_ref().map(|count| count.span)),
+                2 => ("using deadline", deadline.as_ref().map(|count| count.span)),
+                _ => ("using limits", limits.first().map(|limit| limit.span)),
             };
             if let Some(first) = first {
                 let message = format!("`{clause}` stands twice");
@@ -53,7 +56,8 @@ impl Parser<'_> {
                     headers = self.name_values()?;
                     headers_at = Some(span);
                 }
-                _ => deadline = Some(self.count()?),
+                2 => deadline = Some(self.count()?),
+                _ => limits = self.route_limits()?,
             }
         }
         let span = self.since(start);
@@ -65,8 +69,27 @@ impl Parser<'_> {
             status,
             headers,
             deadline,
+            limits,
             span,
         })
+    }
+
+    fn route_limits(&mut self) -> Outcome<Vec<RouteLimit>> {
+        let mut limits: Vec<RouteLimit> = Vec::new();
+        loop {
+            let (index, span) = self.one_of(&RunLimit::NAMES)?;
+            let limit = RunLimit::ALL[index];
+            if let Some(first) = limits.iter().find(|other| other.limit == limit) {
+                let message = format!("the limit `{}` stands twice", limit.name());
+                let repeated = Diagnostic::error(codes::REPEATED_CLAUSE, span, message);
+                return self.report(repeated.label(first.span, "first here"));
+            }
+            self.require("=")?;
+            limits.push(RouteLimit { limit, most: self.count()?, span });
+            if self.accept(",").is_none() {
+                return Ok(limits);
+            }
+        }
     }
 
     fn route_status(&mut self) -> Outcome<RouteStatus> {

@@ -1,6 +1,11 @@
 //! Random syntax trees, limited to what the grammar can express. All spans are empty.
 
-use proptest::{collection::vec, option, prelude::*, sample::select};
+use proptest::{
+    collection::vec,
+    option,
+    prelude::*,
+    sample::{select, subsequence},
+};
 use qlio_syntax::{ast::*, source::Span};
 
 const SPAN: Span = Span::new(0, 0);
@@ -398,17 +403,26 @@ fn result() -> impl Strategy<Value = Return> {
         .prop_map(|text| Ident { text: text.to_owned(), span: SPAN });
     let status =
         prop_oneof![count().prop_map(RouteStatus::Number), raw().prop_map(RouteStatus::Text),];
-    let tail = (option::of(status), pairs(), option::of(count()));
+    let limits = subsequence(RunLimit::ALL.to_vec(), 0..4).prop_flat_map(|limits| {
+        let each = limits
+            .into_iter()
+            .map(|limit| count().prop_map(move |most| RouteLimit { limit, most, span: SPAN }));
+        each.collect::<Vec<_>>()
+    });
+    let tail = (option::of(status), pairs(), option::of(count()), limits);
     let route = (raw(), any::<bool>(), pairs(), method, tail).prop_map(
-        |(path, has_optional_params, defaults, method, (status, headers, deadline))| RouteClause {
-            path,
-            has_optional_params,
-            defaults,
-            method,
-            status,
-            headers,
-            deadline,
-            span: SPAN,
+        |(path, has_optional_params, defaults, method, (status, headers, deadline, limits))| {
+            RouteClause {
+                path,
+                has_optional_params,
+                defaults,
+                method,
+                status,
+                headers,
+                deadline,
+                limits,
+                span: SPAN,
+            }
         },
     );
     (docs(), vec(primary(true), 1..3), option::of(route))

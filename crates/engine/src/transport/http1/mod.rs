@@ -31,6 +31,7 @@ use tokio::{
 };
 
 use super::{
+    allowance::Allowance,
     connect::Stream,
     connection::{Body, Failed, Head, note_head},
     error::{ErrorKind, Fault},
@@ -231,16 +232,16 @@ impl Connection {
         Ok(None)
     }
 
-    /// Receives the body of a response; more than `limit` bytes are an error. If its length is known, it
+    /// Receives the body of a response; as far as it is allowed. If its length is known, it
     /// is shown to `watcher`.
     pub(super) async fn body(
         &mut self,
         framing: Framing,
         patience: &mut Patience<'_>,
-        limit: usize,
+        allowance: &mut Allowance<'_>,
         watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
-        let body = self.whole_body(framing, patience, limit, watcher).await;
+        let body = self.whole_body(framing, patience, allowance, watcher).await;
         self.note_body(&body);
         body
     }
@@ -280,16 +281,17 @@ impl Connection {
         &mut self,
         framing: Framing,
         patience: &mut Patience<'_>,
-        limit: usize,
+        allowance: &mut Allowance<'_>,
         mut watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
-        let mut receiving = Receiving::new(framing, limit)?;
+        let mut receiving = Receiving::new(framing, allowance.limit())?;
         let bytes_max = if watcher.is_some() { SHOWN_BYTES_MAX } else { usize::MAX };
         let mut turn_ends_at = TURN_BYTES;
         loop {
             if let Some(body) = receiving.take(&mut self.arrived)? {
                 return Ok(body);
             }
+            allowance.admit(receiving.len())?;
             if let Some(watcher) = &mut watcher
                 && let Some(beginning) = receiving.beginning()
             {

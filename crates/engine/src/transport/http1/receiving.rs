@@ -92,6 +92,14 @@ impl Receiving {
         }
     }
 
+    /// How many bytes of the body have come.
+    pub(super) fn len(&self) -> usize {
+        match &self.state {
+            State::Sized { body, .. } | State::UntilClose { body } => body.len(),
+            State::Chunked { collected, .. } => collected.len(),
+        }
+    }
+
     /// What has come of a body whose length is known, if anything has.
     pub(super) fn beginning(&self) -> Option<&[u8]> {
         match &self.state {
