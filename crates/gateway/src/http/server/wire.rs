@@ -136,7 +136,12 @@ impl<'t> Wire<'t> {
                     ))));
                 }
                 if !is_due {
-                    self.timer.set(now + pace.patience(written, now - *since));
+                    let patience = pace.patience(written, now - *since);
+                    if patience.is_zero() {
+                        // The timer would be moved by the next byte, before it fires.
+                        return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                    }
+                    self.timer.set(now + patience);
                     is_due = true;
                 }
                 ready!(self.timer.poll(context));
