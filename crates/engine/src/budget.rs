@@ -332,7 +332,7 @@ mod tests {
         let error = budget.charge_requests(1).expect_err("one more");
         assert_eq!(
             error.message,
-            "the run asks for 201 upstream requests, more than adhoc.limits.requests = 200; ask for less, or raise the setting{or_clause}"
+            "the run asks for 201 upstream requests, more than adhoc.limits.requests = 200; ask for less, or raise the setting"
         );
         assert_eq!(error.facts, [Fact::Limit(200), Fact::Asked(201)]);
         budget.charge_rows(usize::MAX).expect_err("a second limit");
