@@ -3,13 +3,11 @@
 
 use std::cmp::Reverse;
 
-use crate::{Object, Text, Value, percent};
+use crate::{Object, Text, Value, credential::REDACTED, percent};
 
 /// Shorter texts are not searched for: they would hide half of every message.
 pub const SECRET_BYTES_MIN: usize = 4;
 
-/// The text that stands in the place of a secret.
-const REDACTED: &str = "[redacted]";
 /// Structures nested deeper than this are replaced as a whole.
 const DEPTH_MAX: usize = 100;
 

@@ -9,9 +9,8 @@
 
 use std::{error, fmt, io};
 
+use qlio_data::credential::shown_uri;
 use rustix::io::Errno;
-
-use super::secrets::shown_uri;
 
 /// The kinds of failure.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -37,7 +37,6 @@ mod pool;
 mod proxy;
 mod redirect;
 mod request_headers;
-mod secrets;
 mod settings;
 mod site;
 mod target;
@@ -62,8 +61,8 @@ pub use frames::Grpc;
 pub(crate) use frames::{HEAD_BYTES as GRPC_HEAD_BYTES, STATUS as GRPC_STATUS};
 pub use headers::Headers;
 pub(crate) use headers::as_text;
+pub use qlio_data::credential::{is_credential_name, shown_uri};
 pub use request_headers::RequestHeaders;
-pub use secrets::{is_credential_name, shown_uri};
 pub use settings::{
     BackoffScope, BackoffSettings, EgressSettings, ProxyLogin, ProxyTarget, SettingsError,
     TlsSettings, TransportSettings, ViaProxy,

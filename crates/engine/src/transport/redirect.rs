@@ -4,12 +4,11 @@
 //! resolved against the current URI as RFC 3986 says (UPS-15).
 
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
-use qlio_data::percent;
+use qlio_data::{credential::is_credential_name, percent};
 
 use super::{
     error::{ErrorKind, Fault},
     headers::Headers,
-    secrets::is_credential_name,
     site::Sites,
     target::Target,
 };

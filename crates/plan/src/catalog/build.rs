@@ -13,6 +13,7 @@ use qlio_syntax::{
 
 use super::{
     Catalog, Resources, Route,
+    credentials::written_credentials,
     declare::{Declaration, declare_table},
     settings::mentioned_values,
 };
@@ -78,12 +79,14 @@ impl<'a> CatalogBuilder<'a> {
                 resources: self.resources,
                 is_inline: false,
             };
-            let mut tables = Vec::new();
+            let (mut tables, mut credentials) = (Vec::new(), Vec::new());
             for (create, docs) in creates(&parsed.script) {
+                credentials.extend(written_credentials(create));
                 let declared = declare_table(create, docs, &declaration);
                 diagnostics.extend(declared.problems);
                 tables.push((Arc::new(declared.table), create.name.span));
             }
+            self.catalog.secrets.extend(credentials);
             for (table, span) in tables {
                 for body in table.verbs().filter_map(|verb| verb.body.as_ref()) {
                     self.hide_mentioned(&body.content);

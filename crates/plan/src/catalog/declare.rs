@@ -16,7 +16,9 @@ use qlio_syntax::{
 };
 
 use super::{
-    Resources, ScriptFile, fill_settings, mentions,
+    Resources, ScriptFile,
+    credentials::{shown_header, shown_template, shown_value},
+    fill_settings, mentions,
     settings::{MissingSetting, ROOT, headers_from_settings},
     table::{
         Body, DefaultValue, Format, FormatKind, Grpc, NeededSetting, Oauth2, Table, Verb, Written,
@@ -427,10 +429,18 @@ fn written_templates(verb: &ast::Verb) -> Written {
     let headers = verb.headers.iter();
     let defaults = verb.defaults.iter();
     Written {
-        uri: verb.uri.text.clone(),
-        headers: headers.map(|pair| (pair.name.text.clone(), literal_text(&pair.value))).collect(),
+        uri: shown_template(&verb.uri.text),
+        headers: headers
+            .map(|pair| {
+                let name = &pair.name.text;
+                (name.clone(), shown_header(name, literal_text(&pair.value)))
+            })
+            .collect(),
         defaults: defaults
-            .map(|pair| (pair.name.text.clone(), literal_value(&pair.value)))
+            .map(|pair| {
+                let name = &pair.name.text;
+                (name.clone(), shown_value(name, literal_value(&pair.value)))
+            })
             .collect(),
     }
 }

@@ -4,6 +4,7 @@
 //! the rest. Nothing here reads a disk: [`Resources`] stands for the files beside a table.
 
 mod build;
+mod credentials;
 mod declare;
 pub mod describe;
 mod markdown;

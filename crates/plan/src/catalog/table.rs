@@ -87,7 +87,8 @@ pub struct Verb {
     pub method: String,
     /// The URI with the settings filled in.
     pub uri: UriTemplate,
-    /// URI, headers and defaults before settings were filled in, for descriptions.
+    /// URI, headers and defaults before settings were filled in, without literal credentials, for
+    /// descriptions.
     pub written: Written,
     /// Request headers: the name as written and its value.
     pub headers: Vec<(String, Template)>,

@@ -24,7 +24,7 @@ const NAMES: [&str; 4] = ["appid", "pass", "pwd", "sig"];
 const SEARCH_TERM: &str = "keyword";
 
 /// Replaces the value of a credential wherever it is printed.
-const REDACTED: &str = "[redacted]";
+pub const REDACTED: &str = "[redacted]";
 
 /// Whether the value of a header or parameter of this name is a credential, in any case: it is not
 /// printed, and a header of this name does not follow a redirect to another origin.
