@@ -198,6 +198,10 @@ fn open<'js>(
     if value.is_function() {
         return Ok(Some(Value::Absent));
     }
+    // It would be an empty object: a value that is lost without a word.
+    if value.is_promise() {
+        return Err(promise_inside());
+    }
     let target;
     let object = match view::look_behind(ctx, value)? {
         Behind::Nothing => object,
@@ -225,6 +229,9 @@ fn open<'js>(
             stack.push(read_array(array, bounds)?);
             return Ok(None);
         }
+        if replaced.is_promise() {
+            return Err(promise_inside());
+        }
         let Some(replacement) = replaced.into_object() else { return Ok(Some(Value::Absent)) };
         object = replacement;
     }
@@ -245,6 +252,10 @@ fn open<'js>(
         name: String::new(),
     });
     Ok(None)
+}
+
+fn promise_inside() -> Fault {
+    Fault::result("a promise inside of the value is not waited for: answer when it has ended")
 }
 
 /// Starts on an array; a length beyond the bounds is refused before anything is read.

@@ -148,6 +148,22 @@ fn a_promise_is_waited_for() {
     assert_eq!(bench.call("no", "[]").unwrap_err().message, "refused");
 }
 
+#[test]
+fn a_promise_inside_of_a_value_is_no_empty_object() {
+    let bench = Bench::new(
+        "exports.member = function () { return {a: [new Promise(function () {})]}; };
+         exports.ended = async function () { return {a: Promise.resolve(1)}; };
+         exports.json = function () { return {toJSON: function () { return Promise.resolve(1); }}; };
+         exports.thenable = function () { return {a: {then: 1}}; };",
+    );
+    for function in ["member", "ended", "json"] {
+        let error = bench.call(function, "[]").unwrap_err();
+        assert_eq!(error.kind, ScriptErrorKind::Result, "{function}");
+        assert!(error.message.contains("a promise inside of the value"), "{}", error.message);
+    }
+    assert_eq!(bench.json("thenable", "[]"), r#"{"a":{"then":1}}"#);
+}
+
 fn rows(
     bench: &Bench,
     function: &str,
