@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
+    os::unix::fs::OpenOptionsExt,
     path::PathBuf,
 };
 
@@ -11,6 +12,9 @@ const FILE_BYTES_MAX: u64 = 5_120_000;
 
 /// Older files that are kept; the newest one has the number 1.
 const OLDER_FILES_MAX: u32 = 10;
+
+/// Who may read a log file: its owner and group, as requests of clients stand in it (LOG-8).
+const FILE_MODE: u32 = 0o640;
 
 pub(super) struct RotatedFile {
     folder: PathBuf,
@@ -30,6 +34,7 @@ impl RotatedFile {
         let file = OpenOptions::new()
             .create(true)
             .append(true)
+            .mode(FILE_MODE)
             .open(folder.join(format!("{stem}.log")))?;
         let bytes = file.metadata()?.len();
         Ok(Self { folder, stem, out: BufWriter::new(file), bytes, bytes_max })
@@ -89,6 +94,23 @@ mod tests {
         assert_eq!(read("ql.io1.log").as_deref(), Some("line 26\nline 27\n"));
         assert_eq!(read("ql.io10.log").as_deref(), Some("line 08\nline 09\n"));
         assert_eq!(read("ql.io11.log"), None);
+    }
+
+    #[test]
+    fn others_may_not_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut file =
+            RotatedFile::open_with(folder.path().to_owned(), "access", 10).expect("opened");
+        file.write(b"a long line of text\n").expect("written");
+        file.write(b"another one\n").expect("written");
+        file.flush().expect("flushed");
+        for name in ["access.log", "access1.log"] {
+            let mode = fs::metadata(folder.path().join(name)).expect("there").permissions().mode();
+            // The mask of the process may take more away.
+            assert_eq!(mode & 0o777 & !FILE_MODE, 0, "{name}: {mode:o}");
+            assert_eq!(mode & 0o600, 0o600, "{name}: {mode:o}");
+        }
     }
 
     #[test]
