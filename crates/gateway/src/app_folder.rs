@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::load::CatalogFolders;
 
-/// The names of a settings file, the strongest first.
-pub const SETTINGS_FILES: [&str; 2] = ["qlio.json", "config/dev.json"];
+/// The names of a settings file; there may be one of them.
+pub const SETTINGS_FILES: [&str; 3] = ["qlio.json", "qlio.toml", "qlio.yaml"];
+
+/// The settings file of an app that has none of those.
+pub const OLD_SETTINGS_FILE: &str = "config/dev.json";
 
 /// An app.
 #[derive(Debug, Clone, Default)]
@@ -22,11 +25,11 @@ pub struct AppFolder {
 }
 
 impl AppFolder {
-    /// Finds the parts of an app in a folder, under their usual names.
+    /// Finds the parts of an app in a folder, under their usual names, but for the settings.
     pub fn at(root: &Path) -> Self {
-        let existing = |name: &str| Some(root.join(name)).filter(|path| path.exists());
+        let existing = |name: &str| existing(root, name);
         Self {
-            config: SETTINGS_FILES.into_iter().find_map(existing),
+            config: None,
             folders: CatalogFolders {
                 root: root.to_owned(),
                 tables: existing("tables"),
@@ -34,6 +37,23 @@ impl AppFolder {
                 tests: None,
             },
             tests: root.join("tests"),
+        }
+    }
+
+    /// Finds the settings file of the app in a folder.
+    ///
+    /// # Errors
+    /// There are two.
+    pub fn find_settings(root: &Path) -> Result<Option<PathBuf>, String> {
+        let mut found = SETTINGS_FILES.into_iter().filter_map(|name| existing(root, name));
+        match (found.next(), found.next()) {
+            (Some(first), Some(second)) => Err(format!(
+                "there are two settings files, `{}` and `{}`; keep one, or name it with `--config`",
+                first.display(),
+                second.display()
+            )),
+            (None, _) => Ok(existing(root, OLD_SETTINGS_FILE)),
+            (first, None) => Ok(first),
         }
     }
 
@@ -52,4 +72,8 @@ impl AppFolder {
             format!("`{}`", root.display())
         }
     }
+}
+
+fn existing(root: &Path, name: &str) -> Option<PathBuf> {
+    Some(root.join(name)).filter(|path| path.exists())
 }

@@ -8,34 +8,37 @@
 mod cache;
 mod document;
 mod effective;
+#[expect(clippy::disallowed_methods, reason = "the one place that reads variables for settings")]
 mod environment;
+mod format;
 pub(crate) mod front;
 mod limits;
 mod names;
 mod place;
 mod problem;
+mod setting;
 mod slot;
+#[expect(clippy::disallowed_methods, reason = "the one place that reads a settings file")]
+mod source;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use qlio_data::{
-    Object, Value,
-    codec::json,
+    Value,
     redact::{SECRET_BYTES_MIN, secret_texts},
 };
 use qlio_engine::{Settings, cache::CacheSettings, transport::TransportSettings};
-use qlio_syntax::source::{LineIndex, Position};
 
 use self::{
-    environment::{Environment, variable_in},
+    environment::Environment,
     names::Names,
-    place::Places,
-    slot::Kind,
-    table::{Draft, Setting},
+    setting::{Draft, Setting},
+    slot::{Blame, Kind},
+    source::Source,
 };
 
-use crate::http::{app::AppSettings, body::BodyLimits};
+use crate::http::{app::AppSettings, body::BodyLimits, gate::Gate};
 
 pub use document::{reference, schema};
 pub use effective::{Effective, Origin};
@@ -70,10 +73,10 @@ impl Default for Config {
 
 impl Config {
     /// The settings of the endpoints.
-    pub fn app_settings(&self, may_call_private: bool) -> AppSettings {
+    pub fn app_settings(&self, is_dev: bool) -> AppSettings {
         AppSettings {
             allows_adhoc: self.front.adhoc,
-            may_call_private,
+            gate: Gate::new(&self.front.trust, is_dev),
             body: BodyLimits {
                 request_bytes_max: self.request_bytes_max,
                 pace: self.front.body_pace,
@@ -141,57 +144,6 @@ pub fn effective(
     (effective, problems)
 }
 
-/// The text of a settings file, understood as far as its format goes.
-struct Source {
-    file: PathBuf,
-    /// As it stands in the file.
-    values: Value,
-    places: Places,
-}
-
-impl Source {
-    fn empty(file: &Path) -> Self {
-        let values = Value::object(Object::new());
-        Self { file: file.to_owned(), values, places: Places::default() }
-    }
-
-    fn read(file: Option<&Path>) -> (Self, Option<ConfigProblem>) {
-        let Some(file) = file else { return (Self::empty(Path::new("")), None) };
-        match std::fs::read_to_string(file) {
-            Ok(text) => Self::parse(&text, file),
-            Err(error) => Self::unusable(file, None, Fault::Unreadable(error.to_string())),
-        }
-    }
-
-    fn parse(text: &str, file: &Path) -> (Self, Option<ConfigProblem>) {
-        match json::parse_str(text) {
-            Ok(value) if value.is_object() => {
-                let (values, places) = (value.into_tree(), Places::of(text));
-                (Self { file: file.to_owned(), values, places }, None)
-            }
-            Ok(_) => Self::unusable(file, None, Fault::NoObject),
-            Err(error) => {
-                let position = LineIndex::new(text).position(text, error.offset as u32);
-                let fault = Fault::Malformed { format: "JSON", reason: error.reason };
-                Self::unusable(file, Some(position), fault)
-            }
-        }
-    }
-
-    fn unusable(
-        file: &Path,
-        position: Option<Position>,
-        fault: Fault,
-    ) -> (Self, Option<ConfigProblem>) {
-        let place = Place::File(file.to_owned(), position);
-        (Self::empty(file), Some(ConfigProblem { place, setting: None, fault }))
-    }
-
-    fn place(&self, path: &str) -> Place {
-        Place::File(self.file.clone(), self.places.position(path))
-    }
-}
-
 /// The value at a dotted path.
 fn at(values: &Value, path: &str) -> Value {
     path.split('.').fold(values.clone(), |value, name| value.member(name))
@@ -205,7 +157,9 @@ struct Reading {
     draft: Draft,
     /// Where each setting of the table comes from, in its order.
     origins: Vec<Origin>,
-    /// Values from the environment.
+    /// Where the environment was filled in, and what it held.
+    environment: Environment,
+    /// Values that must not be shown.
     secrets: Vec<String>,
     problems: Vec<ConfigProblem>,
 }
@@ -219,11 +173,12 @@ impl Reading {
             values,
             draft: Draft::new(command_line.is_dev),
             origins: Vec::new(),
-            secrets: environment.secrets,
+            secrets: std::mem::take(&mut environment.secrets),
             problems: Vec::new(),
             source,
+            environment,
         };
-        for (setting, variable) in environment.missing {
+        for (setting, variable) in std::mem::take(&mut reading.environment.missing) {
             let place = reading.source.place(&setting);
             reading.blame(place, setting, Fault::MissingVariable(variable));
         }
@@ -244,7 +199,12 @@ impl Reading {
     }
 
     fn blame(&mut self, place: Place, setting: impl Into<String>, fault: Fault) {
-        self.problems.push(ConfigProblem { place, setting: Some(setting.into()), fault });
+        let setting = setting.into();
+        let is_guard = match fault {
+            Fault::SecretTooShort | Fault::SecretIsNoText => true,
+            _ => table::concerns_guard(&setting),
+        };
+        self.problems.push(ConfigProblem { place, setting: Some(setting), is_guard, fault });
     }
 
     /// Reads one setting from the flag or the spelling that is strongest; says which it was.
@@ -263,12 +223,11 @@ impl Reading {
             let value = at(&self.values, &path);
             // An object at the short form of a name, such as `adhoc`, is the section of that name.
             let is_section = path != setting.name && value.is_object() && names.is_section(&path);
-            if value.is_nothing() || is_section {
+            if value.is_absent() || is_section {
                 continue;
             }
             let place = self.source.place(&path);
-            let written = at(&self.source.values, &path);
-            let origin = match variable_in(&written) {
+            let origin = match self.environment.variable_at(&path) {
                 Some(variable) => Origin::Environment(variable.to_owned(), place),
                 None => Origin::Place(place),
             };
@@ -281,30 +240,25 @@ impl Reading {
     fn take(&mut self, setting: &Setting, path: &str, value: &Value, origin: Origin) -> Origin {
         let slot = setting.slot(&mut self.draft);
         let kind = slot.kind();
-        let is_fit = setting.is_within_bounds(&kind, value)
-            && value
-                .as_str()
-                .is_none_or(|text| setting.rule.is_none_or(|rule| (rule.accepts)(text)));
+        let is_fit = setting.is_within_bounds(&kind, value) && setting.keeps_rule(value);
         if is_fit && slot.read(value).is_some() {
             return origin;
         }
-        let (path, wanted, found) = match slot.blame(value) {
-            None => (path.to_owned(), setting.wanted(&kind), describe(value)),
-            Some((inside, wanted)) => {
-                let found = match at(value, &inside) {
-                    // It may be a password.
-                    Value::String(_) => "this text".to_owned(),
-                    value => describe(&value),
-                };
-                (format!("{path}.{inside}"), wanted.to_owned(), found)
+        let blame = slot.blame(value).or_else(|| setting.blame_element(&kind, value));
+        let Blame { inside, wanted, found } = blame.unwrap_or_else(|| Blame {
+            inside: String::new(),
+            wanted: setting.wanted(&kind),
+            found: describe(value),
+        });
+        let path = format!("{path}{inside}");
+        let (place, found) = match (origin, self.environment.variable_at(&path)) {
+            (Origin::Place(place @ Place::Flag(_)), _) => (place, found),
+            // Its value is a secret.
+            (_, Some(variable)) => {
+                let found = format!("what `{variable}` of the environment holds");
+                (self.source.place(&path), found)
             }
-        };
-        let (place, found) = match origin {
-            Origin::Environment(variable, place) => {
-                (place, format!("what `{variable}` of the environment holds"))
-            }
-            Origin::Place(place @ Place::Flag(_)) => (place, found),
-            _ => (self.source.place(&path), found),
+            (_, None) => (self.source.place(&path), found),
         };
         self.blame(place, path, Fault::WrongKind { wanted, found });
         Origin::Default
@@ -361,6 +315,23 @@ impl Setting {
         }
     }
 
+    /// Whether a text, or each text of a list, is what the setting's rule says.
+    fn keeps_rule(&self, value: &Value) -> bool {
+        let Some(rule) = self.rule else { return true };
+        let keeps = |value: &Value| value.as_str().is_none_or(rule.accepts);
+        value.elements().map_or_else(|| keeps(value), |elements| elements.iter().all(keeps))
+    }
+
+    /// The element of a list that is no text, or that breaks the rule.
+    fn blame_element(&self, kind: &Kind, value: &Value) -> Option<Blame> {
+        let elements = value.elements().filter(|_| *kind == Kind::Texts)?;
+        let index = elements
+            .iter()
+            .position(|element| element.as_str().is_none() || !self.keeps_rule(element))?;
+        let wanted = self.rule.map_or("text", |rule| rule.wanted).to_owned();
+        Some(Blame { inside: place::element("", index), wanted, found: describe(&elements[index]) })
+    }
+
     /// What its value must be, in words.
     fn wanted(&self, kind: &Kind) -> String {
         let bounds = match (self.least, self.most) {
@@ -369,6 +340,7 @@ impl Setting {
             (least, most) => format!(" from {least} to {most}"),
         };
         match (kind, self.rule) {
+            (Kind::Texts, Some(rule)) => format!("a list of texts, each {}", rule.wanted),
             (_, Some(rule)) => rule.wanted.to_owned(),
             (Kind::Flag, _) => "`true` or `false`".to_owned(),
             (Kind::Number, _) => format!("a whole number{bounds}"),
@@ -397,4 +369,7 @@ fn describe(value: &Value) -> String {
 }
 
 #[cfg(test)]
+mod kind_tests;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test reads a variable that every environment has")]
 mod tests;

@@ -12,9 +12,9 @@ use super::{
     target::Target,
 };
 
-/// A host pattern of the settings.
+/// A host pattern of the settings (SAF-11).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct HostPattern {
+pub struct HostPattern {
     hosts: Hosts,
     port: Option<u16>,
 }
@@ -32,7 +32,8 @@ enum Hosts {
 }
 
 impl HostPattern {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    /// Reads `*`, `host`, `*.domain`, an address or a network, each but the last with an optional port.
+    pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
         if let Some((address, prefix)) = text.split_once('/') {
             let address: IpAddr = address.parse().ok()?;
@@ -59,7 +60,8 @@ impl HostPattern {
         Some(Self { hosts, port })
     }
 
-    pub(super) fn matches_host(&self, host: &str, port: u16) -> bool {
+    /// Whether a host is meant: in lower case, without brackets and final dot.
+    pub fn matches_host(&self, host: &str, port: u16) -> bool {
         self.matches_port(port)
             && match &self.hosts {
                 Hosts::Any => true,

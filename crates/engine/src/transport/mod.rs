@@ -52,6 +52,7 @@ use std::{
 use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
 
+pub use egress::HostPattern;
 pub use error::{ErrorKind, TransportError};
 pub use exchange::{
     ACCEPT_ENCODING, BACKOFF_MAX_DEFAULT, BACKOFF_MIN_DEFAULT, Exchange, Guard, PatienceOf, Reply,

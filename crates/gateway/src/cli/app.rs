@@ -6,15 +6,15 @@ use clap::Args;
 
 use super::report;
 use crate::{
-    app_folder::{AppFolder, SETTINGS_FILES},
-    config::{self, CommandLine, Config},
+    app_folder::{AppFolder, OLD_SETTINGS_FILE, SETTINGS_FILES},
+    config::{self, CommandLine, Config, ConfigProblem},
 };
 
 /// Where the app lies.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct AppArgs {
-    /// Folder of the app; default the current one. In it lie `qlio.json` (or `config/dev.json`),
-    /// `tables`, `routes` and `tests`.
+    /// Folder of the app; default the current one. In it lie `qlio.json`, `qlio.toml` or `qlio.yaml`
+    /// (or `config/dev.json`), `tables`, `routes` and `tests`.
     #[arg(long, value_name = "DIR")]
     app: Option<PathBuf>,
     /// Folder of table files, instead of the app's `tables`.
@@ -23,7 +23,7 @@ pub(super) struct AppArgs {
     /// Folder of route files, instead of the app's `routes`.
     #[arg(long, short = 'r', value_name = "DIR")]
     routes: Option<PathBuf>,
-    /// Settings file (JSON), instead of the app's own.
+    /// Settings file (JSON, TOML or YAML, by its ending), instead of the app's own.
     #[arg(long, short = 'c', value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -43,7 +43,7 @@ impl AppArgs {
         if self.app.is_some() && app.is_empty() {
             let names = SETTINGS_FILES.join("`, `");
             return Err(format!(
-                "there is no app in {}: none of `{names}`, `tables`, `routes`, `tests`",
+                "there is no app in {}: none of `{names}`, `{OLD_SETTINGS_FILE}`, `tables`, `routes`, `tests`",
                 app.describe()
             ));
         }
@@ -53,34 +53,48 @@ impl AppArgs {
     /// The app.
     ///
     /// # Errors
-    /// `--app` names no folder.
+    /// `--app` names no folder, or the app has two settings files.
     pub(super) fn find(&self) -> Result<AppFolder, String> {
-        let mut app = match &self.app {
-            Some(root) if !root.is_dir() => {
-                return Err(format!("there is no folder `{}`", root.display()));
-            }
-            Some(root) => AppFolder::at(root),
-            None => AppFolder::at(&PathBuf::new()),
+        let root = self.app.clone().unwrap_or_default();
+        if self.app.is_some() && !root.is_dir() {
+            return Err(format!("there is no folder `{}`", root.display()));
+        }
+        let mut app = AppFolder::at(&root);
+        app.config = match &self.config {
+            Some(file) => Some(file.clone()),
+            None => AppFolder::find_settings(&root)?,
         };
         let replace = |part: &mut Option<PathBuf>, given: &Option<PathBuf>| {
             if given.is_some() {
                 part.clone_from(given);
             }
         };
-        replace(&mut app.config, &self.config);
         replace(&mut app.folders.tables, &self.tables);
         replace(&mut app.folders.routes, &self.routes);
         Ok(app)
     }
 }
 
-/// Reads the settings of an app and prints what is wrong with them; answers the numbers of errors
-/// and warnings as well.
-pub(super) fn read_settings(
-    app: &AppFolder,
-    command_line: &CommandLine,
-) -> (Config, (usize, usize)) {
+/// Reads the settings of an app and prints what is wrong with them.
+///
+/// # Errors
+/// A setting that guards the server cannot be understood, so that nothing may start.
+pub(super) fn read_settings(app: &AppFolder, command_line: &CommandLine) -> Result<Config, String> {
     let (config, problems) = config::read(app.config.as_deref(), command_line);
-    let counts = report::config(&problems);
-    (config, counts)
+    report::config(&problems);
+    require_guards(&problems)?;
+    Ok(config)
+}
+
+/// Makes sure that all settings which guard the server are understood.
+///
+/// # Errors
+/// One is not.
+pub(super) fn require_guards(problems: &[ConfigProblem]) -> Result<(), String> {
+    let count = problems.iter().filter(|problem| problem.ends_start()).count();
+    if count == 0 {
+        return Ok(());
+    }
+    let count = report::count(count, "error");
+    Err(format!("{count} in settings that guard the server; nothing starts with them, in no mode"))
 }

@@ -81,7 +81,13 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let (config, _) = read_settings(&app, &CommandLine::default());
+    let config = match read_settings(&app, &CommandLine::default()) {
+        Ok(config) => config,
+        Err(reason) => {
+            report::error(&reason);
+            return Exit::Failed;
+        }
+    };
     let Loaded { catalog, problems, .. } = load::load(&app.folders, &config);
     report::catalog(&problems);
     report::note(&format!(

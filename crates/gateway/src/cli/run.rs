@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use qlio_data::{Object, Value, codec::json};
+use qlio_data::{
+    Object, Text, Value,
+    codec::json,
+    redact::{redact, replaced},
+};
 use qlio_engine::{Answer, Caller, Engine, EngineOptions, RunError};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_syntax::diagnostic::Diagnostic;
@@ -52,7 +56,13 @@ pub(super) fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let (mut config, _) = read_settings(&app, &CommandLine::default());
+    let mut config = match read_settings(&app, &CommandLine::default()) {
+        Ok(config) => config,
+        Err(reason) => {
+            report::error(&reason);
+            return Exit::Failed;
+        }
+    };
     // The operator writes the script anyway, so what the request holds may override defaults.
     config.settings.client_params = qlio_engine::ClientParams::Any;
     let Loaded { catalog, problems, .. } = load::load(&app.folders, &config);
@@ -69,12 +79,13 @@ pub(super) fn run(args: &RunArgs) -> Exit {
         report::diagnostics(&compiled.warnings, &script.name, &script.text);
     }
     let request_id_header = config.settings.request_id_header.clone();
+    let secrets = catalog.secrets().to_vec();
     let outcome = on_runtime(config, |engine| async move {
         engine.run(&compiled.plan, &catalog, &request, Caller::Operator).await
     });
     match outcome {
         Ok(Ok(answer)) => succeeded(args, &answer, request_id_header),
-        Ok(Err(error)) => report_failure(args, &error),
+        Ok(Err(error)) => report_failure(args, &error, &secrets),
         Err(reason) => {
             report::error(&reason);
             Exit::Usage
@@ -139,15 +150,15 @@ fn succeeded(args: &RunArgs, answer: &Answer, request_id_header: String) -> Exit
     Exit::Success
 }
 
-fn report_failure(args: &RunArgs, error: &RunError) -> Exit {
-    let body = run_error::body(error);
+fn report_failure(args: &RunArgs, error: &RunError, secrets: &[String]) -> Exit {
+    let body = redact(run_error::body(error), secrets);
     if args.envelope {
         print_envelope([
             ("error", body),
             ("status", Value::int(i64::from(run_error::status(error)))),
         ]);
     } else {
-        report::error(&error.message);
+        report::error(&replaced(&Text::from(error.message.as_str()), secrets));
         report::note(&json::to_string(&body));
     }
     Exit::Failed

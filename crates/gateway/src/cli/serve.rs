@@ -15,12 +15,12 @@ use tokio::runtime::Runtime;
 
 use super::{
     Exit,
-    app::{AppArgs, read_settings},
+    app::{AppArgs, require_guards},
     open_files, report,
     signals::{Hangups, StopSignals},
 };
 use crate::{
-    config::{CommandLine, Flag},
+    config::{self, CommandLine, Flag},
     http::{
         app::{HttpApp, Shared},
         ecv::Health,
@@ -75,8 +75,7 @@ pub(super) struct ServeArgs {
     /// Whether `POST <ecvPath>/disable` and `/enable` switch the health check; default `false`.
     #[arg(long = "ecvControl", visible_alias = "ecv-control", value_name = "BOOL")]
     ecv_control: Option<bool>,
-    /// Origin whose pages may open WebSocket connections, or `*`; may be repeated. Default: the
-    /// same host.
+    /// Origin whose pages may run scripts, or `*`; may be repeated. Default: the same host.
     #[arg(long = "wsOrigins", visible_alias = "ws-origins", value_name = "ORIGIN")]
     ws_origins: Vec<String>,
     /// Folder for log files; default none.
@@ -95,7 +94,7 @@ impl ServeArgs {
             self.ecv_path.as_deref().map(|path| ("--ecvPath", "ecvPath", Value::from(path))),
             self.ecv_control.map(|is_on| ("--ecvControl", "ecvControl", Value::Bool(is_on))),
             (!self.ws_origins.is_empty())
-                .then(|| ("--wsOrigins", "wsOrigins", texts(&self.ws_origins))),
+                .then(|| ("--wsOrigins", "trust.origins", texts(&self.ws_origins))),
             self.logs.as_deref().map(|folder| ("--logs", "logs", Value::from(folder))),
         ];
         let flags = flags.into_iter().flatten();
@@ -171,7 +170,8 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
     }
     let app = args.app.find().map_err(NotStarted::because)?;
-    let (config, (config_errors, _)) = read_settings(&app, &args.command_line());
+    let (config, problems) = config::read(app.config.as_deref(), &args.command_line());
+    let (config_errors, _) = report::config(&problems);
     let loaded = load::load(&app.folders, &config);
     let (catalog_errors, _) = report::catalog(&loaded.problems);
     let mut errors = config_errors + catalog_errors;
@@ -181,6 +181,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         errors += 1;
         None
     });
+    require_guards(&problems).map_err(NotStarted::because)?;
     if args.is_strict() && errors > 0 {
         let errors = report::count(errors, "error");
         let reason = format!("{errors}; not started. `--lenient` starts with what loads");

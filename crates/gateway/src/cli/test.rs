@@ -8,7 +8,11 @@ use std::{
 use clap::{Args, ValueEnum};
 use regex_lite::Regex;
 
-use super::{Exit, app::AppArgs, report};
+use super::{
+    Exit,
+    app::{AppArgs, require_guards},
+    report,
+};
 use crate::suite::{self, App, Collected, Format, Limits, Report};
 
 /// Settings that stand beside the tests and are for them alone.
@@ -103,6 +107,10 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     }
     let app = App::load(app);
     report::config(&app.config_problems);
+    if let Err(reason) = require_guards(&app.config_problems) {
+        report::error(&reason);
+        return Exit::Failed;
+    }
     let loaded = app.loaded();
     report::catalog(&loaded.problems);
     let chosen = args.filter.as_ref().map_or_else(String::new, |_| format!("{} of ", cases.len()));

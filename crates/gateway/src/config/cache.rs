@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use qlio_engine::cache::{Backend, CacheConfigError, CacheSettings};
 
-use super::{slot::CacheKind, table::Draft};
+use super::{setting::Draft, slot::CacheKind};
 
 /// Most servers of one cache.
 const SERVERS_MAX: usize = 256;

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use qlio_data::{Object, Text, Value, codec::json};
 
 use super::{
+    setting::{Draft, Setting},
     slot::{Kind, PROXY_MEMBERS},
-    table::{self, Draft, GROUPS, Setting},
+    table::{self, GROUPS},
 };
 
 /// The page `docs/reference/settings.md`.
@@ -21,6 +22,9 @@ pub fn reference() -> String {
                 if !names.is_empty() {
                     let _ = write!(about, " {words} `{}`.", names.join("`, `"));
                 }
+            }
+            if setting.is_guard {
+                about.push_str(" *Guard.*");
             }
             let wanted = setting.wanted(&kind);
             let (name, default) = (setting.name, shown_default(setting));
@@ -41,12 +45,14 @@ const TABLE_HEAD: &str = "| Setting | Value | Default | Meaning |\n| --- | --- |
 const INTRODUCTION: &str = "\
 # Settings
 
-One JSON object in the settings file, `--config FILE`. A dotted name is a member of an object: `xml.coerce` is `{\"xml\": {\"coerce\": …}}`.
+One object in the settings file: `qlio.json`, `qlio.toml` or `qlio.yaml`, of which there is one, else `config/dev.json`, or what `--config FILE` names. The ending says the format. A dotted name is a member of an object: `xml.coerce` is `{\"xml\": {\"coerce\": …}}`.
 
 - `\"${NAME}\"` stands for the variable `NAME` of the environment; its value is a secret. Numbers and switches may come so, too.
 - A flag beats the file, which beats the default. Some defaults differ with `--dev`.
 - All other names at the top are yours: scripts and tables read them as `{config.name.inner}`.
-- A value of the wrong kind is an error ([Q3010](../errors/Q3010-bad-config.md)), a name that nothing reads inside of an object of ours, or one that resembles a setting, a warning ([Q3021](../errors/Q3021-unknown-setting.md)).
+- A value of the wrong kind, `null` included, is an error ([Q3010](../errors/Q3010-bad-config.md)) that names file, line, column, kind wanted and kind found. A name that nothing reads inside of an object of ours, or one that resembles a setting, is a warning ([Q3021](../errors/Q3021-unknown-setting.md)).
+- A *guard* decides what is reached, opened or shown. With an error in one, in its name or beside it, and with a file that cannot be read, nothing starts, not even with `--dev` or `--lenient`.
+- YAML is that of version 1.2: `yes`, `on` and `007` are texts. Its aliases and its depth are bounded, and so is every file, at 4 MiB. Times of TOML are texts.
 
 `qlio config show --origin` prints the settings that hold and where each comes from, `qlio config schema` a JSON schema for editors, `qlio config docs` this page.
 ";
@@ -170,10 +176,7 @@ impl Setting {
                             ["integer", "string"].map(Value::from).into_iter().collect(),
                         );
                     } else {
-                        schema.insert(
-                            "type",
-                            ["string", "number"].map(Value::from).into_iter().collect(),
-                        );
+                        schema.insert("type", Value::from("string"));
                     }
                     schema.insert("description", Value::from(*about));
                     (Text::from_static(name), Value::object(schema))

@@ -2,13 +2,17 @@
 //!
 //! This is the only module that reads the environment for settings.
 
-use qlio_data::{Object, Text, Value};
+use std::collections::HashMap;
+
+use qlio_data::{Object, Value};
+
+use super::place::{element, member};
 
 /// Nested objects and arrays that are searched for references to the environment.
 const DEPTH_MAX: usize = 32;
 
 /// The name of the variable that a value refers to.
-pub(super) fn variable_in(value: &Value) -> Option<&str> {
+fn variable_in(value: &Value) -> Option<&str> {
     value.as_str()?.strip_prefix("${")?.strip_suffix('}')
 }
 
@@ -19,46 +23,55 @@ pub(super) struct Environment {
     pub(super) secrets: Vec<String>,
     /// Settings whose variable is not set, and the name of that variable.
     pub(super) missing: Vec<(String, String)>,
-    /// The names around the value that is being filled.
-    path: Vec<Text>,
-    depth: usize,
+    /// The variables that were filled in, by path.
+    variables: HashMap<String, String>,
 }
 
 impl Environment {
-    /// Replaces `"${NAME}"` by the variable of that name; its value counts as a secret.
-    pub(super) fn fill(&mut self, value: &Value) -> Value {
-        if self.depth > DEPTH_MAX {
+    /// Replaces each `"${NAME}"` by the variable of that name; its value counts as a secret.
+    pub(super) fn fill(&mut self, values: &Value) -> Value {
+        self.fill_at(values, "", 0)
+    }
+
+    /// The variable that a value comes from.
+    pub(super) fn variable_at(&self, path: &str) -> Option<&str> {
+        self.variables.get(path).map(String::as_str)
+    }
+
+    fn fill_at(&mut self, value: &Value, path: &str, depth: usize) -> Value {
+        if depth > DEPTH_MAX {
             return value.clone();
         }
-        self.depth += 1;
-        let filled = match &*value.open() {
+        match &*value.open() {
             text @ Value::String(_) => match variable_in(text) {
                 None => value.clone(),
-                Some(name) => self.variable(name),
+                Some(name) => self.variable(name, path),
             },
-            Value::Array(elements) => elements.iter().map(|element| self.fill(element)).collect(),
+            Value::Array(elements) => {
+                let elements = elements.iter().enumerate();
+                elements
+                    .map(|(index, value)| self.fill_at(value, &element(path, index), depth + 1))
+                    .collect()
+            }
             Value::Object(object) => {
                 let mut filled = Object::with_capacity(object.len());
                 for (name, value) in object.iter() {
-                    self.path.push(name.clone());
-                    filled.insert(name.clone(), self.fill(value));
-                    self.path.pop();
+                    let value = self.fill_at(value, &member(path, name), depth + 1);
+                    filled.insert(name.clone(), value);
                 }
                 Value::object(filled)
             }
             other => other.clone(),
-        };
-        self.depth -= 1;
-        filled
+        }
     }
 
-    fn variable(&mut self, name: &str) -> Value {
+    fn variable(&mut self, name: &str, path: &str) -> Value {
         if let Ok(found) = std::env::var(name) {
+            self.variables.insert(path.to_owned(), name.to_owned());
             self.secrets.push(found.clone());
             return Value::from(found);
         }
-        let path: Vec<&str> = self.path.iter().map(|name| &**name).collect();
-        self.missing.push((path.join("."), name.to_owned()));
+        self.missing.push((path.to_owned(), name.to_owned()));
         Value::Absent
     }
 }

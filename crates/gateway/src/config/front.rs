@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use crate::http::{
     body::BodyLimits,
     disclosure::{ErrorDetail, MetadataScope},
+    gate::TrustSettings,
     pace::Pace,
     quota::KeepLimits,
     server::ServerLimits,
     trace::TraceLevel,
-    websocket::SocketSettings,
+    websocket::SocketLimits,
 };
 
 /// Settings of the endpoints, of what answers tell, and of the log files.
@@ -29,8 +30,10 @@ pub struct FrontSettings {
     pub ecv_path: String,
     /// The health check can be switched by `POST`.
     pub ecv_control: bool,
-    /// WebSocket connections.
-    pub sockets: SocketSettings,
+    /// Whose requests may run scripts.
+    pub trust: TrustSettings,
+    /// Bounds of WebSocket connections.
+    pub sockets: SocketLimits,
     /// Open connections of clients.
     pub connections_max: usize,
     /// How slowly the body of a request may come.
@@ -53,7 +56,8 @@ impl Default for FrontSettings {
             jsonp: false,
             ecv_path: "/ecv".to_owned(),
             ecv_control: false,
-            sockets: SocketSettings::default(),
+            trust: TrustSettings::default(),
+            sockets: SocketLimits::default(),
             connections_max: ServerLimits::default().connections_max,
             body_pace: BodyLimits::default().pace,
             answer_pace: ServerLimits::default().answer_pace,

@@ -10,8 +10,9 @@ use qlio_syntax::{diagnostic::codes, limits::Limits};
 
 use super::{
     document::shown_default,
+    setting::{Draft, Setting},
     slot::Kind,
-    table::{self, Draft, Setting},
+    table,
 };
 use crate::http::{multipart, server::ServerLimits};
 

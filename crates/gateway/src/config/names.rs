@@ -9,8 +9,9 @@ use qlio_data::Value;
 use qlio_syntax::spelling;
 
 use super::{
+    setting::Draft,
     slot::{Kind, PROXY_MEMBERS},
-    table::{self, Draft},
+    table,
 };
 
 /// A name that nothing reads.
@@ -56,7 +57,7 @@ impl Names {
     /// Objects with settings in which something else stands.
     pub(super) fn find_misplaced(&self, values: &Value) -> Vec<(&str, Value)> {
         let sections = self.sections.iter().map(|path| (path.as_str(), super::at(values, path)));
-        sections.filter(|(_, value)| !value.is_nothing() && !value.is_object()).collect()
+        sections.filter(|(_, value)| !value.is_absent() && !value.is_object()).collect()
     }
 
     /// Whether a setting, or an object with settings, is called so.

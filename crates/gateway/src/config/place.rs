@@ -1,11 +1,12 @@
-//! Where the members of a settings file stand, for messages.
+//! Where the members of a settings file stand, for messages: the line and column of each member's name
+//! and of each element, by paths such as `egress.deny[0]`.
 //!
-//! In: a text that is one JSON object. Out: the line and column of each member's name, by dotted path.
-//! It trusts the text to be valid JSON; of other texts it says something or nothing, and never panics.
+//! Formats note the places while they read. The JSON decoder tells none, so those of JSON are found in its
+//! text, which is trusted to be valid; of other texts something or nothing is found, without a panic.
 
 use std::collections::HashMap;
 
-use qlio_data::codec::json;
+use qlio_data::{Value, codec::json};
 use qlio_syntax::source::{LineIndex, Position};
 
 /// Members nested deeper than this are no settings.
@@ -17,52 +18,85 @@ pub(super) struct Places {
     by_path: HashMap<String, Position>,
 }
 
+/// What a token of JSON stands in; without a path it is too deep to be a setting.
+enum Around {
+    Object(Option<String>),
+    /// With the number of elements so far.
+    List(Option<String>, usize),
+}
+
 impl Places {
+    /// The places in a text that is valid JSON.
     pub(super) fn of(text: &str) -> Self {
         let lines = LineIndex::new(text);
-        let mut by_path = HashMap::new();
-        // The paths of the objects around; an array adds a level whose path no setting has.
-        let mut around: Vec<String> = Vec::new();
-        let mut name = None;
+        let mut places = Self::default();
+        let mut around: Vec<Around> = Vec::new();
+        // The path of the member whose name was read last.
+        let mut named = None;
         let mut rest = Scanner { text, at: 0 };
         while let Some((start, token)) = rest.next_token() {
-            match token {
-                "{" | "[" => {
-                    let path: Option<String> = name.take();
-                    around.push(match path {
-                        _ if token == "[" => "[".to_owned(),
-                        Some(path) => format!("{path}."),
-                        None if around.is_empty() => String::new(),
-                        None => "[".to_owned(),
-                    });
+            if matches!(token, "}" | "]" | "," | ":") {
+                if token == "}" || token == "]" {
+                    around.pop();
                 }
-                "}" | "]" => drop(around.pop()),
-                "," => name = None,
-                ":" => {}
-                _ if name.is_none() && token.starts_with('"') => {
-                    let prefix = around.last().filter(|prefix| !prefix.starts_with('['));
-                    let text_of = |token: &str| {
-                        let value = json::parse_str(token).ok()?;
-                        value.as_str().map(str::to_owned)
-                    };
-                    if let (Some(prefix), true) = (prefix, around.len() <= DEPTH_MAX)
-                        && let Some(key) = text_of(token)
-                    {
-                        let path = format!("{prefix}{key}");
-                        by_path.insert(path.clone(), lines.position(text, start as u32));
-                        name = Some(path);
+                continue;
+            }
+            let is_deep = around.len() > DEPTH_MAX;
+            let place = || lines.position(text, start as u32);
+            let path = match around.last_mut() {
+                None => Some(String::new()),
+                Some(Around::Object(outer)) => {
+                    if let Some(path) = named.take() {
+                        path
+                    } else {
+                        let name = json::parse_str(token).ok();
+                        let name = name.as_ref().and_then(Value::as_str);
+                        let path = outer.as_deref().zip(name).filter(|_| !is_deep);
+                        let path = path.map(|(outer, name)| member(outer, name));
+                        if let Some(path) = &path {
+                            places.insert(path, place());
+                        }
+                        named = Some(path);
+                        continue;
                     }
                 }
+                Some(Around::List(outer, count)) => {
+                    let path = outer.as_deref().filter(|_| !is_deep);
+                    let path = path.map(|outer| element(outer, *count));
+                    *count += 1;
+                    if let Some(path) = &path {
+                        places.insert(path, place());
+                    }
+                    path
+                }
+            };
+            match token {
+                "{" => around.push(Around::Object(path)),
+                "[" => around.push(Around::List(path, 0)),
                 _ => {}
             }
         }
-        Self { by_path }
+        places
+    }
+
+    pub(super) fn insert(&mut self, path: &str, position: Position) {
+        self.by_path.insert(path.to_owned(), position);
     }
 
     /// The place of the member at a dotted path.
     pub(super) fn position(&self, path: &str) -> Option<Position> {
         self.by_path.get(path).copied()
     }
+}
+
+/// The path of a member of the object at a path.
+pub(super) fn member(outer: &str, name: &str) -> String {
+    if outer.is_empty() { name.to_owned() } else { format!("{outer}.{name}") }
+}
+
+/// The path of an element of the list at a path.
+pub(super) fn element(outer: &str, index: usize) -> String {
+    format!("{outer}[{index}]")
 }
 
 /// Cuts a JSON text into punctuation, quoted texts and other words.
@@ -112,6 +146,8 @@ mod tests {
         assert_eq!(shown("b").as_deref(), Some("2:3"));
         assert_eq!(shown("b.c").as_deref(), Some("2:9"));
         assert_eq!(shown("b.e").as_deref(), Some("2:32"));
+        assert_eq!(shown("b.c[0]").as_deref(), Some("2:15"));
+        assert_eq!(shown("b.c[0].d").as_deref(), Some("2:16"));
         assert_eq!(shown("fg").as_deref(), Some("3:2"));
         assert_eq!(shown("d"), None);
     }

@@ -15,6 +15,8 @@ pub struct ConfigProblem {
     pub place: Place,
     /// The dotted path of the setting, where one is to blame.
     pub setting: Option<String>,
+    /// Whether it may be about a setting that guards the server.
+    pub is_guard: bool,
     /// What is wrong.
     pub fault: Fault,
 }
@@ -69,10 +71,11 @@ impl ConfigProblem {
     pub fn code(&self) -> Code {
         match self.fault {
             Fault::Unreadable(_) => codes::UNREADABLE_FILE,
-            Fault::Malformed { .. } => codes::BAD_JSON,
+            Fault::Malformed { format: "JSON", .. } => codes::BAD_JSON,
             Fault::MissingVariable(_) => codes::MISSING_SECRET,
             Fault::Unknown { .. } => codes::UNKNOWN_SETTING,
-            Fault::NoObject
+            Fault::Malformed { .. }
+            | Fault::NoObject
             | Fault::WrongKind { .. }
             | Fault::SecretTooShort
             | Fault::SecretIsNoText
@@ -80,12 +83,18 @@ impl ConfigProblem {
         }
     }
 
-    /// An unknown name has no effect; everything else keeps a server from starting.
+    /// An unknown name has no effect, which is bad only beside settings that guard the server; everything
+    /// else keeps a server from starting.
     pub fn severity(&self) -> Severity {
         match self.fault {
-            Fault::Unknown { .. } => Severity::Warning,
+            Fault::Unknown { .. } if !self.is_guard => Severity::Warning,
             _ => Severity::Error,
         }
+    }
+
+    /// Whether nothing may start with these settings, in no mode.
+    pub fn ends_start(&self) -> bool {
+        self.is_guard && self.severity() == Severity::Error
     }
 
     /// What is wrong and what to do, without the place.

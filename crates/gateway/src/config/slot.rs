@@ -12,6 +12,7 @@ use qlio_engine::{
     transport::{BackoffScope, ProxyLogin, ProxyTarget, ViaProxy},
 };
 
+use super::describe;
 use crate::http::{
     disclosure::{ErrorDetail, MetadataScope},
     trace::TraceLevel,
@@ -57,10 +58,20 @@ pub(super) trait Slot {
     /// The setting as a value that [`Slot::read`] takes; absent where nothing is set.
     fn show(&self) -> Value;
 
-    /// Which member inside of a refused value is to blame, and what it must be.
-    fn blame(&self, _refused: &Value) -> Option<(String, &'static str)> {
+    /// Which member inside of a refused value is to blame.
+    fn blame(&self, _refused: &Value) -> Option<Blame> {
         None
     }
+}
+
+/// What is wrong inside of a value.
+pub(super) struct Blame {
+    /// Where, from the value on, such as `.member` or `[0]`.
+    pub(super) inside: String,
+    /// What it must be, in words.
+    pub(super) wanted: String,
+    /// What it is, in words.
+    pub(super) found: String,
 }
 
 impl Slot for bool {
@@ -296,14 +307,21 @@ impl Slot for Vec<(String, Option<ProxyTarget>)> {
         Some(())
     }
 
-    fn blame(&self, refused: &Value) -> Option<(String, &'static str)> {
+    fn blame(&self, refused: &Value) -> Option<Blame> {
         let opened = refused.open();
         let Value::Object(proxies) = &*opened else { return None };
         proxies.iter().find_map(|(key, entry)| {
             let (member, wanted) = read_proxy(entry).err()?;
-            let inside =
-                if member.is_empty() { key.to_string() } else { format!("{key}.{member}") };
-            Some((inside, wanted))
+            let (inside, found) = match member {
+                "" => (format!(".{key}"), entry.clone()),
+                member => (format!(".{key}.{member}"), entry.member(member)),
+            };
+            let found = match found {
+                // It may be a password.
+                Value::String(_) => "this text".to_owned(),
+                found => describe(&found),
+            };
+            Some(Blame { inside, wanted: wanted.to_owned(), found })
         })
     }
 
@@ -326,18 +344,15 @@ impl Slot for Vec<(String, Option<ProxyTarget>)> {
 /// blame and what it must be.
 fn read_proxy(entry: &Value) -> Result<Option<ProxyTarget>, (&'static str, &'static str)> {
     let text = |name: &'static str| match entry.member(name) {
-        Value::Absent | Value::Null => Ok(None),
-        value => match value.scalar_text() {
-            Some(text) => Ok(Some(text.to_string())),
-            None => Err((name, "text")),
-        },
+        Value::Absent => Ok(None),
+        value => value.as_str().map(|text| Some(text.to_owned())).ok_or((name, "text")),
     };
     if !entry.is_object() {
         return Err(("", "an object with `host` and `port`, or `{}` for a direct call"));
     }
     let Some(host) = text("host")? else { return Ok(None) };
     let port = match entry.member("port") {
-        Value::Absent | Value::Null => 80,
+        Value::Absent => 80,
         port => whole_number(&port)
             .and_then(|port| u16::try_from(port).ok())
             .ok_or(("port", "a port number"))?,

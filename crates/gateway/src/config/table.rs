@@ -5,168 +5,14 @@
 
 mod connections;
 
-use qlio_engine::{
-    Settings,
-    cache::{Backend, CacheSettings},
-    transport::TransportSettings,
-};
+use qlio_engine::transport::HostPattern;
 use qlio_syntax::limits::ROUTE_DEADLINE_MS_MAX;
 
 use super::{
-    front::{FrontSettings, is_health_path},
-    limits::Limit,
-    slot::{CacheKind, Slot},
+    front::is_health_path,
+    setting::{Setting, TextRule},
 };
-
-/// What the text of a setting must be.
-#[derive(Clone, Copy)]
-pub(super) struct TextRule {
-    pub(super) accepts: fn(&str) -> bool,
-    /// The rule in words.
-    pub(super) wanted: &'static str,
-}
-
-/// One setting.
-pub(super) struct Setting {
-    /// Its dotted path in the settings file.
-    pub(super) name: &'static str,
-    /// Other paths that mean the same; `name` beats them, the first of them beats the others.
-    pub(super) aliases: &'static [&'static str],
-    /// The flags of `qlio serve` that set it.
-    pub(super) flags: &'static [&'static str],
-    /// Bounds of a number.
-    pub(super) least: u64,
-    pub(super) most: u64,
-    /// A rule for its text.
-    pub(super) rule: Option<TextRule>,
-    /// Its default in words, where it is no value of its own.
-    pub(super) default: Option<&'static str>,
-    /// What makes it a limit, if it is one.
-    pub(super) limit: Option<Limit>,
-    /// Why one sets it, in Markdown.
-    pub(super) about: &'static str,
-    slot: fn(&mut Draft) -> &mut dyn Slot,
-}
-
-impl Setting {
-    const fn new(
-        name: &'static str,
-        slot: fn(&mut Draft) -> &mut dyn Slot,
-        about: &'static str,
-    ) -> Self {
-        Self {
-            name,
-            aliases: &[],
-            flags: &[],
-            least: 0,
-            most: u64::MAX,
-            rule: None,
-            default: None,
-            limit: None,
-            about,
-            slot,
-        }
-    }
-
-    const fn alias(self, aliases: &'static [&'static str]) -> Self {
-        Self { aliases, ..self }
-    }
-
-    const fn flags(self, flags: &'static [&'static str]) -> Self {
-        Self { flags, ..self }
-    }
-
-    const fn within(self, least: u64, most: u64) -> Self {
-        Self { least, most, ..self }
-    }
-
-    const fn matching(self, rule: TextRule) -> Self {
-        Self { rule: Some(rule), ..self }
-    }
-
-    const fn default_is(self, words: &'static str) -> Self {
-        Self { default: Some(words), ..self }
-    }
-
-    /// A limit: of what, and what happens beyond it. It then stands on the page of limits, too.
-    const fn limit(self, of: &'static str, beyond: &'static str) -> Self {
-        Self { limit: Some(Limit { of, beyond, closer: None }), ..self }
-    }
-
-    /// What says another limit for one route, table or statement.
-    const fn closer(self, closer: &'static str) -> Self {
-        match self.limit {
-            Some(limit) => Self { limit: Some(Limit { closer: Some(closer), ..limit }), ..self },
-            None => panic!("only a limit can be said closer"),
-        }
-    }
-
-    /// Its place in the settings that are being read.
-    pub(super) fn slot<'d>(&self, draft: &'d mut Draft) -> &'d mut dyn Slot {
-        (self.slot)(draft)
-    }
-
-    /// All paths at which it may stand, the strongest first.
-    pub(super) fn spellings(&self) -> impl Iterator<Item = String> {
-        let names = std::iter::once(self.name).chain(self.aliases.iter().copied());
-        // Where the members of `cache` may stand, too, as caches of the original had them.
-        let inner = self.name.strip_prefix("cache.").into_iter().flat_map(|member| {
-            ["cache.options.options.", "cache.options."].map(|outer| format!("{outer}{member}"))
-        });
-        inner.chain(names.map(str::to_owned))
-    }
-}
-
-/// Settings while they are read: typed, with some that depend on others still apart.
-pub(super) struct Draft {
-    pub(super) settings: Settings,
-    pub(super) transport: TransportSettings,
-    pub(super) front: FrontSettings,
-    pub(super) request_bytes_max: usize,
-    pub(super) decoded_bytes_max: Option<usize>,
-    pub(super) hook_memory_mib: usize,
-    pub(super) secrets: Vec<String>,
-    pub(super) cache: CacheDraft,
-}
-
-/// The settings of a cache, for all kinds of caches.
-pub(super) struct CacheDraft {
-    pub(super) kind: CacheKind,
-    pub(super) servers: Vec<String>,
-    pub(super) is_cluster: bool,
-    /// What the kinds have in common.
-    pub(super) common: CacheSettings,
-    pub(super) memory_bytes: u64,
-    pub(super) local_bytes: u64,
-    pub(super) local_seconds: u64,
-}
-
-impl Draft {
-    /// The defaults; in development mode clients may know and do more.
-    pub(super) fn new(is_dev: bool) -> Self {
-        let common = CacheSettings::new(Backend::Memory);
-        let near = CacheSettings::new(Backend::Memcached { servers: Vec::new() });
-        let settings = Settings::default();
-        Self {
-            hook_memory_mib: settings.hooks.memory_bytes >> 20,
-            settings,
-            transport: TransportSettings::default(),
-            front: if is_dev { FrontSettings::development() } else { FrontSettings::default() },
-            request_bytes_max: 10_000_000,
-            decoded_bytes_max: None,
-            secrets: Vec::new(),
-            cache: CacheDraft {
-                kind: CacheKind::None,
-                servers: Vec::new(),
-                is_cluster: false,
-                memory_bytes: common.memory_bytes,
-                local_bytes: near.memory_bytes,
-                local_seconds: near.local_time.as_secs(),
-                common,
-            },
-        }
-    }
-}
+use crate::http::gate::is_origin_pattern;
 
 /// Settings on one topic.
 pub(super) struct Group {
@@ -179,6 +25,25 @@ pub(super) struct Group {
 /// All settings.
 pub(super) fn all() -> impl Iterator<Item = &'static Setting> + Clone {
     GROUPS.iter().flat_map(|group| group.settings)
+}
+
+/// Whether a path is that of a setting that guards the server, or stands inside of it; or is no setting
+/// and stands beside one, or may hold one.
+pub(super) fn concerns_guard(path: &str) -> bool {
+    let is_inside = |path: &str, outer: &str| {
+        let rest = path.strip_prefix(outer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let named = all().flat_map(|setting| setting.spellings().map(move |name| (name, setting)));
+    let named = named.filter(|(name, _)| is_inside(path, name));
+    // `adhoc` is another name of `adhoc.enabled`, and holds others, too.
+    if let Some((_, setting)) = named.max_by_key(|(name, _)| name.len()) {
+        return setting.is_guard;
+    }
+    all().filter(|setting| setting.is_guard).flat_map(Setting::spellings).any(|name| {
+        let section = name.rsplit_once('.').map(|(section, _)| section);
+        is_inside(&name, path) || section.is_some_and(|section| is_inside(path, section))
+    })
 }
 
 /// Whether a name can be the name of a header.
@@ -195,6 +60,14 @@ const HEADER_VALUE: TextRule =
     TextRule { accepts: is_header_value, wanted: "text that a header can carry" };
 
 const HEADER_NAME: TextRule = TextRule { accepts: is_header_name, wanted: "the name of a header" };
+
+const HOST_PATTERN: TextRule = TextRule {
+    accepts: |text| HostPattern::parse(text).is_some(),
+    wanted: "a host pattern such as `host`, `*.domain`, `host:port` or a network",
+};
+
+const ORIGIN: TextRule =
+    TextRule { accepts: is_origin_pattern, wanted: "an origin such as `https://host`, or `*`" };
 
 const HEALTH_PATH: TextRule = TextRule { accepts: is_health_path, wanted: "a path such as `/ecv`" };
 
@@ -371,39 +244,62 @@ pub(super) static GROUPS: &[Group] = &[
                 "client_params",
                 |draft| &mut draft.settings.client_params,
                 "What query parameters and headers that a route does not declare may do: nothing (`declared`), fill tokens of tables that nothing else fills (`fill`), or also override defaults and settings (`any`).",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "adhoc.enabled",
                 |draft| &mut draft.front.adhoc,
                 "Answer scripts that clients send, at `/q` and over WebSocket. The address that the server listens on does not matter: behind a proxy, loopback is public.",
             )
+            .guarding()
             .alias(&["adhoc"])
             .flags(&["--enable-q", "--adhoc", "--disableQ"]),
             Setting::new(
                 "adhoc.config",
                 |draft| &mut draft.settings.adhoc_config,
                 "Names at the top of this file that scripts of clients may read.",
-            ),
+            )
+            .guarding(),
+            Setting::new(
+                "trust.hosts",
+                |draft| &mut draft.front.trust.hosts,
+                "Names of this server, as host patterns: who asks for another one may not run scripts, and with `--dev` nothing at all. Without being listed, `localhost` and addresses count as names, with `--dev` those of loopback. See [Safety](safety.md).",
+            )
+            .guarding()
+            .matching(HOST_PATTERN),
+            Setting::new(
+                "trust.origins",
+                |draft| &mut draft.front.trust.origins,
+                "Origins such as `https://console.example` whose pages may run scripts, at `/q` and over WebSocket, or `*` for all; pages of this server always may.",
+            )
+            .guarding()
+            .alias(&["wsOrigins"])
+            .flags(&["--wsOrigins"])
+            .matching(ORIGIN),
             Setting::new(
                 "errors",
                 |draft| &mut draft.front.errors,
                 "How much the body of an error says. `brief`: message, code, table, the upstream's status and an incident id that the log explains. `full`: also URIs, upstream headers and bodies, files and lines.",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "metadata",
                 |draft| &mut draft.front.metadata,
                 "What the pages of tables and routes, `show` and `describe` tell: everything, only routes, or nothing.",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "trace",
                 |draft| &mut draft.front.trace,
                 "How much clients may learn of a run: nothing, how statements come along, or all exchanges and values. See [Execution trace](trace.md).",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "jsonp",
                 |draft| &mut draft.front.jsonp,
                 "Wrap answers in a call if the query has a `callback`.",
-            ),
+            )
+            .guarding(),
         ],
     },
     Group {
@@ -413,42 +309,53 @@ pub(super) static GROUPS: &[Group] = &[
                 "proxy",
                 |draft| &mut draft.transport.proxies,
                 "Forward proxies by `host:port`, host, table name or `*`, looked up in that order.",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "tls.caFile",
                 |draft| &mut draft.transport.tls.ca_file,
                 "PEM file with trusted roots beside the usual ones.",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "tls.clientCert",
                 |draft| &mut draft.transport.tls.client_cert,
                 "PEM file with our certificate chain, for upstreams that ask for one; needs `tls.clientKey`.",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "tls.clientKey",
                 |draft| &mut draft.transport.tls.client_key,
                 "PEM file with the private key of `tls.clientCert`.",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "tls.insecureHosts",
                 |draft| &mut draft.transport.tls.insecure_hosts,
                 "Host patterns whose certificates are not verified; for tests only.",
-            ),
+            )
+            .guarding()
+            .matching(HOST_PATTERN),
             Setting::new(
                 "egress.allow",
                 |draft| &mut draft.transport.egress.allow,
                 "Hosts that inline tables of ad-hoc scripts may call beside those of loaded tables, even at private addresses, and that redirects may lead to: `*`, `host`, `*.domain`, each with an optional `:port`, or an address or network.",
-            ),
+            )
+            .guarding()
+            .matching(HOST_PATTERN),
             Setting::new(
                 "egress.deny",
                 |draft| &mut draft.transport.egress.deny,
                 "Hosts that nobody may call; beats everything else.",
-            ),
+            )
+            .guarding()
+            .matching(HOST_PATTERN),
             Setting::new(
                 "egress.viaProxy",
                 |draft| &mut draft.transport.egress.via_proxy,
                 "Who guards addresses behind a forward proxy. `resolve`: we do, so names whose address matters to the rules must resolve here before the proxy is asked. `trusted`: the proxy has rules of its own.",
-            ),
+            )
+            .guarding(),
             Setting::new(
                 "backoff.scope",
                 |draft| &mut draft.transport.backoff.scope,
@@ -605,36 +512,31 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.front.ecv_control,
                 "`POST <ecvPath>/disable` and `/enable` switch the health check.",
             )
+            .guarding()
             .flags(&["--ecvControl"]),
             Setting::new(
-                "wsOrigins",
-                |draft| &mut draft.front.sockets.origins,
-                "Origins whose pages may open WebSocket connections, or `*`; the server's own host always may.",
-            )
-            .flags(&["--wsOrigins"]),
-            Setting::new(
                 "wsMaxFrame",
-                |draft| &mut draft.front.sockets.limits.frame_bytes_max,
+                |draft| &mut draft.front.sockets.frame_bytes_max,
                 "Most bytes of one frame of a client.",
             )
             .limit("a frame", "closed, 1009")
             .within(1, u64::MAX),
             Setting::new(
                 "wsMaxMessage",
-                |draft| &mut draft.front.sockets.limits.message_bytes_max,
+                |draft| &mut draft.front.sockets.message_bytes_max,
                 "Most bytes of one message of a client.",
             )
             .limit("a message", "closed, 1009")
             .within(1, u64::MAX),
             Setting::new(
                 "wsPingInterval",
-                |draft| &mut draft.front.sockets.limits.ping_interval,
+                |draft| &mut draft.front.sockets.ping_interval,
                 "Pause between two pings.",
             )
             .within(1, TIME_MAX),
             Setting::new(
                 "wsPongTimeout",
-                |draft| &mut draft.front.sockets.limits.pong_timeout,
+                |draft| &mut draft.front.sockets.pong_timeout,
                 "How long a ping may go unanswered before the connection is dropped.",
             )
             .limit("a ping", "dropped")
@@ -644,6 +546,7 @@ pub(super) static GROUPS: &[Group] = &[
                 |draft| &mut draft.front.logs,
                 "Folder for [log files](logs.md).",
             )
+            .guarding()
             .flags(&["--logs"]),
         ],
     },
@@ -653,6 +556,7 @@ pub(super) static GROUPS: &[Group] = &[
             "secrets",
             |draft| &mut draft.secrets,
             "Dotted paths of settings that must not be shown in errors, traces, logs and descriptions. Values from the environment are secrets without being listed.",
-        )],
+        )
+        .guarding()],
     },
 ];

@@ -1,8 +1,11 @@
 //! Settings as files, flags and the environment give them.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use qlio_data::codec::xml::Coerce;
+use qlio_data::{
+    Object,
+    codec::{json, xml::Coerce},
+};
 use qlio_engine::{
     cache::Backend,
     transport::{BackoffScope, ProxyLogin, ProxyTarget},
@@ -11,10 +14,11 @@ use qlio_engine::{
 use super::*;
 use crate::http::{
     disclosure::{ErrorDetail, MetadataScope},
+    gate::TrustSettings,
     pace::Pace,
     quota::KeepLimits,
     trace::TraceLevel,
-    websocket::{SocketLimits, SocketSettings},
+    websocket::SocketLimits,
 };
 
 fn parsed(text: &str) -> (Config, Vec<ConfigProblem>) {
@@ -58,7 +62,7 @@ fn all_spellings_of_a_setting_are_understood() {
 fn settings_of_endpoints_and_scripts_are_read() {
     let read = config(
         r#"{"trace": "full", "errors": "full", "metadata": "none", "jsonp": true, "ecvPath": "/up",
-            "ecvControl": "true", "wsOrigins": ["https://a.test"], "wsMaxFrame": 10,
+            "ecvControl": "true", "wsOrigins": ["https://a.test"], "trust": {"hosts": "api.test"}, "wsMaxFrame": 10,
             "wsMaxMessage": "20", "wsPingInterval": 30, "wsPongTimeout": 40, "logs": "var/logs",
             "wsMaxConnections": 1, "wsMaxSessions": 2, "wsMaxQueue": 3, "wsIdleTimeout": 4,
             "wsSessionIdle": 5, "wsSessionTime": 6, "maxBodiesMemory": 7, "maxAnswersMemory": "8",
@@ -67,7 +71,7 @@ fn settings_of_endpoints_and_scripts_are_read() {
             "xml": {"coerce": "none"}, "backoff": {"scope": "origin"},
             "hooks": {"timeMs": 5, "memoryMiB": 2, "async": true}}"#,
     );
-    let limits = SocketLimits {
+    let sockets = SocketLimits {
         frame_bytes_max: 10,
         message_bytes_max: 20,
         queue_bytes_max: 3,
@@ -85,7 +89,11 @@ fn settings_of_endpoints_and_scripts_are_read() {
         jsonp: true,
         ecv_path: "/up".to_owned(),
         ecv_control: true,
-        sockets: SocketSettings { origins: vec!["https://a.test".to_owned()], limits },
+        trust: TrustSettings {
+            hosts: vec!["api.test".to_owned()],
+            origins: vec!["https://a.test".to_owned()],
+        },
+        sockets,
         connections_max: 9,
         body_pace: Pace { pause_max: Duration::from_millis(10), rate_min: 11 },
         answer_pace: Pace { pause_max: Duration::from_millis(12), rate_min: 13 },
@@ -133,7 +141,7 @@ fn values_of_the_wrong_kind_are_told_with_place_kind_wanted_and_kind_found() {
             "bad-config config.json:4:3: setting `trace` must be one of `none`, `progress`, `full`, not the text `all`",
             "bad-config config.json:3:3: setting `jsonp` must be `true` or `false`, not `1`",
             "bad-config config.json:5:11: setting `tls.caFile` must be a path, not a list",
-            "bad-config config.json:6:31: setting `egress.allow` must be a list of texts, not an object",
+            "bad-config config.json:6:31: setting `egress.allow` must be a list of texts, each a host pattern such as `host`, `*.domain`, `host:port` or a network, not an object",
             "bad-config config.json:7:17: setting `requestId.header` must be the name of a header, not the text `a b`",
             "bad-config config.json:4:19: setting `ecvPath` must be a path such as `/ecv`, not the text `ecv`",
             "bad-config config.json:6:3: setting `wsMaxFrame` must be a whole number from 1, not `0`",
@@ -233,7 +241,6 @@ fn proxies_are_read_in_order_and_may_want_a_login() {
 #[test]
 fn a_cache_is_made_of_what_its_kind_needs() {
     assert_eq!(config("{}").cache, None);
-    assert_eq!(config(r#"{"cache": null}"#).cache, None);
     let memory = config(r#"{"cache": {"impl": "memory"}}"#).cache;
     assert_eq!(memory, Some(CacheSettings::new(Backend::Memory)));
     let small = config(r#"{"cache": {"impl": "memory", "options": {"maxBytes": 1000}}}"#);

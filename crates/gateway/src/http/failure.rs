@@ -101,6 +101,18 @@ pub enum Failure {
     },
     /// A JSONP callback name that we do not write: 400.
     InvalidCallback,
+    /// A name that is none of this server's: 403.
+    ForeignHost {
+        /// As sent.
+        host: String,
+    },
+    /// A page of somebody else runs scripts: 403.
+    ForeignPage,
+    /// A script that writes, by a method that only reads: 405.
+    WriteByGet {
+        /// As sent.
+        method: String,
+    },
     /// Too much of something that soon will be less: 503.
     Overloaded {
         /// Of what.
@@ -132,7 +144,10 @@ impl Failure {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::NotFound { .. } => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::ForeignHost { .. } | Self::ForeignPage => StatusCode::FORBIDDEN,
+            Self::MethodNotAllowed { .. } | Self::WriteByGet { .. } => {
+                StatusCode::METHOD_NOT_ALLOWED
+            }
             Self::UnknownBodyCoding { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -225,6 +240,9 @@ impl Failure {
                 &format!("No such route {path} for HTTP method {}", method.to_uppercase()),
             )]),
             Self::InvalidCallback => text_object([("message", "Invalid callback")]),
+            Self::ForeignHost { host } => foreign_host(host),
+            Self::ForeignPage => foreign_page(),
+            Self::WriteByGet { method } => write_by_get(method),
             Self::Overloaded { reason } => text_object([("message", reason)]),
             Self::BodiesTooLarge { bytes_max } => bodies_too_large(*bytes_max),
             Self::Internal { incident } => {
@@ -235,6 +253,15 @@ impl Failure {
                 ])
             }
             Self::Script { body, .. } => body.clone(),
+        }
+    }
+
+    /// The value of `allow`.
+    pub fn allow(&self) -> Option<&str> {
+        match self {
+            Self::MethodNotAllowed { allow, .. } => Some(allow),
+            Self::WriteByGet { .. } => Some("POST,PUT,DELETE,PATCH"),
+            _ => None,
         }
     }
 
@@ -288,6 +315,29 @@ fn bodies_too_large(bytes_max: usize) -> Value {
          try again soon"
     );
     with(text_object([("message", &message)]), "limit", Value::from(bytes_max))
+}
+
+fn foreign_host(host: &str) -> Value {
+    let message = format!(
+        "`{}` is not known as a name of this server; if it is one, list it in the setting \
+         `trust.hosts`",
+        sanitize(host)
+    );
+    coded(text_object([("message", &message)]), codes::FOREIGN_REQUEST)
+}
+
+fn foreign_page() -> Value {
+    let message = "pages of other sites may not run scripts here, unless the setting \
+                   `trust.origins` lists their origin";
+    coded(text_object([("message", message)]), codes::FOREIGN_REQUEST)
+}
+
+fn write_by_get(method: &str) -> Value {
+    let message = format!(
+        "a script that writes must be sent by POST, not {method}; of a server with `--dev` its \
+         own pages and programs may"
+    );
+    coded(text_object([("message", &message)]), codes::WRITE_BY_GET)
 }
 
 /// The text under both names that clients may look for: `message` (SRV-30) and `error`

@@ -8,15 +8,19 @@
 //! written in `respond`, and nowhere else.
 
 pub mod app;
+#[expect(clippy::disallowed_methods, reason = "a body that drips is measured")]
 pub mod body;
 pub mod busy;
 pub mod compile_error;
 pub mod compress;
 pub mod disclosure;
+#[expect(clippy::disallowed_methods, reason = "the health check tells the time")]
 pub mod ecv;
 pub mod failure;
+pub mod gate;
 pub mod incident;
 pub mod jsonp;
+#[expect(clippy::disallowed_methods, reason = "it writes files, by a thread of its own, and times")]
 pub mod logs;
 pub mod multipart;
 pub mod negotiate;
@@ -28,6 +32,8 @@ pub mod request_id;
 pub mod respond;
 pub mod run_error;
 pub mod sanitize;
+#[expect(clippy::disallowed_methods, reason = "workers, connections and their timeouts")]
 pub mod server;
+#[expect(clippy::disallowed_methods, reason = "who asks for a trace is told times")]
 pub mod trace;
 pub mod websocket;

@@ -153,7 +153,7 @@ pub fn failure_with(
     if let Some(seconds) = failure.retry_after() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if let Failure::MethodNotAllowed { allow, .. } = failure {
+    if let Some(allow) = failure.allow() {
         headers.insert(header::ALLOW, header_value(allow));
     }
     if status == StatusCode::LOOP_DETECTED && failure.is_too_many_hops() {

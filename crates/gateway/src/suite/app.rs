@@ -32,7 +32,7 @@ use crate::{
         ecv::Health,
         quota::{KeepLimits, Quotas},
         run_error,
-        websocket::SocketSettings,
+        websocket::SocketLimits,
     },
     load::{self, FilesBeside, Loaded},
 };
@@ -183,7 +183,7 @@ impl Snapshot {
             },
             health: Health::new("/ecv", false),
             logs: None,
-            sockets: SocketSettings::default(),
+            sockets: SocketLimits::default(),
             quotas: Quotas::new(&KeepLimits::default()),
         };
         Ok(HttpApp::new(Arc::new(shared), engine, Arc::default()))

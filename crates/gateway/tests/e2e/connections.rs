@@ -65,7 +65,7 @@ fn a_client_that_closes_its_half_gets_its_answer() {
     let (server, _folder) = serve(&upstream);
     let mut client = TcpStream::connect(server.address()).unwrap();
     client.set_read_timeout(Some(PATIENCE)).unwrap();
-    client.write_all(b"GET /slow HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
+    client.write_all(b"GET /slow HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     client.shutdown(Shutdown::Write).unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).unwrap();

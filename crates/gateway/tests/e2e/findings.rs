@@ -111,8 +111,8 @@ fn plan_says_what_it_looked_at() {
     assert_eq!(elsewhere.code(), Some(2));
     assert_eq!(
         elsewhere.stderr,
-        "error: there is no app in `none`: none of `qlio.json`, `config/dev.json`, \
-         `tables`, `routes`, `tests`\n"
+        "error: there is no app in `none`: none of `qlio.json`, `qlio.toml`, `qlio.yaml`, \
+         `config/dev.json`, `tables`, `routes`, `tests`\n"
     );
 }
 

@@ -1,6 +1,7 @@
 //! The executable as a process: what it prints, how it ends, how it is stopped. What it computes is
 //! the business of the case files.
 
+#![expect(clippy::disallowed_methods, reason = "tests make files and threads, and measure")]
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
 mod app;
@@ -21,9 +22,11 @@ mod mock;
 mod outages;
 mod scripts;
 mod serve;
+mod settings;
 mod shop;
 mod suite;
 mod tokens;
+mod trust;
 mod websocket;
 
 use std::fs;

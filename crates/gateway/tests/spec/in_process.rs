@@ -19,7 +19,7 @@ use qlio_gateway::http::compile_error;
 use qlio_gateway::http::ecv::Health;
 use qlio_gateway::http::quota::Quotas;
 use qlio_gateway::http::run_error;
-use qlio_gateway::http::websocket::SocketSettings;
+use qlio_gateway::http::websocket::SocketLimits;
 use qlio_gateway::load::{CatalogFolders, FilesBeside, load};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_testkit::case::check::{HttpOutcome, Outcome};
@@ -81,7 +81,7 @@ impl CaseEngine for InProcessEngine {
                 settings: config.app_settings(true),
                 health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
                 logs: None,
-                sockets: SocketSettings::default(),
+                sockets: SocketLimits::default(),
                 quotas: Quotas::new(&config.front.keep),
             };
             let app = HttpApp::new(Arc::new(shared), engine(config), Arc::default());

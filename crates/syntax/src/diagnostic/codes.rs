@@ -68,6 +68,8 @@ registry! {
     2031 HIDDEN_METADATA "hidden-metadata" "a client asks what the server does not tell of its catalog";
     2032 BAD_DEADLINE "bad-deadline" "a deadline is no whole number of its range";
     2033 BAD_LIMIT "bad-limit" "a limit of a route allows nothing";
+    2034 FOREIGN_REQUEST "foreign-request" "a page or a name of somebody else is used to run scripts";
+    2035 WRITE_BY_GET "write-by-get" "a script that writes is sent by a method that only reads";
     // 3xxx: catalog declarations and settings
     3001 DUPLICATE_TABLE "duplicate-table" "two files declare one table";
     3002 BROKEN_TABLE "broken-table" "a table file cannot be used";

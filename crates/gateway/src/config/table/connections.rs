@@ -62,27 +62,27 @@ pub(super) const SETTINGS: &[Setting] = &[
     .limit("the server", "an error message"),
     Setting::new(
         "wsMaxQueue",
-        |draft| &mut draft.front.sockets.limits.queue_bytes_max,
+        |draft| &mut draft.front.sockets.queue_bytes_max,
         "Most bytes that may wait for the client of one connection to read them; beyond it the connection is closed.",
     )
     .limit("a connection", "closed, 1008"),
     Setting::new(
         "wsIdleTimeout",
-        |draft| &mut draft.front.sockets.limits.idle_timeout,
+        |draft| &mut draft.front.sockets.idle_timeout,
         "How long a connection may be without a script and without a message of its client.",
     )
     .limit("a connection", "closed")
     .within(1, TIME_MAX),
     Setting::new(
         "wsSessionIdle",
-        |draft| &mut draft.front.sockets.limits.session_pause_max,
+        |draft| &mut draft.front.sockets.session_pause_max,
         "How long a script that is run step by step waits for the next step until it is given up.",
     )
     .limit("a session", "given up")
     .within(1, TIME_MAX),
     Setting::new(
         "wsSessionTime",
-        |draft| &mut draft.front.sockets.limits.session_time_max,
+        |draft| &mut draft.front.sockets.session_time_max,
         "How long a script may be run step by step in all.",
     )
     .limit("a session", "given up")

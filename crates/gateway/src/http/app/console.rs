@@ -140,7 +140,7 @@ impl HttpApp {
             remote_address: Some(client.peer),
             ..ClientRequest::default()
         };
-        let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };
+        let caller = Caller::AdHoc { may_call_private: self.shared.settings.gate.is_dev() };
         let run_log = log.as_ref().map(|log| RunLog::begin(log, script::log_name(&plan)));
         let logged;
         let subscription = if run_log.is_some() {

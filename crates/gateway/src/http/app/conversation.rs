@@ -85,7 +85,7 @@ impl HttpApp {
                 format!("the server has {most} WebSocket connections (`wsMaxConnections`)");
             return handshake::refuse(503, &message);
         }
-        let mut response = handshake::answer(&head, &self.shared.sockets);
+        let mut response = handshake::answer(&head, &self.shared.settings.gate);
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             response.extensions_mut().insert(Takeover { head: Arc::new(head) });
         }
@@ -96,7 +96,7 @@ impl HttpApp {
     pub(super) async fn converse(&self, held: Held) {
         let _seat = self.shared.quotas.sockets.exceed(1);
         let Held { io, head, peer, phase, events } = held;
-        let limits = &self.shared.sockets.limits;
+        let limits = &self.shared.sockets;
         let config = WebSocketConfig::default()
             .max_frame_size(Some(limits.frame_bytes_max))
             .max_message_size(Some(limits.message_bytes_max));
@@ -126,7 +126,7 @@ impl HttpApp {
     ) -> End {
         // Told by the time that another connection is, although we may not have been woken yet.
         let current_phase = phase.clone();
-        let limits = &self.shared.sockets.limits;
+        let limits = &self.shared.sockets;
         let mut heart = Heart::new(limits);
         let pings = heart.pings();
         let mut pump = pin!(pump(sink, outbox, &pings, &self.shared.settings.answer_pace));
@@ -238,7 +238,7 @@ impl HttpApp {
                         return Ok(None);
                     };
                     desk.sessions_so_far += 1;
-                    let limits = &self.shared.sockets.limits;
+                    let limits = &self.shared.sockets;
                     let own = Rc::new(Session::new(desk.sessions_so_far, limits));
                     desk.sessions.insert(own.number(), (Rc::clone(&own), share));
                     session = Some(own);

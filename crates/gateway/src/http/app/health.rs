@@ -35,6 +35,9 @@ impl HttpApp {
             let (method, target) = (method.to_string(), exchange.target());
             return Err(Failure::MethodNotAllowed { method, target, allow: allow.to_owned() });
         }
+        if asked != Asked::State {
+            self.shared.settings.gate.admit(&exchange.head.headers)?;
+        }
         Ok(match asked {
             Asked::Disable => health.switch(true),
             Asked::Enable => health.switch(false),

@@ -7,6 +7,7 @@
 //! Order of the endpoints (SRV-15): user routes come before the metadata endpoints and may
 //! shadow them. This module decides *what* is answered; statuses and bytes are made in `respond`.
 
+#[expect(clippy::disallowed_methods, reason = "who runs a script step by step is told times")]
 mod console;
 mod conversation;
 mod health;
@@ -37,6 +38,7 @@ use super::{
     disclosure::{ErrorDetail, MetadataScope},
     ecv::Health,
     failure::Failure,
+    gate::Gate,
     jsonp::Callback,
     logs::{Logs, RequestLog},
     negotiate,
@@ -48,7 +50,7 @@ use super::{
     respond::{self, Rendition, Response},
     server::{App, Held, Pulse, Request},
     trace::TraceLevel,
-    websocket::{SocketSettings, handshake},
+    websocket::{SocketLimits, handshake},
 };
 use crate::{
     load::Loaded,
@@ -65,8 +67,8 @@ pub struct Shared {
     pub settings: AppSettings,
     /// The health check.
     pub health: Health,
-    /// WebSocket connections.
-    pub sockets: SocketSettings,
+    /// Bounds of WebSocket connections.
+    pub sockets: SocketLimits,
     /// What clients make us keep.
     pub quotas: Quotas,
     /// Log files, if there are any.
@@ -95,8 +97,8 @@ impl From<IpAddr> for Ends {
 pub struct AppSettings {
     /// `/q` exists (SAF-5).
     pub allows_adhoc: bool,
-    /// Scripts of clients may call private addresses: development mode (SAF-9).
-    pub may_call_private: bool,
+    /// Whose requests may run scripts, and whether this is development mode (SAF-28, SAF-29).
+    pub gate: Gate,
     /// What one request body may cost.
     pub body: BodyLimits,
     /// How slowly a client may take what it is told over WebSocket.
@@ -229,6 +231,9 @@ impl HttpApp {
             let answer = Box::pin(self.health(exchange, asked)).await;
             return answer
                 .unwrap_or_else(|failure| respond::failure(&failure, Rendition::default()));
+        }
+        if let Err(failure) = self.shared.settings.gate.check(&head.headers) {
+            return respond::failure(&failure, Rendition::default());
         }
         let (coding, note) = self.coding(exchange);
         let mut rendition = Rendition { callback: None, coding };
@@ -393,4 +398,5 @@ fn allow(methods: &[Method]) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests make files")]
 mod tests;

@@ -9,8 +9,16 @@ use qlio_engine::{
     Answer, Caller, ClientRequest, Origin, RunError,
     event::{Event, Subscription, Watch},
 };
-use qlio_plan::Plan;
-use qlio_syntax::diagnostic::{Diagnostic, codes};
+use qlio_plan::{
+    Plan,
+    catalog::Table,
+    node::{Node, NodeKind},
+    operator::{Source, SourceKind},
+};
+use qlio_syntax::{
+    ast::VerbKind,
+    diagnostic::{Diagnostic, codes},
+};
 
 use super::{AppSettings, Exchange, HttpApp, inputs, metadata};
 use crate::{
@@ -19,6 +27,7 @@ use crate::{
         compile_error,
         disclosure::{ErrorDetail, MetadataScope},
         failure::Failure,
+        gate::Visitor,
         incident::IncidentId,
         jsonp::Callback,
         logs::RunLog,
@@ -44,6 +53,8 @@ impl HttpApp {
         B: Body<Data = Bytes> + Unpin,
         B::Error: std::fmt::Display,
     {
+        let gate = &self.shared.settings.gate;
+        let visitor = gate.admit(&exchange.head.headers)?;
         let in_query = query::text(&query, "s").filter(|text| !text.is_empty()).map(str::to_owned);
         // The share is kept as long as the run is, which has the text.
         let (text, fields, _share) = if let Some(text) = in_query {
@@ -68,9 +79,15 @@ impl HttpApp {
             request_id: Some(exchange.request_id.clone()),
             ..ClientRequest::default()
         };
-        let caller = Caller::AdHoc { may_call_private: self.shared.settings.may_call_private };
+        let caller = Caller::AdHoc { may_call_private: self.shared.settings.gate.is_dev() };
         let trace = self.trace(exchange, &request, &fields, caller);
         match self.plan(&text, &exchange.loaded) {
+            Ok(plan)
+                if !(exchange.reads_body() || gate.is_dev() && visitor == Visitor::Own)
+                    && is_writing(&plan) =>
+            {
+                Err(Failure::WriteByGet { method: exchange.head.method.to_string() })
+            }
             Ok(plan) => Ok(self.run(exchange, &plan, &request, caller, trace, rendition).await),
             Err(problems) => {
                 let secrets = exchange.loaded.catalog.secrets();
@@ -252,6 +269,21 @@ impl HttpApp {
         let body = with_member(body, "incident", Value::from(incident.to_string()));
         (body, note.map(|note| note.to_string()))
     }
+}
+
+/// Whether a client's script may change something at an upstream. What a loaded table does for a select
+/// is the operator's word that it reads; a table of the client's own is nobody's.
+fn is_writing(plan: &Plan) -> bool {
+    let is_remote = |source: &Source| !matches!(source.kind, SourceKind::Slot(_));
+    let writes = |node: &Node| match &node.kind {
+        NodeKind::Write(write) => is_remote(&write.target),
+        NodeKind::Delete(delete) => is_remote(&delete.target),
+        _ => false,
+    };
+    let sends = |table: &Arc<Table>| {
+        table.verb(VerbKind::Select).is_some_and(|verb| !matches!(&*verb.method, "get" | "head"))
+    };
+    plan.nodes.iter().any(writes) || plan.inline_tables.iter().any(sends)
 }
 
 /// The problems of a client's script without names of tables that it has not written itself, and

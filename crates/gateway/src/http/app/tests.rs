@@ -84,7 +84,7 @@ impl Fixture {
         assert!(errors.is_empty(), "{errors:?}");
         let settings = AppSettings {
             allows_adhoc,
-            may_call_private: false,
+            gate: Gate::default(),
             body: BodyLimits { request_bytes_max: 1000, ..BodyLimits::default() },
             answer_pace: ServerLimits::default().answer_pace,
             request_id_header: "request-id".to_owned(),
@@ -98,7 +98,7 @@ impl Fixture {
             settings,
             health: Health::new("/ecv", false),
             logs: None,
-            sockets: SocketSettings::default(),
+            sockets: SocketLimits::default(),
             quotas: Quotas::new(&KeepLimits::default()),
         };
         let runtime =

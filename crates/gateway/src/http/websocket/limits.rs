@@ -1,4 +1,4 @@
-//! Who may open WebSocket connections, and their bounds.
+//! The bounds of WebSocket connections.
 
 use std::time::Duration;
 
@@ -38,14 +38,4 @@ impl Default for SocketLimits {
             pong_timeout: Duration::from_secs(10),
         }
     }
-}
-
-/// What is allowed over WebSocket.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SocketSettings {
-    /// Origins whose pages may connect, such as `https://console.example`, or `*` for all; the
-    /// server's own host always may.
-    pub origins: Vec<String>,
-    /// Bounds of a connection.
-    pub limits: SocketLimits,
 }

@@ -13,4 +13,4 @@ mod limits;
 pub(super) mod message;
 pub(super) mod outbox;
 
-pub use limits::{SocketLimits, SocketSettings};
+pub use limits::SocketLimits;
