@@ -1,6 +1,11 @@
 //! Gathers what the executable can say of itself: the pages of the diagnostic codes, and which commit
 //! it was built from. Nothing of it depends on where or when that happens.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it reads pages and what cargo tells, and writes one file"
+)]
+
 use std::{
     env,
     error::Error,

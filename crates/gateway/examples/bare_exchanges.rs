@@ -9,6 +9,8 @@
 //! `bare_exchanges plain|transport UPSTREAM WORKERS FIRST OTHER...`, the paths beginning with `/`; the
 //! first line on stdout names the address. Errors end up as status 502.
 
+#![expect(clippy::disallowed_methods, reason = "it has a command line and threads of its own")]
+
 use std::{
     cell::RefCell,
     convert::Infallible,

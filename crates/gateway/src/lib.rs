@@ -7,12 +7,20 @@
 //! The binary `qlio` is a thin shell around this library, so that the front can be tested without a
 //! process.
 
+#[expect(clippy::disallowed_methods, reason = "it looks which files there are")]
 pub mod app_folder;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "commands read what they are given, and the command line"
+)]
 pub mod cli;
 pub mod config;
 pub mod http;
+#[expect(clippy::disallowed_methods, reason = "it reads the files of an app")]
 pub mod load;
+#[expect(clippy::disallowed_methods, reason = "upstreams for tests, made of files and delays")]
 pub mod mock;
 pub mod pages;
 pub mod routes;
+#[expect(clippy::disallowed_methods, reason = "it reads tests, and measures them")]
 pub mod suite;

@@ -3,6 +3,7 @@
 //!
 //! How an example is written stands in `docs/language/README.md`, "How these pages are tested".
 
+#![expect(clippy::disallowed_methods, reason = "tests make files")]
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
 mod rules;

@@ -8,6 +8,8 @@
 //!
 //! The harness lies in this package because Cargo tells only the package of the binary where it is.
 
+#![expect(clippy::disallowed_methods, reason = "tests make files")]
+
 mod in_process;
 
 use std::env;
