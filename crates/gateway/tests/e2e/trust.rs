@@ -83,7 +83,7 @@ fn scripts_that_write_are_sent_by_post() {
         "return select * from t",
         // The operator's word that it reads.
         "return select * from search",
-        "a = [1]; insert into a values (2); return a",
+        "a = [{'b': 1}]; insert into a (b) values (2); return a",
     ] {
         let answer = ask(&server, &Request::get(&script(reading)));
         assert_eq!(answer.status, 200, "{reading}: {:?}", answer.json());
