@@ -4,7 +4,7 @@
 //! [`crate::sandbox`]; this module finds the module that a variable holds and turns errors of
 //! scripts into errors of statements.
 
-use std::sync::Arc;
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll};
 
 use qlio_data::{Object, Value};
 use qlio_plan::{
@@ -73,14 +73,14 @@ fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result
 
 /// Row functions of the where clause, in order, each on the rows of the one before. `columns` are the
 /// rows that `value` was made of; a value that is no rows has none.
-pub(crate) fn apply_row_calls(
+pub(crate) async fn apply_row_calls(
     run: &Run<'_>,
     select: &Select,
     columns: Option<&Tuples>,
     value: Value,
 ) -> Result<Value, RunError> {
     if matches!(select.scan.columns, ScanColumns::Star) {
-        return apply_to_whole(run, select, value);
+        return apply_to_whole(run, select, value).await;
     }
     let Some(rows) = value.elements() else { return Ok(value) };
     let mut rows = rows.into_owned();
@@ -93,7 +93,7 @@ pub(crate) fn apply_row_calls(
             arguments: arguments(run, call, columns, &positions)?,
             ..row_call(run, select, call, &scope)
         };
-        let answers = answers(run, call, &request)?;
+        let answers = answers(run, call, &request).await?;
         let kept = answers.into_iter().zip(positions).filter(|(row, _)| !row.is_nothing());
         (rows, positions) = kept.unzip();
     }
@@ -101,7 +101,7 @@ pub(crate) fn apply_row_calls(
 }
 
 /// `select *`: one call for the whole value, which its answer replaces.
-fn apply_to_whole(run: &Run<'_>, select: &Select, value: Value) -> Result<Value, RunError> {
+async fn apply_to_whole(run: &Run<'_>, select: &Select, value: Value) -> Result<Value, RunError> {
     let scope = scope(run);
     let mut value = value;
     for call in &select.row_calls {
@@ -110,13 +110,13 @@ fn apply_to_whole(run: &Run<'_>, select: &Select, value: Value) -> Result<Value,
             arguments: arguments(run, call, None, &[])?,
             ..row_call(run, select, call, &scope)
         };
-        value = answers(run, call, &request)?.into_iter().next().unwrap_or_default();
+        value = answers(run, call, &request).await?.into_iter().next().unwrap_or_default();
     }
     Ok(value)
 }
 
 /// The values of the output columns that are calls, one list per such column.
-pub(crate) fn output_calls(
+pub(crate) async fn output_calls(
     run: &Run<'_>,
     select: &Select,
     rows: &Tuples,
@@ -134,7 +134,7 @@ pub(crate) fn output_calls(
             is_column: true,
             ..row_call(run, select, call, &scope)
         };
-        columns.push(answers(run, call, &request)?);
+        columns.push(answers(run, call, &request).await?);
     }
     Ok(columns)
 }
@@ -157,13 +157,18 @@ fn row_call<'c>(
     }
 }
 
-fn answers(
+async fn answers(
     run: &Run<'_>,
     call: &RowCall,
     request: &sandbox::RowCall<'_>,
 ) -> Result<Vec<Value>, RunError> {
     let module = module_of(run, &call.callee)?;
-    let outcome = run.budget.measure(|| module.call_rows(run.engine.sandbox(), request))?;
+    let mut calling = pin!(module.call_rows(run.engine.sandbox(), request));
+    let outcome = poll_fn(|context| match run.budget.measure(|| calling.as_mut().poll(context)) {
+        Ok(outcome) => outcome.map(Ok),
+        Err(refused) => Poll::Ready(Err(refused)),
+    });
+    let outcome = outcome.await?;
     outcome.map_err(|error| function_failed(run, &call.callee.name, &error).at_line(call.line))
 }
 

@@ -162,17 +162,32 @@ async fn finish(
     select: &Select,
     relation: Relation<Tuples>,
 ) -> Result<Value, RunError> {
+    match relation {
+        Relation::Value(value) if select.row_calls.is_empty() => Ok(value),
+        Relation::Rows(rows) if !select.calls_functions() => {
+            shape::shape(&run.budget, &select.output, rows, &[]).await
+        }
+        relation => Box::pin(finish_by_functions(run, select, relation)).await,
+    }
+}
+
+async fn finish_by_functions(
+    run: &Run<'_>,
+    select: &Select,
+    relation: Relation<Tuples>,
+) -> Result<Value, RunError> {
     let rows = match relation {
         Relation::Rows(rows) => rows,
-        Relation::Value(value) if select.row_calls.is_empty() => return Ok(value),
-        Relation::Value(value) => return function::apply_row_calls(run, select, None, value),
+        Relation::Value(value) => {
+            return function::apply_row_calls(run, select, None, value).await;
+        }
     };
-    let computed = function::output_calls(run, select, &rows)?;
+    let computed = function::output_calls(run, select, &rows).await?;
     if select.row_calls.is_empty() {
         return shape::shape(&run.budget, &select.output, rows, &computed).await;
     }
     let value = shape::shape_values(&run.budget, &select.output, rows.clone(), &computed).await?;
-    function::apply_row_calls(run, select, Some(&rows), value)
+    function::apply_row_calls(run, select, Some(&rows), value).await
 }
 
 /// Filters, cuts and projects a variable.

@@ -1,22 +1,34 @@
 //! Functions of scripts (UDFs): called for a definition, for every row, or for a column
 //! (UDF-3, SEL-7, UDF-6).
 
-use std::sync::Arc;
+use std::{
+    ops::Range,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use qlio_data::{Object, Value};
 use qlio_plan::catalog::ModuleFolders;
 use rquickjs::{Array as JsArray, Object as JsObject, Value as JsValue};
+use tokio::task::yield_now;
 
 use super::{
     bundled, convert,
     error::{Activity, Fault, ScriptError, ScriptErrorKind},
     instance::Entry,
-    machine::{Entered, Sandbox},
+    machine::{Entered, Parking, Sandbox},
     realm::Realm,
 };
+use crate::clock;
 
-/// Rows per part of a row call; every part has the time of one call.
+/// Rows per part of a row call; every part has the time of one call. A multiple of [`ROWS_AT_ONCE`].
 const ROWS_PER_PART: usize = 256;
+
+/// Rows between two looks at the clock.
+const ROWS_AT_ONCE: usize = 16;
+
+/// After so long others of the thread get their turn.
+const TURN: Duration = Duration::from_millis(1);
 
 /// A loaded UDF module: what `require("…")` in a script binds. Cheap to clone, shared by threads.
 #[derive(Debug, Clone)]
@@ -174,82 +186,32 @@ impl FunctionModule {
     }
 
     /// Calls a function for rows, all started before any is waited for. One result per row in row
-    /// order: the value given to `next`; null and absent mean that the row is removed.
-    pub fn call_rows(
+    /// order: the value given to `next`; null and absent mean that the row is removed. Between rows
+    /// others of this thread get their turn, as long as the function answers at once.
+    ///
+    /// # Cancellation
+    /// Dropping the future calls the function no more.
+    pub async fn call_rows(
         &self,
         sandbox: &Sandbox,
         call: &RowCall<'_>,
     ) -> Result<Vec<Value>, ScriptError> {
         self.ensure_loaded(sandbox)?;
-        sandbox.set_scope(call.scope);
         let weight = call.weight();
-        let outcome = sandbox.enter(&self.realm, activity(call.display_name), weight, |entered| {
-            self.run_rows(entered, call)
-        });
-        outcome.map_err(|error| sandbox.placed(&self.realm, &self.entry, call.function, error))
-    }
-
-    fn run_rows<'js>(
-        &self,
-        entered: &Entered<'_, 'js>,
-        call: &RowCall<'_>,
-    ) -> Result<Vec<Value>, Fault> {
-        let kernel = &entered.kernel;
-        let exports = entered.instance.load(entered.ctx, &self.entry)?;
-        let (rows, whole) = match &call.rows {
-            Rows::Each(rows) => (js_list(entered, rows)?, None),
-            Rows::Whole(whole) => {
-                let rows = js_list(entered, std::slice::from_ref(whole))?;
-                let whole: JsValue<'js> = rows.get(0)?;
-                (rows, Some(whole))
+        let mut progress = Progress::default();
+        loop {
+            sandbox.set_scope(call.scope);
+            let activity = activity(call.display_name);
+            let outcome = sandbox.enter(&self.realm, activity, weight, |entered| {
+                let turn = Turn { sandbox, module: self, call, weight, began: clock::instant() };
+                turn.go_on(entered, &mut progress)
+            });
+            let placed = |error| sandbox.placed(&self.realm, &self.entry, call.function, error);
+            if outcome.map_err(placed)? {
+                return Ok(progress.values);
             }
-        };
-        let count = rows.len();
-        let sources = JsArray::new(entered.ctx.clone())?;
-        for (index, argument) in call.arguments.iter().enumerate() {
-            let source = JsObject::new(entered.ctx.clone())?;
-            match argument {
-                RowArgument::Literal(value) => source.set("value", entered.to_js(value)?)?,
-                RowArgument::Column(values) => source.set("column", js_list(entered, values)?)?,
-            }
-            sources.set(index, source)?;
+            yield_now().await;
         }
-        let is_found: bool =
-            kernel.call("startRows", (exports, call.function, rows, sources, call.is_column))?;
-        if !is_found {
-            return Err(not_found(call.display_name));
-        }
-        if let Some(whole) = whole {
-            kernel.call::<_, ()>("wholeRow", (whole,))?;
-        }
-        let mut answer = kernel.call::<_, JsValue<'js>>("poll", ())?;
-        let mut from = 0;
-        while from < count && answer.is_symbol() {
-            entered.rearm();
-            let to = (from + ROWS_PER_PART).min(count);
-            answer = kernel.call("callRows", (from, to))?;
-            from = to;
-        }
-        let answer = match entered.drive(answer, call.deadline_ms, "it never called next") {
-            Err(Fault::Own(ScriptErrorKind::Unanswered, reason)) => {
-                let settled: JsValue<'js> = kernel.call("settleColumns", ())?;
-                if settled.is_symbol() {
-                    return Err(Fault::Own(ScriptErrorKind::Unanswered, reason));
-                }
-                settled
-            }
-            other => other?,
-        };
-        let Some(results) = answer.as_array() else { return Ok(Vec::new()) };
-        let mut values = Vec::with_capacity(count);
-        for at in 0..count {
-            if at % ROWS_PER_PART == 0 {
-                entered.rearm();
-            }
-            let result: JsValue<'js> = results.get(at)?;
-            values.push(entered.to_value(&result)?);
-        }
-        Ok(values)
     }
 
     /// Loads the module on this thread if it is not, with the time that loading has.
@@ -261,7 +223,194 @@ impl FunctionModule {
     }
 }
 
+/// How far a call for rows has come.
+#[derive(Default)]
+struct Progress {
+    stage: Stage,
+    values: Vec<Value>,
+    parking: Option<Parking>,
+    /// The realm was made anew meanwhile; the call begins again, and lets nobody go first.
+    is_hurried: bool,
+}
+
+/// What is done to the rows, and from which on.
+#[derive(Default, Clone, Copy)]
+enum Stage {
+    #[default]
+    Start,
+    Fill(usize),
+    Call(usize),
+    Read(usize),
+}
+
+/// The part of a call for rows between two turns of others.
+struct Turn<'t> {
+    sandbox: &'t Sandbox,
+    module: &'t FunctionModule,
+    call: &'t RowCall<'t>,
+    weight: usize,
+    began: Instant,
+}
+
+impl Turn<'_> {
+    /// Goes on until others should go first, or to the end; whether that is reached.
+    fn go_on<'js>(
+        &self,
+        entered: &Entered<'_, 'js>,
+        progress: &mut Progress,
+    ) -> Result<bool, Fault> {
+        let kernel = &entered.kernel;
+        if let Some(parking) = &progress.parking {
+            if parking.serial == entered.instance.serial() {
+                kernel.call::<_, ()>("resumeRows", (parking.number(),))?;
+            } else {
+                *progress = Progress { is_hurried: true, ..Progress::default() };
+            }
+        }
+        let count = self.call.count();
+        loop {
+            match progress.stage {
+                Stage::Start => {
+                    self.start(entered, count)?;
+                    progress.stage = Stage::Fill(0);
+                }
+                Stage::Fill(from) if from < count => {
+                    let to = (from + ROWS_AT_ONCE).min(count);
+                    self.fill(entered, from..to)?;
+                    progress.stage = Stage::Fill(to);
+                }
+                Stage::Fill(_) => {
+                    if let Rows::Whole(_) = self.call.rows {
+                        kernel.call::<_, ()>("wholeRow", ())?;
+                    }
+                    progress.stage = Stage::Call(0);
+                }
+                Stage::Call(from) => {
+                    let is_open = kernel.call::<_, JsValue<'js>>("poll", ())?.is_symbol();
+                    progress.stage = if is_open && from < count {
+                        if from % ROWS_PER_PART == 0 {
+                            entered.rearm();
+                        }
+                        let to = (from + ROWS_AT_ONCE).min(count);
+                        kernel.call::<_, JsValue<'js>>("callRows", (from, to))?;
+                        Stage::Call(to)
+                    } else {
+                        self.settle(entered)?;
+                        Stage::Read(0)
+                    };
+                }
+                Stage::Read(from) => {
+                    let results: JsValue<'js> = kernel.call("poll", ())?;
+                    let Some(results) = results.as_array().filter(|_| from < count) else {
+                        return Ok(true);
+                    };
+                    if from % ROWS_PER_PART == 0 {
+                        entered.rearm();
+                    }
+                    let to = (from + ROWS_AT_ONCE).min(count);
+                    for at in from..to {
+                        let result: JsValue<'js> = results.get(at)?;
+                        progress.values.push(entered.to_value(&result)?);
+                    }
+                    progress.stage = Stage::Read(to);
+                }
+            }
+            if self.gives_way(entered, progress)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Begins a call for so many rows, whose lists are still empty.
+    fn start(&self, entered: &Entered<'_, '_>, count: usize) -> Result<(), Fault> {
+        let exports = entered.instance.load(entered.ctx, &self.module.entry)?;
+        let rows = JsArray::new(entered.ctx.clone())?;
+        let sources = JsArray::new(entered.ctx.clone())?;
+        for (index, argument) in self.call.arguments.iter().enumerate() {
+            let source = JsObject::new(entered.ctx.clone())?;
+            match argument {
+                RowArgument::Literal(value) => source.set("value", entered.to_js(value)?)?,
+                RowArgument::Column(_) => {
+                    source.set("column", JsArray::new(entered.ctx.clone())?)?;
+                }
+            }
+            sources.set(index, source)?;
+        }
+        let RowCall { function, is_column, .. } = self.call;
+        let arguments = (exports, *function, count, rows, sources, *is_column);
+        let is_found: bool = entered.kernel.call("startRows", arguments)?;
+        if is_found { Ok(()) } else { Err(not_found(self.call.display_name)) }
+    }
+
+    /// Gives the interpreter some of the rows and of the arguments.
+    fn fill<'js>(&self, entered: &Entered<'_, 'js>, range: Range<usize>) -> Result<(), Fault> {
+        let lists: JsArray<'js> = entered.kernel.call("listsOfRows", ())?;
+        let (rows, sources): (JsArray<'js>, JsArray<'js>) = (lists.get(0)?, lists.get(1)?);
+        let fill = |list: &JsArray<'js>, values: &[Value]| {
+            for at in range.clone() {
+                if let Some(value) = values.get(at) {
+                    list.set(at, entered.to_js(value)?)?;
+                }
+            }
+            Ok::<_, Fault>(())
+        };
+        match &self.call.rows {
+            Rows::Each(values) => fill(&rows, values)?,
+            Rows::Whole(value) => fill(&rows, std::slice::from_ref(value))?,
+        }
+        for (index, argument) in self.call.arguments.iter().enumerate() {
+            if let RowArgument::Column(values) = argument {
+                let source: JsObject<'js> = sources.get(index)?;
+                fill(&source.get("column")?, values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until all rows have their results.
+    fn settle<'js>(&self, entered: &Entered<'_, 'js>) -> Result<(), Fault> {
+        let answer: JsValue<'js> = entered.kernel.call("poll", ())?;
+        match entered.drive(answer, self.call.deadline_ms, "it never called next") {
+            Err(Fault::Own(ScriptErrorKind::Unanswered, reason)) => {
+                let settled: JsValue<'js> = entered.kernel.call("settleColumns", ())?;
+                if settled.is_symbol() {
+                    return Err(Fault::Own(ScriptErrorKind::Unanswered, reason));
+                }
+                Ok(())
+            }
+            answer => answer.map(drop),
+        }
+    }
+
+    /// Whether others go first now: it is time, and nothing of the call is under way.
+    fn gives_way(&self, entered: &Entered<'_, '_>, progress: &mut Progress) -> Result<bool, Fault> {
+        if progress.is_hurried || self.began.elapsed() < TURN {
+            return Ok(false);
+        }
+        let called = match progress.stage {
+            Stage::Start | Stage::Fill(_) => 0,
+            Stage::Call(called) | Stage::Read(called) => called,
+        };
+        let serial = entered.instance.serial();
+        let parking = match &mut progress.parking {
+            Some(parking) => parking,
+            none => match self.sandbox.park(&self.module.realm, serial, self.weight) {
+                Some(parking) => none.insert(parking),
+                None => return Ok(false),
+            },
+        };
+        Ok(entered.kernel.call("parkRows", (parking.number(), called))?)
+    }
+}
+
 impl RowCall<'_> {
+    fn count(&self) -> usize {
+        match &self.rows {
+            Rows::Each(rows) => rows.len(),
+            Rows::Whole(_) => 1,
+        }
+    }
+
     fn weight(&self) -> usize {
         let rows = match &self.rows {
             Rows::Each(rows) => rows.iter().map(convert::weight).sum(),

@@ -289,7 +289,7 @@ function askStatement(call, target, make) { ask(STATEMENT, call, target, make); 
 function statementOf(call) {
     return new ProxyClass({}, { __proto__: viewTraps, source: askStatement, at: call, make: frozenView, isFrozen: false });
 }
-function closeSession(id) { sessions.delete(id); }
+function closeSession(id) { sessions.delete(id); parked.delete(id); }
 // What scripts have written into `params`; undefined if nothing, as mostly.
 function overlayOf(id) {
     const params = sessions.get(id);
@@ -508,19 +508,36 @@ function callFunction(exports, name, args) {
 }
 
 let run = null;
-function startRows(exports, name, rows, sources, isColumn) {
+// The lists of rows and of arguments are filled afterwards.
+function startRows(exports, name, count, rows, sources, isColumn) {
     const target = findFunction(exports, name);
     if (!target) { return false; }
     begin();
     scopeCache = create(null);
-    run = { target, rows, sources, isColumn, out: new Array(rows.length), open: rows.length };
+    run = { target, rows, sources, isColumn, out: new Array(count), open: count, isAsync: false };
     run.list = rows;
-    for (let i = 0; i < rows.length; i += 1) { run.out[i] = undefined; }
-    if (rows.length === 0) { succeed(run.out); }
+    for (let i = 0; i < count; i += 1) { run.out[i] = undefined; }
+    if (count === 0) { succeed(run.out); }
     return true;
 }
+function listsOfRows() { return [run.rows, run.sources]; }
+
+// Others go first: what the call needs is kept under a number, unless a function that was called for one of
+// the first `called` rows has not answered yet, or waits for anything.
+const parked = new Map();
+function parkRows(id, called) {
+    const isAnswered = run.open === run.out.length - called && timers.length === 0 && !run.isAsync;
+    if (outcome.state === 0 ? !isAnswered : outcome.state === 2) { return false; }
+    parked.set(id, { run, outcome, scopeCache });
+    return true;
+}
+function resumeRows(id) {
+    begin();
+    ({ run, outcome, scopeCache } = parked.get(id));
+    parked.delete(id);
+}
 // `select *`: one call for the whole value.
-function wholeRow(whole) { run.list = whole; }
+function wholeRow() { run.list = run.rows[0]; }
 
 function callRows(from, to) {
     const { target, rows, list, sources, isColumn, out } = run;
@@ -543,6 +560,7 @@ function callRows(from, to) {
         }
         const result = target.apply({ __proto__: scopeProxy, rows: list, row: rows[i], index: i, next }, args);
         if (isThenable(result)) {
+            current.isAsync = true;
             result.then((value) => { if (isColumn && !isAnswered) { next(null, value); } }, fail);
         } else if (isColumn && !isAnswered && result !== undefined) {
             next(null, result);
@@ -602,7 +620,7 @@ const inner = {
 };
 return {
     load, tick, poll, bufferOf, closeSession, overlayOf, callHook, validate, callAuth,
-    callTransformer, placeOf, callFunction, startRows, wholeRow, callRows, settleColumns, loadTemplate,
+    callTransformer, placeOf, callFunction, startRows, listsOfRows, parkRows, resumeRows, wholeRow, callRows, settleColumns, loadTemplate,
     renderTemplate, describeExports,
 };
 })

@@ -42,6 +42,8 @@ struct State {
     held: Cell<usize>,
     next_session: Cell<u64>,
     calls: Cell<u32>,
+    /// A call for rows lets others go first.
+    is_parked: Cell<bool>,
 }
 
 /// Fields are dropped in order: the contexts before their runtime.
@@ -143,6 +145,7 @@ impl Sandbox {
                 held: Cell::new(0),
                 next_session: Cell::new(1),
                 calls: Cell::new(0),
+                is_parked: Cell::new(false),
             }),
         }
     }
@@ -309,6 +312,23 @@ impl Sandbox {
         self.state.closed.borrow_mut().push((realm, session));
     }
 
+    /// Makes a place for a call for rows that lets others go first, with all the memory that it may have;
+    /// there is one, so that calls do not pile up their memory.
+    pub(super) fn park(&self, realm: &Realm, serial: u64, weight: usize) -> Option<Parking> {
+        if self.state.is_parked.replace(true) {
+            return None;
+        }
+        let bytes = weight.saturating_add(self.state.limits.memory_bytes);
+        self.hold(bytes);
+        Some(Parking {
+            sandbox: self.clone(),
+            realm: realm.id(),
+            id: self.next_session(),
+            serial,
+            bytes,
+        })
+    }
+
     /// What `args.decode()` calls until this is called again.
     pub(crate) fn set_decoder(&self, decode: Option<Decode>) {
         self.state.host.decode.replace(decode);
@@ -340,6 +360,31 @@ impl Sandbox {
         });
         self.measure();
         result
+    }
+}
+
+/// The place of a call for rows that lets others go first.
+pub(super) struct Parking {
+    sandbox: Sandbox,
+    realm: u64,
+    id: u64,
+    /// Of the instance that the call began in.
+    pub(super) serial: u64,
+    bytes: usize,
+}
+
+impl Parking {
+    /// Its number inside the interpreter.
+    #[expect(clippy::cast_precision_loss, reason = "ids count up from 1")]
+    pub(super) fn number(&self) -> f64 {
+        self.id as f64
+    }
+}
+
+impl Drop for Parking {
+    fn drop(&mut self) {
+        self.sandbox.state.is_parked.set(false);
+        self.sandbox.close_session(self.realm, self.id, self.bytes);
     }
 }
 

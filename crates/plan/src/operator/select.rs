@@ -32,9 +32,11 @@ pub struct Select {
 impl Select {
     /// Whether functions are called for single rows; with `select *` they get the whole value.
     pub fn calls_row_functions(&self) -> bool {
-        if matches!(self.scan.columns, ScanColumns::Star) {
-            return false;
-        }
+        !matches!(self.scan.columns, ScanColumns::Star) && self.calls_functions()
+    }
+
+    /// Whether functions are called for rows or for the whole value.
+    pub fn calls_functions(&self) -> bool {
         let is_call = |column: &OutputColumn| matches!(column.value, OutputValue::Call(_));
         !self.row_calls.is_empty() || self.output.columns.iter().any(is_call)
     }

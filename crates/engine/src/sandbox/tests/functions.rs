@@ -1,7 +1,12 @@
 //! Functions of scripts: definitions, rows, columns.
 
 use super::*;
-use std::sync::Arc;
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
 
 #[test]
 fn a_function_gets_values_and_gives_one_back() {
@@ -179,7 +184,21 @@ fn rows(
         deadline_ms: 1_000,
         is_column: false,
     };
-    bench.module.call_rows(&bench.sandbox, &call).map(|rows| text_of(&Value::array(rows)))
+    to_end(bench.module.call_rows(&bench.sandbox, &call)).map(|rows| text_of(&Value::array(rows)))
+}
+
+fn turn<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Takes one turn after the other.
+fn to_end<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = turn(future.as_mut()) {
+            return output;
+        }
+    }
 }
 
 fn each(text: &str) -> Rows {
@@ -295,7 +314,7 @@ fn a_column_function_returns_or_calls_next() {
         deadline_ms: 100,
         is_column: true,
     };
-    let got = bench.module.call_rows(&bench.sandbox, &call).unwrap();
+    let got = to_end(bench.module.call_rows(&bench.sandbox, &call)).unwrap();
     assert_eq!(text_of(&Value::array(got)), r#"["r","n","p","t",null]"#);
 }
 
@@ -333,4 +352,91 @@ fn a_module_works_on_every_thread() {
         text_of(&module.call(&sandbox, "f", "m.f", &[], None, 0).unwrap())
     });
     assert_eq!(other.join().unwrap(), "1");
+}
+
+/// Functions that take some microseconds a row, and one that takes all memory.
+const SLOW: &str = "
+    var calls = 0;
+    function spin() { for (let n = 0; n < 500; n += 1) {} }
+    exports.f = function () { calls += 1; spin(); this.next(null, this.row * 2 + this.rows.length); };
+    exports.later = async function () { calls += 1; spin(); await null; this.next(null, calls); };
+    exports.calls = function () { return calls; };
+    exports.add = function (a, b) { return a + b; };
+    exports.huge = function () { const all = []; for (;;) { all.push(new Array(9999).fill(1)); } };";
+
+fn slow_bench() -> Bench {
+    Bench::with(SandboxLimits { time_ms: 30_000, ..SandboxLimits::default() }, &[("m.js", SLOW)])
+}
+
+fn slow_call(function: &str) -> RowCall<'_> {
+    RowCall {
+        function,
+        display_name: "m.f",
+        rows: Rows::Each((0..SLOW_ROWS).map(Value::int).collect()),
+        arguments: Vec::new(),
+        scope: None,
+        deadline_ms: 1_000,
+        is_column: false,
+    }
+}
+
+const SLOW_ROWS: i64 = 2_000;
+
+fn slow_answers() -> Vec<Value> {
+    (0..SLOW_ROWS).map(|row| Value::int(row * 2 + SLOW_ROWS)).collect()
+}
+
+#[test]
+fn others_get_their_turn_between_two_rows() {
+    let bench = slow_bench();
+    let call = slow_call("f");
+    let mut rows = pin!(bench.module.call_rows(&bench.sandbox, &call));
+    let mut turns = 0;
+    let answers = loop {
+        match turn(rows.as_mut()) {
+            Poll::Ready(answers) => break answers.unwrap(),
+            Poll::Pending => {
+                turns += 1;
+                // The same realm, meanwhile.
+                assert_eq!(bench.json("add", "[40, 2]"), "42");
+            }
+        }
+    };
+    assert!(turns > 3, "{turns} turns");
+    assert!(answers == slow_answers());
+    assert_eq!(bench.json("calls", "[]"), SLOW_ROWS.to_string());
+}
+
+#[test]
+fn one_call_at_a_time_lets_others_go_first() {
+    let bench = slow_bench();
+    let call = slow_call("f");
+    let mut first = Box::pin(bench.module.call_rows(&bench.sandbox, &call));
+    assert!(turn(first.as_mut()).is_pending());
+    let second = pin!(bench.module.call_rows(&bench.sandbox, &call));
+    let Poll::Ready(answers) = turn(second) else { panic!("another one has the place") };
+    assert!(answers.unwrap() == slow_answers());
+    // Dropping the first makes room.
+    drop(first);
+    let third = pin!(bench.module.call_rows(&bench.sandbox, &call));
+    assert!(turn(third).is_pending());
+}
+
+#[test]
+fn rows_begin_again_in_a_realm_that_was_made_anew_meanwhile() {
+    let bench = slow_bench();
+    let call = slow_call("f");
+    let mut rows = pin!(bench.module.call_rows(&bench.sandbox, &call));
+    assert!(turn(rows.as_mut()).is_pending());
+    assert_eq!(bench.call("huge", "[]").unwrap_err().kind, ScriptErrorKind::Memory);
+    let Poll::Ready(answers) = turn(rows) else { panic!("it hurries now") };
+    assert!(answers.unwrap() == slow_answers());
+}
+
+#[test]
+fn all_functions_that_wait_for_something_are_started_before_the_first_goes_on() {
+    let bench = slow_bench();
+    let answers = to_end(bench.module.call_rows(&bench.sandbox, &slow_call("later"))).unwrap();
+    assert_eq!(answers.len(), slow_answers().len());
+    assert!(answers.iter().all(|started| *started == Value::int(SLOW_ROWS)));
 }
