@@ -86,6 +86,7 @@ impl Scripts {
         let module = self.functions();
         let rows: Vec<Value> = (0..ROWS).map(|_| value(r#"["Harbour lamp", 12.5]"#)).collect();
         let prices: Vec<Value> = (0..ROWS).map(|_| value("12.5")).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         bencher.counter(ItemsCount::new(ROWS)).bench_local(|| {
             let call = RowCall {
                 function,
@@ -96,7 +97,7 @@ impl Scripts {
                 deadline_ms: 1_000,
                 is_column,
             };
-            module.call_rows(&self.sandbox, &call)
+            runtime.block_on(module.call_rows(&self.sandbox, &call))
         });
     }
 }

@@ -8,7 +8,10 @@
 //! Work is counted in units, one for about as much as a row costs, and the clock is read only after
 //! many of them: what is small pays an addition.
 
-use std::cell::{Cell, OnceCell};
+use std::{
+    cell::{Cell, OnceCell},
+    time::Duration,
+};
 
 use qlio_data::Value;
 use qlio_plan::RouteSpec;
@@ -280,6 +283,11 @@ impl Budget {
     fn charge_cpu(&self, microseconds: u64) -> Result<(), RunError> {
         let limit = self.limits.cpu_ms.saturating_mul(1_000);
         self.charge(RunLimit::Cpu, &self.cpu, microseconds, limit)
+    }
+
+    /// Charges time of the processor that another thread has spent for the run.
+    pub(crate) fn charge_time(&self, time: Duration) -> Result<(), RunError> {
+        self.charge_cpu(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
     }
 
     fn restart_slice(&self) {

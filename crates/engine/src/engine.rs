@@ -11,7 +11,9 @@ use crate::{
     error::RunError,
     evaluate::fill,
     event::Watch,
-    executor, hops,
+    executor,
+    heavy::Heavy,
+    hops,
     request::{Answer, Caller, ClientRequest},
     run::Run,
     services::{EngineOptions, Services},
@@ -47,6 +49,11 @@ impl Engine {
     /// How scripts run.
     pub fn settings(&self) -> &Settings {
         self.services.settings()
+    }
+
+    /// Where heavy work is done.
+    pub fn heavy(&self) -> &Heavy {
+        self.services.heavy()
     }
 
     /// Runs a plan.

@@ -7,7 +7,10 @@
 use qlio_data::{Text, Value};
 use qlio_syntax::diagnostic::{Code, codes};
 
-use crate::sandbox::ScriptError;
+use crate::{heavy::Busy, sandbox::ScriptError};
+
+/// What a busy process tells whoever it refuses, in seconds.
+const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// Who is at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,6 +163,14 @@ impl std::fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
+
+impl From<Busy> for RunError {
+    fn from(busy: Busy) -> Self {
+        Self::gateway(codes::BUSY, busy.to_string())
+            .with(Fact::RetryAfterSeconds(RETRY_AFTER_SECONDS))
+            .with(Fact::Limit(busy.waiting_max as u64))
+    }
+}
 
 impl From<qlio_data::path::PathError> for RunError {
     fn from(error: qlio_data::path::PathError) -> Self {

@@ -23,6 +23,7 @@ mod evaluate;
 pub mod event;
 mod executor;
 mod function;
+pub mod heavy;
 mod hops;
 mod http;
 mod operator;

@@ -14,6 +14,7 @@ use crate::{
     deadline::Deadline,
     error::RunError,
     event::{Event, Observation, Watch},
+    heavy::Wanted,
     hops,
     request::{Caller, ClientRequest},
     sandbox::FunctionModule,
@@ -50,6 +51,8 @@ pub(crate) struct Run<'a> {
     pub(crate) warnings: RefCell<Vec<String>>,
     /// What the run may still use.
     pub(crate) budget: Budget,
+    /// Some values may be so large that to drop them takes long.
+    pub(crate) has_large_values: Cell<bool>,
     partial: Cell<Option<(usize, usize)>>,
     /// The settings that the script may read.
     script_config: Value,
@@ -59,6 +62,15 @@ pub(crate) struct Run<'a> {
     pub(crate) parts: OnceCell<Value>,
     /// Who watches this run; `None` for nearly all.
     pub(crate) observation: Option<Observation<'a>>,
+}
+
+/// Large variables are let go where that holds nobody up.
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        if self.has_large_values.get() {
+            self.engine.heavy().drop_apart(self.slots.take());
+        }
+    }
 }
 
 /// Most warnings that one run keeps; further ones are counted by nobody, they all say the same.
@@ -98,12 +110,23 @@ impl<'a> Run<'a> {
             calls: Cell::default(),
             warnings: RefCell::default(),
             budget: Budget::new(engine.settings(), plan.route.as_ref(), caller),
+            has_large_values: Cell::new(false),
             partial: Cell::new(None),
             script_config,
             outer_layers: OnceCell::new(),
             parts: OnceCell::new(),
             observation,
         }
+    }
+
+    /// What work gives that would hold this thread too long.
+    pub(crate) async fn heavy<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Wanted) -> T + Send + 'static,
+    ) -> Result<T, RunError> {
+        let done = self.engine.heavy().run(work).await?;
+        self.budget.charge_time(done.time)?;
+        Ok(done.value)
     }
 
     pub(crate) fn script_config(&self) -> &Value {

@@ -18,6 +18,7 @@ use qlio_syntax::ast::VerbKind;
 use crate::{
     cache::{Cache, CacheClient},
     error::RunError,
+    heavy::Heavy,
     sandbox::{FunctionModule, Sandbox, ScriptError},
     settings::Settings,
     tokens::Tokens,
@@ -43,6 +44,8 @@ pub struct EngineOptions {
     pub cache: Option<Arc<Cache>>,
     /// The object that `catch (error)` binds.
     pub describe_error: DescribeError,
+    /// Where heavy work is done; shared by all threads. By default it is done where it comes up.
+    pub heavy: Heavy,
 }
 
 impl Default for EngineOptions {
@@ -55,6 +58,7 @@ impl Default for EngineOptions {
                 let message = Value::from(error.message.as_str());
                 Value::object([("message", message)].into_iter().collect())
             },
+            heavy: Heavy::default(),
         }
     }
 }
@@ -73,6 +77,7 @@ pub(crate) struct Services {
     describe_error: DescribeError,
     /// How many runs there were.
     runs: Cell<u64>,
+    heavy: Heavy,
     scripts: RefCell<HashMap<(*const Table, VerbKind), Loaded>>,
 }
 
@@ -89,10 +94,11 @@ impl Services {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub(crate) fn new(options: EngineOptions) -> Result<Self, String> {
-        let EngineOptions { settings, mut transport, cache, describe_error } = options;
+        let EngineOptions { settings, mut transport, cache, describe_error, heavy } = options;
         transport.body_bytes_max = settings.response_bytes_max;
         transport.decoded_bytes_max = settings.decoded_bytes_max;
         transport.user_agent.clone_from(&settings.user_agent);
+        transport.heavy = heavy.clone();
         let default_headers = DefaultHeaders::new(&settings)?;
         let transport = Transport::new(transport).map_err(|error| error.to_string())?;
         Ok(Self {
@@ -106,6 +112,7 @@ impl Services {
             tokens: Tokens::default(),
             describe_error,
             runs: Cell::default(),
+            heavy,
             scripts: RefCell::default(),
         })
     }
@@ -136,6 +143,10 @@ impl Services {
 
     pub(crate) fn describe_error(&self, error: &RunError) -> Value {
         (self.describe_error)(error)
+    }
+
+    pub(crate) fn heavy(&self) -> &Heavy {
+        &self.heavy
     }
 
     pub(crate) fn default_headers(&self) -> &DefaultHeaders {

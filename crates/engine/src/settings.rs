@@ -115,7 +115,7 @@ impl Limits {
 /// Bounds of script functions and hooks.
 #[derive(Debug, Clone, Copy)]
 pub struct HookSettings {
-    /// CPU time per call (`hooks.timeMs`, default 250 ms).
+    /// CPU time per call (`hooks.timeMs`, default 50 ms).
     pub time: Duration,
     /// Heap per thread (`hooks.memoryMiB`, default 32 MiB).
     pub memory_bytes: usize,
@@ -141,7 +141,7 @@ impl Default for Settings {
             request_id_trail: false,
             adhoc_config: Vec::new(),
             hooks: HookSettings {
-                time: Duration::from_millis(250),
+                time: Duration::from_millis(50),
                 memory_bytes: 32 << 20,
                 allows_promises: false,
             },

@@ -15,6 +15,8 @@ pub mod app_folder;
 )]
 pub mod cli;
 pub mod config;
+#[expect(clippy::disallowed_methods, reason = "it starts the heavy threads")]
+pub mod heavy;
 pub mod http;
 #[expect(clippy::disallowed_methods, reason = "it reads the files of an app")]
 pub mod load;

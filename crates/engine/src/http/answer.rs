@@ -10,16 +10,13 @@ use qlio_data::{
     codec::{
         charset::{self, Sniff},
         json::{self, CellTable, RowReader},
-        media_type::{Decoder, MediaType},
-        protobuf,
+        media_type::MediaType,
     },
-    projection::Projection,
 };
-use qlio_plan::catalog::FormatKind;
 
 use super::{
     Call,
-    decoding::{Undecodable, is_blank, is_other_text_format},
+    decoding::{Plain, Read, Undecodable, is_blank},
     failure::FailedAnswer,
     hooked_body::HookedBody,
     hooks::{Hooks, content_bytes, received_headers},
@@ -90,6 +87,11 @@ impl<'r> Answer<'r> {
         (!was_replaced).then_some(text)
     }
 
+    /// What is decoded of an answer that no hook has touched.
+    pub(super) fn plain(&self) -> Plain<'_> {
+        Plain { status: self.status, headers: self.headers, body: self.body.clone() }
+    }
+
     /// The content is text already, whatever charset the headers or the text itself name.
     fn is_text(&self) -> bool {
         matches!(self.parsed, Parsed::Content { content: Content::Text(_), .. } | Parsed::Value(_))
@@ -111,8 +113,17 @@ impl<'r> Answer<'r> {
     }
 }
 
+/// What the hooks have made of an answer.
+pub(super) enum Hooked {
+    /// Nothing: it is read as if there were none.
+    Untouched,
+    /// This, below the resultset.
+    Value(Value),
+}
+
 impl Call<'_> {
-    /// What "parse response" makes of a reply, and the watcher is told.
+    /// What "parse response" makes of a reply, and the watcher is told. `known` is its body if that has been
+    /// decoded already.
     ///
     /// # Errors
     /// The hook throws.
@@ -122,13 +133,15 @@ impl Call<'_> {
         asked_uri: &'r str,
         hooks: Option<&Hooks>,
         announced: Option<&Announced>,
+        known: Option<HookedBody>,
     ) -> Result<Answer<'r>, RunError> {
         let mut answer = Answer::received(reply, asked_uri);
         let parsed = match hooks {
             Some(hooks) if hooks.has(Hook::ParseResponse) => {
                 let sandbox = self.run.engine.sandbox();
                 let declared = self.verb.format.is_some().then(|| {
-                    let body = Rc::new(HookedBody::new(self, &answer));
+                    let body = known.unwrap_or_else(|| HookedBody::new(self, &answer));
+                    let body = Rc::new(body);
                     (Rc::clone(&body), move || body.declared_value())
                 });
                 let (body, decode) = declared.unzip();
@@ -179,75 +192,22 @@ impl Call<'_> {
         answer: &Answer<'_>,
         rows: Option<Box<RowReader<'_>>>,
     ) -> Result<Decoded, RunError> {
-        if let Some(columns) = &self.plain_columns
-            && let Some(cells) = self.cells(answer, columns, rows)
-        {
-            return Ok(Decoded::Cells(cells));
-        }
-        self.plain_value(answer).map(Decoded::Value)
+        let columns = self.plain_columns.as_deref();
+        let read = self.decoding().read(&answer.plain(), columns, rows, self.projection);
+        self.settle(answer, read)
     }
 
-    /// The rows of JSON as it came, of XML, or of declared Protocol Buffers.
-    fn cells(
-        &self,
-        answer: &Answer<'_>,
-        columns: &[&str],
-        rows: Option<Box<RowReader<'_>>>,
-    ) -> Option<CellTable> {
-        let (steps, limits, body) = (&self.verb.resultset, self.limits(), answer.body.clone());
-        if self.is_plain(answer) {
-            return match rows {
-                Some(rows) => rows.finish(body),
-                None => CellTable::decode(body, steps, columns, &limits),
-            };
-        }
-        if !answer.status.is_success() {
-            return None;
-        }
-        let (format, media_type) = (self.verb.format.as_ref(), answer.media_type());
-        let Some(format) = format.filter(|format| !is_other_text_format(&media_type, format.kind))
-        else {
-            let is_xml = media_type.decoder() == Some(Decoder::Xml);
-            return if is_xml {
-                self.decoding().xml_rows(body, &media_type, columns)
-            } else {
-                None
-            };
-        };
-        match (format.kind, &format.protobuf) {
-            _ if format.root.is_some() => None,
-            (FormatKind::Xml, _) => self.decoding().xml_rows(body, &media_type, columns),
-            (FormatKind::Protobuf, Some(schema)) if self.verb.grpc.is_none() => {
-                let (message, options) = (&schema.message, &schema.options);
-                protobuf::decode_rows(body, steps, columns, message, options, &limits)
-            }
-            _ => None,
-        }
-    }
-
-    /// Nearly every answer is plain JSON; it needs no media type to be taken apart.
-    fn is_plain(&self, answer: &Answer<'_>) -> bool {
-        answer.status.is_success() && self.verb.format.is_none() && is_plain_json(answer.headers)
-    }
-
-    fn plain_value(&self, answer: &Answer<'_>) -> Result<Value, RunError> {
-        let is_success = answer.status.is_success();
-        if self.is_plain(answer)
-            && let Ok(value) = json::decode(answer.body.clone(), self.projection, &self.limits())
-        {
-            return Ok(self.resultset(value));
-        }
-        let media_type = answer.media_type();
-        let failed = answer.failed(self);
-        if !is_success {
+    /// What was read of an answer as its rows or its value, or why there is none.
+    pub(super) fn settle(&self, answer: &Answer<'_>, read: Read) -> Result<Decoded, RunError> {
+        match read {
+            Read::Cells(cells) => Ok(Decoded::Cells(cells)),
+            Read::Value(Ok(value)) => Ok(Decoded::Value(self.resultset(value))),
+            Read::Value(Err(fault)) => Err(fault.into_error(&answer.failed(self))),
             // An error page that does not decode must not hide the status (UPS-23).
-            let decoded =
-                self.decoding().decode(answer.body.clone(), &media_type, &Projection::All, false);
-            return Err(failed.status_error(decoded.unwrap_or_else(Undecodable::into_text)));
-        }
-        match self.decoding().decode(answer.body.clone(), &media_type, self.projection, true) {
-            Ok(value) => Ok(self.resultset(value)),
-            Err(fault) => Err(fault.into_error(&failed)),
+            Read::Failure(decoded) => {
+                let decoded = decoded.unwrap_or_else(Undecodable::into_text);
+                Err(answer.failed(self).status_error(decoded))
+            }
         }
     }
 
@@ -259,10 +219,24 @@ impl Call<'_> {
         hooks: &Hooks,
         rows: Option<Box<RowReader<'_>>>,
     ) -> Result<Decoded, RunError> {
-        let (uri, status) = (answer.asked_uri, answer.status.as_u16());
         let headers = received_headers(answer.headers);
         let body = self.hooked_body(answer, hooks, &headers)?;
-        let patched = hooks.status(uri, status, &headers, || body.to_lazy());
+        match self.ask_hooks(answer, hooks, &headers, &body)? {
+            Hooked::Untouched => self.plain_rows(answer, rows),
+            Hooked::Value(value) => Ok(self.rows_of(value)),
+        }
+    }
+
+    /// What the response hooks make of an answer.
+    pub(super) fn ask_hooks(
+        &self,
+        answer: &Answer<'_>,
+        hooks: &Hooks,
+        headers: &Lazy,
+        body: &Rc<HookedBody>,
+    ) -> Result<Hooked, RunError> {
+        let (uri, status) = (answer.asked_uri, answer.status.as_u16());
+        let patched = hooks.status(uri, status, headers, || body.to_lazy());
         body.pass_warnings_on(self);
         let patched = patched.map_err(|error| answer.with_body(error))?;
         let failed = answer.failed(self);
@@ -274,21 +248,21 @@ impl Call<'_> {
         }
         let has_response_hook = hooks.has(Hook::PatchResponse);
         if !has_response_hook && body.is_untouched() && answer.status.is_success() {
-            return self.plain_rows(answer, rows);
+            return Ok(Hooked::Untouched);
         }
         let decoded = body.value().clone();
         body.pass_warnings_on(self);
         let mut value = decoded.map_err(|fault| fault.into_error(&failed))?;
         if has_response_hook {
             value = hooks
-                .response(uri, patched, &headers, value)
+                .response(uri, patched, headers, value)
                 .map_err(|error| answer.with_body(error))?;
         }
-        Ok(self.rows_of(self.resultset(value)))
+        Ok(Hooked::Value(self.resultset(value)))
     }
 
     /// Rows that have stayed text are read as such.
-    fn rows_of(&self, value: Value) -> Decoded {
+    pub(super) fn rows_of(&self, value: Value) -> Decoded {
         if let (Value::Raw(text), Some(columns)) = (&value, &self.plain_columns)
             && let Some(cells) = CellTable::of_raw(text, columns)
         {
@@ -298,7 +272,7 @@ impl Call<'_> {
     }
 
     /// The body as hooks may look at it, after "patch mediaType" and the transformer of the table.
-    fn hooked_body(
+    pub(super) fn hooked_body(
         &self,
         answer: &Answer<'_>,
         hooks: &Hooks,
@@ -360,15 +334,7 @@ pub(super) fn in_charset_of(answer: &Answer<'_>, mut media_type: MediaType) -> M
     media_type
 }
 
-/// JSON in UTF-8, as most servers name it.
-fn is_plain_json(headers: &Headers) -> bool {
-    let Some(value) = headers.get(header::CONTENT_TYPE) else { return true };
-    value.eq_ignore_ascii_case(b"application/json")
-        || value.eq_ignore_ascii_case(b"application/json; charset=utf-8")
-        || value.eq_ignore_ascii_case(b"application/json;charset=utf-8")
-}
-
-fn media_type_of(headers: &Headers) -> MediaType {
+pub(super) fn media_type_of(headers: &Headers) -> MediaType {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(as_text);
     MediaType::parse(content_type.unwrap_or_default())
 }

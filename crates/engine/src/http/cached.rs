@@ -69,9 +69,13 @@ impl Call<'_> {
             // Whoever wrote that entry, it was not this program.
             return self.project(Box::pin(self.send_uncached(take()?, |_| ())).await?.0).await;
         };
-        self.run.budget.work_of_decoding(answer.body.len());
         self.announce_answer(None, &answer);
         self.run.close_request_id(id.as_ref(), answer.headers);
+        if self.is_large(found.entry.body.len(), answer.headers) {
+            let rows = Box::pin(self.large_rows(&answer, hooks.as_deref(), None));
+            return self.project(rows.await?).await;
+        }
+        self.run.budget.work_of_decoding(answer.body.len());
         self.project(self.decoded_rows(&answer, hooks.as_deref(), None)?).await
     }
 }

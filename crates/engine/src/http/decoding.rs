@@ -6,13 +6,14 @@
 use std::cell::RefCell;
 
 use bytes::Bytes;
+use http::{StatusCode, header};
 use qlio_data::{
     Object, Text, Value,
     codec::{
         DecodeError, DecodeLimits, cbor,
         charset::{self, Sniff},
         csv,
-        json::{self, CellTable},
+        json::{self, CellTable, RowReader},
         media_type::{Decoder, MediaType},
         msgpack,
         protobuf::{self, Message, ProtobufOptions},
@@ -23,10 +24,11 @@ use qlio_data::{
 use qlio_plan::catalog::{Format, FormatKind, Verb};
 use qlio_syntax::diagnostic::{Code, codes};
 
-use super::{Call, failure::FailedAnswer};
+use super::{Call, answer::media_type_of, failure::FailedAnswer};
 use crate::{
     error::{Fact, RunError},
     run::Run,
+    transport::Headers,
 };
 
 /// Why an answer could not be decoded.
@@ -94,7 +96,101 @@ impl Call<'_> {
     }
 }
 
+/// An answer that no hook has touched.
+pub(super) struct Plain<'r> {
+    pub(super) status: StatusCode,
+    pub(super) headers: &'r Headers,
+    pub(super) body: Bytes,
+}
+
+/// What was read of an answer that no hook has touched.
+pub(super) enum Read {
+    /// Its rows.
+    Cells(CellTable),
+    /// Its value, above the resultset.
+    Value(Result<Value, Undecodable>),
+    /// What it says besides a status that is a failure.
+    Failure(Result<Value, Undecodable>),
+}
+
 impl Decoding<'_> {
+    /// Reads an answer: its rows if they are of `columns` and can stay text, else its value. `rows` may have read
+    /// the beginning of the body.
+    pub(super) fn read(
+        &self,
+        plain: &Plain<'_>,
+        columns: Option<&[&str]>,
+        rows: Option<Box<RowReader<'_>>>,
+        projection: &Projection,
+    ) -> Read {
+        if let Some(columns) = columns
+            && let Some(cells) = self.cells(plain, columns, rows)
+        {
+            return Read::Cells(cells);
+        }
+        if self.is_plain_json(plain)
+            && let Ok(value) = json::decode(plain.body.clone(), projection, &self.limits())
+        {
+            return Read::Value(Ok(value));
+        }
+        let (body, media_type) = (plain.body.clone(), media_type_of(plain.headers));
+        if plain.status.is_success() {
+            Read::Value(self.decode(body, &media_type, projection, true))
+        } else {
+            Read::Failure(self.decode(body, &media_type, &Projection::All, false))
+        }
+    }
+
+    /// The rows of JSON as it came, of XML, or of declared Protocol Buffers.
+    fn cells(
+        &self,
+        plain: &Plain<'_>,
+        columns: &[&str],
+        rows: Option<Box<RowReader<'_>>>,
+    ) -> Option<CellTable> {
+        let (steps, limits, body) = (&self.verb.resultset, self.limits(), plain.body.clone());
+        if self.is_plain_json(plain) {
+            return match rows {
+                Some(rows) => rows.finish(body),
+                None => CellTable::decode(body, steps, columns, &limits),
+            };
+        }
+        if !plain.status.is_success() {
+            return None;
+        }
+        let (format, media_type) = (self.verb.format.as_ref(), media_type_of(plain.headers));
+        let Some(format) = format.filter(|format| !is_other_text_format(&media_type, format.kind))
+        else {
+            let is_xml = media_type.decoder() == Some(Decoder::Xml);
+            return if is_xml { self.xml_rows(body, &media_type, columns) } else { None };
+        };
+        match (format.kind, &format.protobuf) {
+            _ if format.root.is_some() => None,
+            (FormatKind::Xml, _) => self.xml_rows(body, &media_type, columns),
+            (FormatKind::Protobuf, Some(schema)) if self.verb.grpc.is_none() => {
+                let (message, options) = (&schema.message, &schema.options);
+                protobuf::decode_rows(body, steps, columns, message, options, &limits)
+            }
+            _ => None,
+        }
+    }
+
+    /// Nearly every answer is plain JSON; it needs no media type to be taken apart.
+    pub(super) fn is_plain_json(&self, plain: &Plain<'_>) -> bool {
+        plain.status.is_success() && self.is_named_json(plain.headers)
+    }
+
+    /// JSON in UTF-8, as most servers name it, and nothing else is declared.
+    pub(super) fn is_named_json(&self, headers: &Headers) -> bool {
+        if self.verb.format.is_some() {
+            return false;
+        }
+        let Some(value) = headers.get(header::CONTENT_TYPE) else { return true };
+        value.eq_ignore_ascii_case(b"application/json")
+            || value.eq_ignore_ascii_case(b"application/json; charset=utf-8")
+            || value.eq_ignore_ascii_case(b"application/json;charset=utf-8")
+    }
+
     pub(super) fn lossy_text(&self, body: &Bytes, media_type: &MediaType) -> Text {
         match self.to_text(body.clone(), media_type, Sniff::None) {
             Ok(text) => text,
@@ -231,12 +327,7 @@ impl Decoding<'_> {
 
     /// The rows of XML if they can stay text. Text in which something has to be replaced is left to [`Self::xml`],
     /// which tells of it.
-    pub(super) fn xml_rows(
-        &self,
-        body: Bytes,
-        media_type: &MediaType,
-        columns: &[&str],
-    ) -> Option<CellTable> {
+    fn xml_rows(&self, body: Bytes, media_type: &MediaType, columns: &[&str]) -> Option<CellTable> {
         let (text, was_replaced) = charset::to_utf8(body, media_type.charset(), Sniff::Xml).ok()?;
         if was_replaced {
             return None;
@@ -335,7 +426,7 @@ fn bad_json(error: &DecodeError, text: Text) -> Undecodable {
 
 /// A content type of a different text format wins over the declared one (FMT-23); a page
 /// in HTML is no different from text.
-pub(super) fn is_other_text_format(media_type: &MediaType, declared: FormatKind) -> bool {
+fn is_other_text_format(media_type: &MediaType, declared: FormatKind) -> bool {
     let is_html = media_type.main == "text" && media_type.sub == "html";
     media_type.is_json() && !media_type.is_assumed && declared != FormatKind::Json
         || media_type.is_xml() && declared != FormatKind::Xml

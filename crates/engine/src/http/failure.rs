@@ -30,6 +30,7 @@ pub(super) fn transport_failed(error: &TransportError) -> RunError {
         ErrorKind::QueueFull { limit } => {
             failed.with(Fact::RetryAfterSeconds(1)).with(Fact::Limit(*limit as u64))
         }
+        ErrorKind::Busy(busy) => RunError::from(*busy),
         _ => failed,
     }
 }
@@ -61,6 +62,7 @@ fn classify(kind: &ErrorKind) -> (Code, Origin) {
         | ErrorKind::UseProxy305 => (codes::BAD_REDIRECT, Upstream),
         ErrorKind::BackOff { .. } => (codes::BACK_OFF, Upstream),
         ErrorKind::QueueFull { .. } => (codes::OVERLOAD, Gateway),
+        ErrorKind::Busy(_) => (codes::BUSY, Gateway),
         ErrorKind::EgressDenied { .. } => (codes::EGRESS_DENIED, Client),
         ErrorKind::InvalidUri => (codes::BAD_URI, Client),
         ErrorKind::InvalidHeader { .. } => (codes::BAD_HEADER, Client),

@@ -25,10 +25,16 @@ use qlio_data::{
     projection::Projection,
 };
 use qlio_plan::catalog::ProtobufFormat;
+use qlio_syntax::diagnostic::codes;
 use tokio::time::Instant;
 
 use super::{Call, decoding::Decoding};
-use crate::transport::{self, Exchange, GRPC_HEAD_BYTES, GRPC_STATUS, Reply, as_text};
+use crate::{
+    error::{Fact, RunError},
+    transport::{
+        self, AT_ONCE_BYTES_MAX, Exchange, GRPC_HEAD_BYTES, GRPC_STATUS, Reply, as_text, shown_uri,
+    },
+};
 
 /// Messages of one answer.
 const MESSAGES_MAX: usize = 100_000;
@@ -117,11 +123,30 @@ impl Call<'_> {
     }
 
     /// Makes an answer like any other of the reply to a call.
-    pub(super) async fn settle_call(&self, mut reply: Reply) -> Result<Reply, String> {
+    pub(super) async fn settle_call(&self, mut reply: Reply) -> Result<Reply, RunError> {
         reply.uri = call_uri(&reply.uri);
+        let (code, message) = outcome(&reply);
+        if code != code::OK {
+            let schema = self.verb.format.as_ref().and_then(|format| format.protobuf.as_ref());
+            let details = details(reply.headers.map(), schema.map(|schema| &schema.message));
+            fail(&mut reply, code, message, details);
+            return Ok(reply);
+        }
         let limit = self.run.engine.settings().decoded_bytes_max;
-        let message = self.verb.format.as_ref().and_then(|format| format.protobuf.as_ref());
-        settle(reply, limit, message.map(|format| &format.message)).await
+        let at_once = limit.min(AT_ONCE_BYTES_MAX);
+        let decompressed = match decompressed(&reply.body, reply.headers.map(), at_once) {
+            // There may only be more than can be done at once.
+            Err(_) => {
+                let (body, headers) = (reply.body.clone(), reply.headers.clone());
+                self.run.heavy(move |_| decompressed(&body, headers.map(), limit)).await?
+            }
+            decompressed => decompressed,
+        };
+        reply.body = decompressed.map_err(|reason| {
+            RunError::upstream(codes::BAD_PROTOBUF, reason).with(Fact::Uri(shown_uri(&reply.uri)))
+        })?;
+        set_media_type(&mut reply, MEDIA_TYPE);
+        Ok(reply)
     }
 }
 
@@ -154,21 +179,14 @@ impl Decoding<'_> {
     }
 }
 
-async fn settle(mut reply: Reply, limit: usize, schema: Option<&Message>) -> Result<Reply, String> {
-    let (code, message) = outcome(&reply);
-    if code != code::OK {
-        let details = details(reply.headers.map(), schema);
-        let body =
-            [("code", Value::from(code)), ("message", Value::from(message)), ("details", details)];
-        let body = Value::object(body.into_iter().collect());
-        reply.body = json::to_string(&body).into();
-        reply.status = http_status(code);
-        set_media_type(&mut reply, "application/json");
-        return Ok(reply);
-    }
-    reply.body = decompressed(reply.body, reply.headers.map(), limit).await?;
-    set_media_type(&mut reply, MEDIA_TYPE);
-    Ok(reply)
+/// Makes the answer of a call that has failed.
+fn fail(reply: &mut Reply, code: u32, message: String, details: Value) {
+    let body =
+        [("code", Value::from(code)), ("message", Value::from(message)), ("details", details)];
+    let body = Value::object(body.into_iter().collect());
+    reply.body = json::to_string(&body).into();
+    reply.status = http_status(code);
+    set_media_type(reply, "application/json");
 }
 
 fn set_media_type(reply: &mut Reply, media_type: &'static str) {
@@ -264,11 +282,11 @@ fn framed(messages: &[Bytes]) -> Bytes {
 }
 
 /// The same messages without compression.
-async fn decompressed(body: Bytes, headers: &HeaderMap, limit: usize) -> Result<Bytes, String> {
+fn decompressed(body: &Bytes, headers: &HeaderMap, limit: usize) -> Result<Bytes, String> {
     let mut messages = Vec::new();
     let mut is_changed = false;
     let mut left = limit;
-    for frame in Frames::new(&body) {
+    for frame in Frames::new(body) {
         let Frame { is_compressed, mut message } = frame?;
         if is_compressed {
             let encoding = headers.get(ENCODING).map(HeaderValue::as_bytes);
@@ -276,7 +294,6 @@ async fn decompressed(body: Bytes, headers: &HeaderMap, limit: usize) -> Result<
                 return Err(malformed("compressed in a way that was not asked for"));
             }
             message = transport::gunzip(message, left)
-                .await
                 .ok_or_else(|| malformed(&format!("broken gzip, or more than {limit} bytes")))?;
             is_changed = true;
         }
@@ -285,7 +302,7 @@ async fn decompressed(body: Bytes, headers: &HeaderMap, limit: usize) -> Result<
             .ok_or_else(|| malformed(&format!("more than {limit} bytes")))?;
         messages.push(message);
     }
-    Ok(if is_changed { framed(&messages) } else { body })
+    Ok(if is_changed { framed(&messages) } else { body.clone() })
 }
 
 struct Frame {

@@ -7,24 +7,21 @@
 use std::{
     cell::{OnceCell, RefCell},
     rc::Rc,
-    sync::Arc,
 };
 
 use bytes::Bytes;
-use qlio_data::{
-    Value,
-    codec::{media_type::MediaType, xml::Coerce},
-    projection::Projection,
-};
-use qlio_plan::catalog::Table;
-use qlio_syntax::ast::VerbKind;
+use qlio_data::{Value, codec::media_type::MediaType, projection::Projection};
 
 use super::{
     Call,
     answer::{Answer, in_charset_of, lossy},
-    decoding::{Decoding, Undecodable, Warnings},
+    decoding::{Decoding, Undecodable},
+    large::Apart,
 };
-use crate::sandbox::{Lazy, Parsed};
+use crate::{
+    error::RunError,
+    sandbox::{Lazy, Parsed},
+};
 
 /// About how many bytes of the interpreter one byte of a body takes when all of it has been looked at.
 const BYTE_WEIGHT: usize = 12;
@@ -34,36 +31,37 @@ const BYTE_WEIGHT: usize = 12;
 pub(super) struct LaterDecoding(Rc<Held>);
 
 struct Held {
-    table: Arc<Table>,
-    kind: VerbKind,
-    xml_coerce: Coerce,
-    decoded_bytes_max: usize,
+    apart: Apart,
     warnings: RefCell<Vec<String>>,
 }
 
 impl LaterDecoding {
     fn of(call: &Call<'_>) -> Self {
-        let settings = call.run.engine.settings();
-        Self(Rc::new(Held {
-            table: Arc::clone(call.table),
-            kind: call.kind,
-            xml_coerce: settings.xml_coerce,
-            decoded_bytes_max: settings.decoded_bytes_max,
-            warnings: RefCell::default(),
-        }))
+        Self(Rc::new(Held { apart: Apart::of(call), warnings: RefCell::default() }))
     }
 
     /// Decodes now; `None` only if the table had no such verb.
     pub(super) fn with<R>(&self, decode: impl FnOnce(&Decoding<'_>) -> R) -> Option<R> {
-        let held = &*self.0;
-        let verb = held.table.verb(held.kind)?;
-        Some(decode(&Decoding {
-            verb,
-            table: &held.table.name,
-            xml_coerce: held.xml_coerce,
-            decoded_bytes_max: held.decoded_bytes_max,
-            warnings: Warnings::Kept(&held.warnings),
-        }))
+        self.0.apart.decode(&self.0.warnings, decode)
+    }
+}
+
+/// A body to be decoded whole.
+struct Whole {
+    content: Bytes,
+    media_type: MediaType,
+    is_typed_by_hook: bool,
+    is_success: bool,
+}
+
+impl Whole {
+    fn decode(self, decoding: &Decoding<'_>) -> Result<Value, Undecodable> {
+        let Self { content, media_type, is_typed_by_hook, is_success } = self;
+        if is_typed_by_hook {
+            decoding.decode_by_type(content, &media_type, &Projection::All)
+        } else {
+            decoding.decode(content, &media_type, &Projection::All, is_success)
+        }
     }
 }
 
@@ -78,6 +76,8 @@ pub(super) struct HookedBody {
     is_typed_by_hook: bool,
     is_success: bool,
     value: OnceCell<Result<Value, Undecodable>>,
+    /// The value before anybody asked for it, with what there is to warn of then.
+    ahead: OnceCell<(Result<Value, Undecodable>, Vec<String>)>,
 }
 
 impl HookedBody {
@@ -95,6 +95,29 @@ impl HookedBody {
             is_typed_by_hook: matches!(answer.parsed, Parsed::Content { media_type: Some(_), .. }),
             is_success: answer.status.is_success(),
             value,
+            ahead: OnceCell::new(),
+        }
+    }
+
+    /// Has a large body decoded by a heavy thread: a hook that asks for it cannot wait.
+    pub(super) async fn decode_ahead(&self, call: &Call<'_>) -> Result<(), RunError> {
+        let at_once = call.decoding().at_once_bytes_max(&self.media_type);
+        if self.value.get().is_some() || self.content.len() <= at_once {
+            return Ok(());
+        }
+        let whole = self.whole();
+        let ahead = call.decode_apart(move |decoding| whole.decode(decoding)).await?;
+        // It is asked for once.
+        let _ = self.ahead.set(ahead);
+        Ok(())
+    }
+
+    fn whole(&self) -> Whole {
+        Whole {
+            content: self.content.clone(),
+            media_type: self.media_type.clone(),
+            is_typed_by_hook: self.is_typed_by_hook,
+            is_success: self.is_success,
         }
     }
 
@@ -111,14 +134,11 @@ impl HookedBody {
     /// The value, decoded now if nobody has asked before.
     pub(super) fn value(&self) -> &Result<Value, Undecodable> {
         self.value.get_or_init(|| {
-            let (content, media_type) = (self.content.clone(), &self.media_type);
-            let decoded = self.later.with(|decoding| {
-                if self.is_typed_by_hook {
-                    decoding.decode_by_type(content, media_type, &Projection::All)
-                } else {
-                    decoding.decode(content, media_type, &Projection::All, self.is_success)
-                }
-            });
+            if let Some((decoded, warnings)) = self.ahead.get() {
+                self.later.0.warnings.borrow_mut().extend(warnings.iter().cloned());
+                return decoded.clone();
+            }
+            let decoded = self.later.with(|decoding| self.whole().decode(decoding));
             decoded.unwrap_or(Ok(Value::Absent))
         })
     }

@@ -18,6 +18,7 @@ mod grpc;
 mod headers;
 mod hooked_body;
 mod hooks;
+mod large;
 mod oauth2;
 mod onlooker;
 mod prepare;

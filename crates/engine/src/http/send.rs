@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{Method, StatusCode, header};
 use qlio_plan::operator::Delays;
-use qlio_syntax::{ast::VerbKind, diagnostic::codes};
+use qlio_syntax::ast::VerbKind;
 
 use super::{
     Call,
@@ -23,7 +23,7 @@ use crate::{
     request::Caller,
     transport::{
         BACKOFF_MAX_DEFAULT, BACKOFF_MIN_DEFAULT, ErrorKind, Exchange, Guard, PatienceOf, Reply,
-        RequestHeaders, Retry, TransportError, shown_uri,
+        RequestHeaders, Retry, TransportError,
     },
 };
 
@@ -82,8 +82,13 @@ impl Call<'_> {
             let reply = self.exchange_with(exchange, &mut onlooker).await?;
             self.charge_reply(&reply)?;
             let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
+            if self.is_large(reply.body.len(), &reply.headers) {
+                let taken = self.take_large(&reply, asked_uri, hooks.as_deref(), onlooker, keep);
+                return Box::pin(taken).await;
+            }
+            self.run.budget.work_of_decoding(reply.body.len());
             let announced = onlooker.announced.as_deref();
-            let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced)?;
+            let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced, None)?;
             let kept = keep(&answer);
             let decoded = self.decoded_rows(&answer, hooks.as_deref(), onlooker.into_rows())?;
             self.run.budget.pause().await?;
@@ -91,11 +96,10 @@ impl Call<'_> {
         }
     }
 
-    /// What has come counts against the budget of the run, and decoding it is work.
+    /// What has come counts against the budget of the run.
     fn charge_reply(&self, reply: &Reply) -> Result<(), RunError> {
         let budget = &self.run.budget;
         budget.charge_upstream(reply.wire_bytes)?;
-        budget.work_of_decoding(reply.body.len());
         budget.charge_memory(reply.body.len())
     }
 
@@ -174,10 +178,7 @@ impl Call<'_> {
         if self.verb.grpc.is_none() {
             return Ok(reply);
         }
-        let uri = call_uri(&reply.uri);
-        Box::pin(self.settle_call(reply)).await.map_err(|reason| {
-            RunError::upstream(codes::BAD_PROTOBUF, reason).with(Fact::Uri(shown_uri(&uri)))
-        })
+        Box::pin(self.settle_call(reply)).await
     }
 
     /// What is sent for a request, but for what is known only then.

@@ -14,7 +14,7 @@ use crate::clock;
 /// (HOK-10).
 #[derive(Debug, Clone)]
 pub struct SandboxLimits {
-    /// Processor time of one call of a hook, function or template, in milliseconds (250).
+    /// Processor time of one call of a hook, function or template, in milliseconds (50).
     pub time_ms: u64,
     /// Processor time of loading a module with everything it requires, in milliseconds (2000).
     pub load_time_ms: u64,
@@ -41,7 +41,7 @@ pub struct SandboxLimits {
 impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
-            time_ms: 250,
+            time_ms: 50,
             load_time_ms: 2_000,
             memory_bytes: 32 << 20,
             stack_bytes: 256 << 10,

@@ -1,6 +1,7 @@
 //! Content codings: gzip, deflate (zlib and raw), brotli, zstandard, stacked, under a limit (UPS-17).
 //!
-//! Everything is decoded in steps of bounded size; between steps other work of the thread gets its turn.
+//! Everything is decoded in steps of bounded size. What takes more than one is done by a heavy thread, which
+//! asks between steps whether it is still wanted.
 
 use std::io::{Cursor, Read};
 
@@ -17,9 +18,13 @@ use super::{
     error::{ErrorKind, Fault},
     headers::Headers,
 };
+use crate::heavy::Heavy;
 
 /// Output per step, in bytes.
 const STEP_BYTES: u64 = 512 * 1024;
+
+/// What is undone on the worker, in bytes before and after: about a millisecond of its time.
+pub(crate) const AT_ONCE_BYTES_MAX: usize = 128 * 1024;
 
 /// The most codings on top of each other.
 const CODINGS_MAX: usize = 4;
@@ -69,65 +74,83 @@ fn unsupported(name: &str) -> Fault {
     ErrorKind::ContentCoding { name: name.into() }.into()
 }
 
-/// Undoes the codings. An empty body stays empty.
+/// Undoes the codings. An empty body stays empty. What makes more than can be undone at once goes to a heavy
+/// thread, from the start.
 pub(super) async fn decode(
+    body: Bytes,
+    codings: Vec<Coding>,
+    limit: usize,
+    heavy: &Heavy,
+) -> Result<Bytes, Fault> {
+    if codings.len() == 1 && body.len() <= AT_ONCE_BYTES_MAX {
+        let at_once = limit.min(AT_ONCE_BYTES_MAX);
+        let undone = undo(body.clone(), &codings, at_once, &|| true);
+        let is_larger = matches!(undone, Err(ErrorKind::DecodedTooLarge { .. }));
+        if !is_larger || at_once == limit {
+            return Ok(undone?);
+        }
+    }
+    let undone = heavy.run(move |wanted| undo(body, &codings, limit, &|| wanted.is_wanted()));
+    Ok(undone.await.map_err(ErrorKind::Busy)?.value?)
+}
+
+/// Undoes gzip; `None` if it is broken or makes more than `limit` bytes.
+pub(crate) fn gunzip(body: Bytes, limit: usize) -> Option<Bytes> {
+    undo(body, &[Coding::Gzip], limit, &|| true).ok()
+}
+
+/// Undoes the codings as long as somebody wants it.
+fn undo(
     mut body: Bytes,
     codings: &[Coding],
     limit: usize,
-) -> Result<Bytes, Fault> {
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Bytes, ErrorKind> {
     for coding in codings.iter().rev() {
         if body.is_empty() {
             break;
         }
-        body = match coding {
-            Coding::Gzip => gzip(body, limit).await?,
-            Coding::Deflate => deflate(body, limit).await?,
+        let mut output = Output::new(&body, limit, is_wanted);
+        match coding {
+            Coding::Gzip => gzip(body, &mut output)?,
+            Coding::Deflate => deflate(body, &mut output)?,
             Coding::Brotli => {
-                let mut output = Output::new(&body, limit);
-                let mut decoder = Decompressor::new(Cursor::new(body), BROTLI_BUFFER_BYTES);
-                output.fill(&mut decoder).await?;
-                output.bytes.into()
+                output.fill(&mut Decompressor::new(Cursor::new(body), BROTLI_BUFFER_BYTES))?;
             }
-            Coding::Zstd => zstd(body, limit).await?,
-        };
+            Coding::Zstd => zstd(body, &mut output)?,
+        }
+        body = output.bytes.into();
     }
     Ok(body)
 }
 
 /// Several members are one text; what follows the last one is padding.
-async fn gzip(body: Bytes, limit: usize) -> Result<Bytes, Fault> {
-    let mut output = Output::new(&body, limit);
+fn gzip(body: Bytes, output: &mut Output<'_>) -> Result<(), ErrorKind> {
     let mut rest = Cursor::new(body);
     loop {
         let mut decoder = GzDecoder::new(rest);
-        output.fill(&mut decoder).await?;
+        output.fill(&mut decoder)?;
         rest = decoder.into_inner();
         if !remaining(&rest).starts_with(&[0x1f, 0x8b]) {
-            return Ok(output.bytes.into());
+            return Ok(());
         }
     }
 }
 
 /// The standard says zlib; some servers send the bare stream.
-async fn deflate(body: Bytes, limit: usize) -> Result<Bytes, Fault> {
+fn deflate(body: Bytes, output: &mut Output<'_>) -> Result<(), ErrorKind> {
     let looks_like_zlib = matches!(*body, [first, second, ..]
         if first & 0x0f == 8 && u16::from_be_bytes([first, second]) % 31 == 0);
     if looks_like_zlib {
-        let mut output = Output::new(&body, limit);
-        let mut decoder = ZlibDecoder::new(Cursor::new(body.clone()));
-        match output.fill(&mut decoder).await {
-            Ok(()) => return Ok(output.bytes.into()),
-            Err(fault) if fault.kind != ErrorKind::CorruptedStream => return Err(fault),
-            Err(_) => {}
+        match output.fill(&mut ZlibDecoder::new(Cursor::new(body.clone()))) {
+            Err(ErrorKind::CorruptedStream) => output.bytes.clear(),
+            undone => return undone,
         }
     }
-    let mut output = Output::new(&body, limit);
-    output.fill(&mut DeflateDecoder::new(Cursor::new(body))).await?;
-    Ok(output.bytes.into())
+    output.fill(&mut DeflateDecoder::new(Cursor::new(body)))
 }
 
-async fn zstd(body: Bytes, limit: usize) -> Result<Bytes, Fault> {
-    let mut output = Output::new(&body, limit);
+fn zstd(body: Bytes, output: &mut Output<'_>) -> Result<(), ErrorKind> {
     let mut rest = Cursor::new(body);
     while !remaining(&rest).is_empty() {
         let mut decoder =
@@ -139,21 +162,21 @@ async fn zstd(body: Bytes, limit: usize) -> Result<Bytes, Fault> {
                 })) => {
                     let length = u64::from(length);
                     if length > remaining(&rest).len() as u64 {
-                        return Err(ErrorKind::CorruptedStream.into());
+                        return Err(ErrorKind::CorruptedStream);
                     }
                     rest.set_position(rest.position() + length);
                     continue;
                 }
-                Err(_) => return Err(ErrorKind::CorruptedStream.into()),
+                Err(_) => return Err(ErrorKind::CorruptedStream),
             };
-        output.fill(&mut decoder).await?;
+        output.fill(&mut decoder)?;
         let decoder = decoder.into_frame_decoder();
         let declared = decoder.get_checksum_from_data();
         if declared.is_some() && declared != decoder.get_calculated_checksum() {
-            return Err(ErrorKind::CorruptedStream.into());
+            return Err(ErrorKind::CorruptedStream);
         }
     }
-    Ok(output.bytes.into())
+    Ok(())
 }
 
 fn remaining(cursor: &Cursor<Bytes>) -> &[u8] {
@@ -162,20 +185,21 @@ fn remaining(cursor: &Cursor<Bytes>) -> &[u8] {
 }
 
 /// Decoded bytes under a limit.
-struct Output {
+struct Output<'w> {
     bytes: Vec<u8>,
     limit: usize,
+    is_wanted: &'w dyn Fn() -> bool,
 }
 
-impl Output {
-    fn new(coded: &Bytes, limit: usize) -> Self {
+impl<'w> Output<'w> {
+    fn new(coded: &Bytes, limit: usize, is_wanted: &'w dyn Fn() -> bool) -> Self {
         // Texts shrink to a third or less; a guess that is too small costs one copy.
         let guess = coded.len().saturating_mul(4).min(limit).min(STEP_BYTES as usize);
-        Self { bytes: Vec::with_capacity(guess), limit }
+        Self { bytes: Vec::with_capacity(guess), limit, is_wanted }
     }
 
     /// Decodes until the end of the stream.
-    async fn fill(&mut self, decoder: &mut impl Read) -> Result<(), Fault> {
+    fn fill(&mut self, decoder: &mut impl Read) -> Result<(), ErrorKind> {
         loop {
             // One byte more than allowed shows that the limit is exceeded.
             let room = (self.limit - self.bytes.len()) as u64 + 1;
@@ -186,12 +210,12 @@ impl Output {
                 .read_to_end(&mut self.bytes)
                 .map_err(|_| ErrorKind::CorruptedStream)?;
             if self.bytes.len() > self.limit {
-                return Err(ErrorKind::DecodedTooLarge { limit: self.limit }.into());
+                return Err(ErrorKind::DecodedTooLarge { limit: self.limit });
             }
-            if (read as u64) < step {
+            // What nobody wants may as well be cut off: nobody looks at it.
+            if (read as u64) < step || !(self.is_wanted)() {
                 return Ok(());
             }
-            tokio::task::yield_now().await;
         }
     }
 }
@@ -209,7 +233,10 @@ mod tests {
 
     fn run(body: Vec<u8>, coding: Coding, limit: usize) -> Result<Bytes, ErrorKind> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        runtime.block_on(decode(body.into(), &[coding], limit)).map_err(|fault| fault.kind)
+        let heavy = Heavy::default();
+        runtime
+            .block_on(decode(body.into(), vec![coding], limit, &heavy))
+            .map_err(|fault| fault.kind)
     }
 
     fn gzipped(text: &[u8]) -> Vec<u8> {

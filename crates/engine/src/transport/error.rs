@@ -12,6 +12,8 @@ use std::{error, fmt, io};
 use qlio_data::credential::shown_uri;
 use rustix::io::Errno;
 
+use crate::heavy::Busy;
+
 /// The kinds of failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -100,6 +102,8 @@ pub enum ErrorKind {
         /// How many may wait.
         limit: usize,
     },
+    /// Too many large bodies already wait to be decompressed.
+    Busy(Busy),
 }
 
 /// A failed exchange.
@@ -206,6 +210,7 @@ impl fmt::Display for ErrorKind {
             Self::QueueFull { limit } => {
                 write!(f, "more than {limit} requests already wait for this host")
             }
+            Self::Busy(busy) => busy.fmt(f),
         }
     }
 }

@@ -69,6 +69,7 @@ pub use settings::{
     TlsSettings, TransportSettings, ViaProxy,
 };
 
+use crate::heavy::Heavy;
 pub use allowance::Room;
 use backoff::{BackOff, Bounds, Failure, Pass};
 use egress::Egress;
@@ -84,10 +85,7 @@ use target::Target;
 pub(crate) use tls::Tls;
 pub use watcher::Watcher;
 
-/// Undoes gzip; `None` if it is broken or makes more than `limit` bytes.
-pub(crate) async fn gunzip(body: bytes::Bytes, limit: usize) -> Option<bytes::Bytes> {
-    coding::decode(body, &[coding::Coding::Gzip], limit).await.ok()
-}
+pub(crate) use coding::{AT_ONCE_BYTES_MAX, gunzip};
 
 /// Attempts of an exchange that may be repeated (UPS-9).
 const ATTEMPTS_MAX: u32 = 2;
@@ -105,6 +103,7 @@ pub struct Transport {
     body_bytes_max: usize,
     decoded_bytes_max: usize,
     redirects_max: u32,
+    heavy: Heavy,
 }
 
 impl std::fmt::Debug for Transport {
@@ -194,6 +193,7 @@ impl Transport {
             body_bytes_max: settings.body_bytes_max,
             decoded_bytes_max: settings.decoded_bytes_max,
             redirects_max: settings.redirects_max,
+            heavy: settings.heavy,
         })
     }
 
@@ -294,7 +294,8 @@ impl Transport {
                 } else {
                     let room = exchange.room.as_ref().map_or(usize::MAX, Room::left);
                     let limit = self.decoded_bytes_max.min(room);
-                    Box::pin(coding::decode(answer.body, &answer.codings, limit)).await?
+                    Box::pin(coding::decode(answer.body, answer.codings, limit, &self.heavy))
+                        .await?
                 };
                 let (uri, redirects) = match course.detour.take() {
                     None => (course.first.take_uri_text(), 0),

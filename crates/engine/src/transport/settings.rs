@@ -5,6 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderValue;
 
+use crate::heavy::Heavy;
+
 /// Settings of one transport. `Default` gives the values named at each member.
 #[derive(Debug, Clone)]
 pub struct TransportSettings {
@@ -31,6 +33,8 @@ pub struct TransportSettings {
     pub egress: EgressSettings,
     /// Sent as `user-agent` if the exchange has none. Default `qlio/<version>`.
     pub user_agent: String,
+    /// Where large bodies are decompressed. Default: where they arrive.
+    pub heavy: Heavy,
 }
 
 impl Default for TransportSettings {
@@ -47,6 +51,7 @@ impl Default for TransportSettings {
             backoff: BackoffSettings::default(),
             egress: EgressSettings::default(),
             user_agent: concat!("qlio/", env!("CARGO_PKG_VERSION")).to_owned(),
+            heavy: Heavy::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use qlio_data::{
     codec::json,
     redact::{redact, replaced},
 };
-use qlio_engine::{Answer, Caller, Engine, EngineOptions, RunError};
+use qlio_engine::{Answer, Caller, Engine, EngineOptions, RunError, heavy::Heavy};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_syntax::diagnostic::Diagnostic;
 
@@ -116,6 +116,7 @@ where
             transport,
             cache,
             describe_error: run_error::body,
+            heavy: Heavy::default(),
         })
         .map_err(|error| error.to_string())?;
         let engine = std::rc::Rc::new(engine);

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     config::{self, CommandLine, Flag},
+    heavy::HeavyPool,
     http::{
         app::{HttpApp, Shared},
         ecv::Health,
@@ -208,6 +209,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         transport: config.transport,
         cache: cache.clone(),
         describe_error: run_error::body,
+        heavy: HeavyPool::start(config.front.heavy),
     };
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));

@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
-use crate::http::{
-    body::BodyLimits,
-    disclosure::{ErrorDetail, MetadataScope},
-    gate::TrustSettings,
-    pace::Pace,
-    quota::KeepLimits,
-    server::ServerLimits,
-    trace::TraceLevel,
-    websocket::SocketLimits,
+use crate::{
+    heavy::HeavySettings,
+    http::{
+        body::BodyLimits,
+        disclosure::{ErrorDetail, MetadataScope},
+        gate::TrustSettings,
+        pace::Pace,
+        quota::KeepLimits,
+        server::ServerLimits,
+        trace::TraceLevel,
+        websocket::SocketLimits,
+    },
 };
 
 /// Settings of the endpoints, of what answers tell, and of the log files.
@@ -42,6 +45,8 @@ pub struct FrontSettings {
     pub answer_pace: Pace,
     /// How much clients may make us keep.
     pub keep: KeepLimits,
+    /// The heavy threads.
+    pub heavy: HeavySettings,
     /// The folder for log files.
     pub logs: Option<PathBuf>,
 }
@@ -62,6 +67,7 @@ impl Default for FrontSettings {
             body_pace: BodyLimits::default().pace,
             answer_pace: ServerLimits::default().answer_pace,
             keep: KeepLimits::default(),
+            heavy: HeavySettings::default(),
             logs: None,
         }
     }

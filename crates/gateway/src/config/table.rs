@@ -83,6 +83,12 @@ const CACHE_BYTES_MAX: u64 = (u32::MAX as u64) << 8;
 /// Most servers of this kind in a row that may be allowed.
 const HOPS_MAX: u64 = 100;
 
+/// Most heavy threads that may be set.
+const HEAVY_THREADS_MAX: u64 = 1024;
+
+/// Most jobs that may be allowed to wait for heavy threads.
+const HEAVY_WAITING_MAX: u64 = 1 << 20;
+
 /// Longest time that may be set, in milliseconds or seconds.
 const TIME_MAX: u64 = u32::MAX as u64;
 
@@ -235,6 +241,25 @@ pub(super) static GROUPS: &[Group] = &[
             )
             .limit("a run of a client's script", "400, Q7016")
             .within(1, 1 << 20),
+        ],
+    },
+    Group {
+        title: "Heavy threads",
+        settings: &[
+            Setting::new(
+                "heavy.threads",
+                |draft| &mut draft.front.heavy.threads,
+                "Threads that decode, decompress, write and compress large bodies, so that no other request waits for them.",
+            )
+            .within(1, HEAVY_THREADS_MAX)
+            .default_is("half as many as there are cores, at least one"),
+            Setting::new(
+                "heavy.maxWaiting",
+                |draft| &mut draft.front.heavy.waiting_max,
+                "Most large bodies that wait for such a thread; what needs one beyond that is answered with 503.",
+            )
+            .limit("the process", "503, Q5017")
+            .within(1, HEAVY_WAITING_MAX),
         ],
     },
     Group {

@@ -12,13 +12,16 @@ use qlio_engine::{
 };
 
 use super::*;
-use crate::http::{
-    disclosure::{ErrorDetail, MetadataScope},
-    gate::TrustSettings,
-    pace::Pace,
-    quota::KeepLimits,
-    trace::TraceLevel,
-    websocket::SocketLimits,
+use crate::{
+    heavy::HeavySettings,
+    http::{
+        disclosure::{ErrorDetail, MetadataScope},
+        gate::TrustSettings,
+        pace::Pace,
+        quota::KeepLimits,
+        trace::TraceLevel,
+        websocket::SocketLimits,
+    },
 };
 
 fn parsed(text: &str) -> (Config, Vec<ConfigProblem>) {
@@ -69,6 +72,7 @@ fn settings_of_endpoints_and_scripts_are_read() {
             "maxConnections": 9, "body": {"pauseMs": 10, "minBytesPerSecond": 11},
             "answer": {"pauseMs": 12, "minBytesPerSecond": 13},
             "xml": {"coerce": "none"}, "backoff": {"scope": "origin"},
+            "heavy": {"threads": 3, "maxWaiting": 7},
             "hooks": {"timeMs": 5, "memoryMiB": 2, "async": true}}"#,
     );
     let sockets = SocketLimits {
@@ -103,6 +107,7 @@ fn settings_of_endpoints_and_scripts_are_read() {
             sockets_max: 1,
             sessions_max: 2,
         },
+        heavy: HeavySettings { threads: Some(3), waiting_max: 7 },
         logs: Some(PathBuf::from("var/logs")),
     };
     assert_eq!(read.front, expected);
@@ -429,7 +434,13 @@ fn the_page_of_limits_is_what_the_table_gives() {
 /// A number that bounds nothing is named here; every other one says what it is a limit of.
 #[test]
 fn every_number_is_a_limit_or_known_as_none() {
-    let others = ["cache.localSeconds", "cache.retryMs", "cache.heartbeatMs", "wsPingInterval"];
+    let others = [
+        "cache.localSeconds",
+        "cache.retryMs",
+        "cache.heartbeatMs",
+        "wsPingInterval",
+        "heavy.threads",
+    ];
     for setting in table::all() {
         let kind = setting.slot(&mut Draft::new(false)).kind();
         let is_number = matches!(kind, Kind::Number | Kind::Milliseconds);

@@ -22,6 +22,7 @@ use qlio_data::{
     },
     projection::Projection,
 };
+use qlio_engine::heavy::Heavy;
 use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{
@@ -31,6 +32,9 @@ use super::{
     pace::Pace,
     quota::{Quota, Share},
 };
+
+/// What is decompressed and parsed on the worker, in bytes: about a millisecond of its time.
+const AT_ONCE_BYTES_MAX: usize = 128 * 1024;
 
 /// What one request body may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +103,7 @@ impl From<MalformedBody> for Failure {
     }
 }
 
-/// Reads a whole body, and takes its content coding off. The share of `memory` is that of the body, and to be kept
+/// Reads a whole body, and takes its content coding off; a large one's by a heavy thread. The share of `memory` is that of the body, and to be kept
 /// as long as the body is.
 ///
 /// # Errors
@@ -113,6 +117,7 @@ pub async fn read<'q, B>(
     content_encoding: Option<&str>,
     limits: &BodyLimits,
     memory: &'q Quota,
+    heavy: &Heavy,
 ) -> Result<(Bytes, Share<'q>), Failure>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -169,8 +174,28 @@ where
     }
     let whole = if whole.is_empty() { first } else { whole.freeze() };
     let coded = whole.len();
-    let has_room = |bytes| share.grow_to(coded + bytes);
-    let body = compress::decompress(whole, content_encoding, bytes_max, has_room);
+    let at_once = bytes_max.min(AT_ONCE_BYTES_MAX);
+    let is_plain = content_encoding.is_none();
+    let undone = if is_plain || coded <= AT_ONCE_BYTES_MAX {
+        let has_room = |bytes| share.grow_to(coded + bytes);
+        match compress::decompress(whole.clone(), content_encoding, at_once, has_room) {
+            // Not more than may be, but than can be done at once.
+            Err(DecompressError::TooLarge) if at_once < bytes_max => None,
+            undone => Some(undone),
+        }
+    } else {
+        None
+    };
+    let body = match undone {
+        Some(undone) => undone,
+        // It is not known how large it gets, and nobody can be asked for room there.
+        None if !share.grow_to(coded.saturating_add(bytes_max)) => Err(DecompressError::NoRoom),
+        None => {
+            let coding = content_encoding.map(str::to_owned);
+            let undo = move || compress::decompress(whole, coding.as_deref(), bytes_max, |_| true);
+            Box::pin(heavy.run(move |_| undo())).await?.value
+        }
+    };
     let body = body.map_err(|error| match error {
         DecompressError::TooLarge => too_large(),
         DecompressError::NoRoom => no_room(),
@@ -180,6 +205,24 @@ where
     // What is left of it cannot be more than it was.
     share.resize(body.len());
     Ok((body, share))
+}
+
+/// Parses a body; a large one is left to a heavy thread.
+///
+/// # Errors
+/// 400 if it is not what its type says, 503 if too many wait for a heavy thread.
+pub async fn understand(
+    content_type: Option<&str>,
+    raw: Bytes,
+    xml: &XmlOptions,
+    heavy: &Heavy,
+) -> Result<ParsedBody, Failure> {
+    if raw.len() <= AT_ONCE_BYTES_MAX {
+        return Ok(parse(content_type, raw, xml)?);
+    }
+    let (content_type, xml) = (content_type.map(str::to_owned), xml.clone());
+    let parsed = heavy.run(move |_| parse(content_type.as_deref(), raw, &xml));
+    Ok(Box::pin(parsed).await?.value?)
 }
 
 /// Parses a body as its media type says. `xml` is the setting for XML bodies.

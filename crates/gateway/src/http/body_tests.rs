@@ -107,7 +107,7 @@ where
     B: Body<Data = Bytes> + Unpin,
     B::Error: fmt::Display,
 {
-    super::read(body, coding, limits, &ROOM).await.map(|(body, _)| body)
+    super::read(body, coding, limits, &ROOM, &Heavy::default()).await.map(|(body, _)| body)
 }
 
 fn run<F: Future>(future: F) -> F::Output {
@@ -165,11 +165,35 @@ fn a_coded_body_is_decoded_and_stays_within_the_limit() {
 }
 
 #[test]
+fn what_is_too_large_for_the_worker_is_understood_all_the_same() {
+    let gzip = |body: &Bytes| {
+        compress::compress(body, super::super::negotiate::Coding::Gzip).expect("memory takes it")
+    };
+    for bytes in [AT_ONCE_BYTES_MAX, AT_ONCE_BYTES_MAX + 1, 10 * AT_ONCE_BYTES_MAX] {
+        let plain = Bytes::from(format!("\"{}\"", "x".repeat(bytes - 2)));
+        for (body, coding) in [(plain.clone(), None), (gzip(&plain), Some("gzip"))] {
+            let read = |request_bytes_max| {
+                let limits = BodyLimits { request_bytes_max, ..BodyLimits::default() };
+                run(read(Full::new(body.clone()), coding, &limits))
+            };
+            let raw = read(bytes).expect("fits");
+            assert_eq!(raw, plain);
+            assert_eq!(read(bytes - 1).expect_err("too large").status(), 413);
+            let (xml, heavy) = (XmlOptions::default(), Heavy::default());
+            let parsed = run(understand(Some("application/json"), raw, &xml, &heavy));
+            let value = parsed.expect("valid").value;
+            assert_eq!(value.as_str().map(str::len), Some(bytes - 2));
+        }
+    }
+}
+
+#[test]
 fn all_bodies_together_have_a_limit_and_give_their_room_back() {
     let room = Quota::new(100);
     let limits = BodyLimits { request_bytes_max: 100, ..BodyLimits::default() };
     let body = |bytes: usize| Full::new(Bytes::from(vec![b'x'; bytes]));
-    let read = |body, coding| super::read(body, coding, &limits, &room);
+    let heavy = Heavy::default();
+    let read = |body, coding| super::read(body, coding, &limits, &room, &heavy);
     let (first, share) = run(read(body(60), None)).expect("there is room");
     let failure = run(read(body(41), None)).expect_err("there is none");
     assert_eq!((failure.status().as_u16(), failure.retry_after()), (503, Some(1)));
@@ -178,7 +202,8 @@ fn all_bodies_together_have_a_limit_and_give_their_room_back() {
     let (_, second) = run(read(body(40), None)).expect("exactly");
     drop((first, share));
     // It takes room as it comes, twice of what has come at most.
-    let pieces = |bytes: &'static [u8]| super::read(Pieces(bytes.chunks(3)), None, &limits, &room);
+    let pieces =
+        |bytes: &'static [u8]| super::read(Pieces(bytes.chunks(3)), None, &limits, &room, &heavy);
     let (whole, third) = run(pieces(&[b'x'; 30])).expect("there is room");
     assert_eq!(whole.len(), 30);
     assert!(room.take(31).is_none(), "40 and 30 bytes are kept");

@@ -5,9 +5,10 @@
 
 use hyper::StatusCode;
 use qlio_data::{Object, Value};
+use qlio_engine::{RunError, heavy::Busy};
 use qlio_syntax::diagnostic::{Code, codes};
 
-use super::{incident::IncidentId, respond::text_object, sanitize::sanitize};
+use super::{incident::IncidentId, respond::text_object, run_error, sanitize::sanitize};
 
 /// What `retry-after` says when there is too much of something, in seconds.
 const OVERLOAD_RETRY_S: u64 = 1;
@@ -137,6 +138,14 @@ pub enum Failure {
         /// When to try again, in seconds.
         retry_after: Option<u64>,
     },
+}
+
+impl From<Busy> for Failure {
+    fn from(busy: Busy) -> Self {
+        let error = RunError::from(busy);
+        let (status, retry_after) = (run_error::status(&error), run_error::retry_after(&error));
+        Self::Script { status, body: run_error::body(&error), retry_after }
+    }
 }
 
 impl Failure {
@@ -405,6 +414,15 @@ mod tests {
             400,
             r#"{"message":"Server Error - malformed path","error":"Server Error - malformed path"}"#,
         );
+    }
+
+    #[test]
+    fn who_finds_the_heavy_threads_busy_may_come_again() {
+        let failure = Failure::from(Busy { waiting_max: 7 });
+        let message = "too many large bodies wait for a heavy thread (`heavy.maxWaiting` is 7)";
+        let body = format!(r#"{{"message":"{message}","code":"Q5017","status":503,"limit":7}}"#);
+        check(&failure, 503, &body);
+        assert_eq!(failure.retry_after(), Some(1));
     }
 
     #[test]

@@ -10,6 +10,17 @@ pub const CALLBACK_BYTES_MAX: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Callback<'q>(&'q str);
 
+/// The same, without the text that it came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedCallback(String);
+
+impl OwnedCallback {
+    /// The name.
+    pub fn borrow(&self) -> Callback<'_> {
+        Callback(&self.0)
+    }
+}
+
 /// The name is not one that we write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidCallback;
@@ -24,6 +35,11 @@ impl<'q> Callback<'q> {
                 .bytes()
                 .all(|byte| starts_well(byte) || byte.is_ascii_digit() || b".[]".contains(&byte));
         if is_valid { Ok(Self(name)) } else { Err(InvalidCallback) }
+    }
+
+    /// The name on its own.
+    pub fn into_owned(self) -> OwnedCallback {
+        OwnedCallback(self.0.to_owned())
     }
 
     /// The call with this JSON as its argument. U+2028 and U+2029 end lines in older JavaScript

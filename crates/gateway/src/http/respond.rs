@@ -12,12 +12,15 @@ use hyper::{
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
 use qlio_data::{Object, Value, codec::json, percent};
-use qlio_engine::{HOPS_EXCEEDED, HOPS_NAME};
+use qlio_engine::{
+    HOPS_EXCEEDED, HOPS_NAME,
+    heavy::{Busy, Heavy},
+};
 
 use super::{
     compress::{self, COMPRESS_BYTES_MIN},
     failure::Failure,
-    jsonp::Callback,
+    jsonp::{Callback, OwnedCallback},
     negotiate::Coding,
 };
 
@@ -26,6 +29,12 @@ pub type Response = hyper::Response<Full<Bytes>>;
 
 /// The value of `server`. It tells no version, which would tell attackers what to try.
 pub const PRODUCT: &str = "qlio";
+
+/// Answers up to this size are written on the worker, in bytes: about a millisecond of its time.
+const WRITTEN_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
+
+/// Answers up to this size are compressed on the worker, in bytes: about a millisecond of its time.
+const COMPRESSED_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
 
 /// Room for the text of most answers, so that it need not move as it grows.
 const ANSWER_BYTES_USUAL: usize = 1024;
@@ -61,6 +70,17 @@ pub struct Rendition<'q> {
     pub coding: Option<Coding>,
 }
 
+impl Rendition<'_> {
+    /// How much text takes this form on the worker.
+    fn at_once_bytes_max(&self) -> usize {
+        match (self.coding, self.callback) {
+            (Some(_), _) => COMPRESSED_AT_ONCE_BYTES_MAX,
+            (None, Some(_)) => WRITTEN_AT_ONCE_BYTES_MAX,
+            (None, None) => usize::MAX,
+        }
+    }
+}
+
 /// A result: the value as JSON; an absent value is `null`. Statuses whose answers have no content get
 /// none (RET-12).
 ///
@@ -71,13 +91,47 @@ pub fn value(
     headers: &[(String, String)],
     rendition: Rendition<'_>,
 ) -> Response {
-    let is_empty = matches!(
-        status,
-        StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED
-    );
-    if !is_empty {
-        return json_answer(status, value, headers, rendition);
+    if is_without_content(status) {
+        return without_content(status, headers);
     }
+    json_answer(status, value, headers, rendition)
+}
+
+/// The same; a large value is written and compressed by a heavy thread, and dropped there.
+///
+/// # Errors
+/// Too many wait for a heavy thread.
+pub async fn result(
+    status: StatusCode,
+    value: Value,
+    headers: &[(String, String)],
+    rendition: Rendition<'_>,
+    heavy: &Heavy,
+) -> Result<Response, Busy> {
+    if is_without_content(status) {
+        return Ok(without_content(status, headers));
+    }
+    let content = match text_within(&value, WRITTEN_AT_ONCE_BYTES_MAX) {
+        Some(text) if text.len() <= rendition.at_once_bytes_max() => Content::of(text, rendition),
+        text => {
+            let Rendition { callback, coding } = rendition;
+            let callback = callback.map(Callback::into_owned);
+            let content = heavy.run(move |_| {
+                let text = text.unwrap_or_else(|| text_of(&value));
+                let callback = callback.as_ref().map(OwnedCallback::borrow);
+                Content::of(text, Rendition { callback, coding })
+            });
+            Box::pin(content).await?.value
+        }
+    };
+    Ok(rendered(status, content, headers, rendition))
+}
+
+fn is_without_content(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+fn without_content(status: StatusCode, headers: &[(String, String)]) -> Response {
     let mut response = Response::new(Full::default());
     *response.status_mut() = status;
     add_product(response.headers_mut());
@@ -216,30 +270,63 @@ fn json_answer(
     headers: &[(String, String)],
     rendition: Rendition<'_>,
 ) -> Response {
-    let mut body = match value {
-        Value::Absent => Bytes::from_static(b"null"),
+    let content = Content::of(text_of(value), rendition);
+    rendered(status, content, headers, rendition)
+}
+
+/// A value as JSON.
+fn text_of(value: &Value) -> Bytes {
+    text_within(value, usize::MAX).unwrap_or_default()
+}
+
+/// A value as JSON, unless writing it takes more than so many bytes.
+fn text_within(value: &Value, bytes_max: usize) -> Option<Bytes> {
+    match value {
+        Value::Absent => Some(Bytes::from_static(b"null")),
         // An answer that nobody looked into goes out as it came.
-        Value::Raw(text) => text.clone().into_bytes(),
+        Value::Raw(text) => Some(text.clone().into_bytes()),
         value => {
             let mut body = Vec::with_capacity(ANSWER_BYTES_USUAL);
-            json::encode(value, &mut body);
-            body.into()
+            json::encode_within(value, &mut body, bytes_max).ok()?;
+            Some(body.into())
         }
-    };
-    let mut content_type = "application/json";
-    if let Some(callback) = rendition.callback {
-        body = callback.wrap(&body).into();
-        content_type = "application/javascript";
     }
-    let coded = rendition
-        .coding
-        .filter(|_| body.len() >= COMPRESS_BYTES_MIN)
-        .and_then(|coding| Some((coding, compress::compress(&body, coding).ok()?)));
-    let (coding, body) = match coded {
-        Some((coding, coded)) => (Some(coding), coded),
-        None => (None, body),
-    };
-    let mut response = plain(status, content_type, body);
+}
+
+/// What an answer carries.
+struct Content {
+    bytes: Bytes,
+    /// How they are compressed.
+    coding: Option<Coding>,
+}
+
+impl Content {
+    /// JSON in the form that the client wants.
+    fn of(text: Bytes, Rendition { callback, coding }: Rendition<'_>) -> Self {
+        let bytes = match callback {
+            Some(callback) => callback.wrap(&text).into(),
+            None => text,
+        };
+        let coded = coding
+            .filter(|_| bytes.len() >= COMPRESS_BYTES_MIN)
+            .and_then(|coding| Some((coding, compress::compress(&bytes, coding).ok()?)));
+        match coded {
+            Some((coding, bytes)) => Self { bytes, coding: Some(coding) },
+            None => Self { bytes, coding: None },
+        }
+    }
+}
+
+fn rendered(
+    status: StatusCode,
+    content: Content,
+    headers: &[(String, String)],
+    rendition: Rendition<'_>,
+) -> Response {
+    let content_type =
+        if rendition.callback.is_some() { "application/javascript" } else { "application/json" };
+    let Content { bytes, coding } = content;
+    let mut response = plain(status, content_type, bytes);
     if rendition.callback.is_some() {
         no_sniff(&mut response);
     }

@@ -16,7 +16,7 @@ pub fn status(error: &RunError) -> u16 {
     }
     match (error.code, error.origin) {
         (codes::AUTH_DENIED, _) => 403,
-        (codes::BACK_OFF | codes::OVERLOAD, _) => 503,
+        (codes::BACK_OFF | codes::OVERLOAD | codes::BUSY, _) => 503,
         (codes::TOO_MANY_HOPS, _) => 508,
         (codes::UPSTREAM_TIMEOUT | codes::DEADLINE, _) => 504,
         (_, Origin::Client) => 400,
@@ -108,6 +108,7 @@ fn has_open_message(error: &RunError) -> bool {
         | codes::UPSTREAM_TOO_LARGE
         | codes::BACK_OFF
         | codes::OVERLOAD
+        | codes::BUSY
         | codes::AUTH_DENIED
         | codes::PARAM_REJECTED
         | codes::UNKNOWN_SETTING => true,
@@ -190,6 +191,7 @@ mod tests {
             (RunError::upstream(codes::UPSTREAM_TIMEOUT, ""), 504),
             (RunError::upstream(codes::BACK_OFF, ""), 503),
             (RunError::gateway(codes::OVERLOAD, ""), 503),
+            (RunError::gateway(codes::BUSY, ""), 503),
             (RunError::gateway(codes::AUTH_DENIED, ""), 403),
             (RunError::internal(""), 500),
             (RunError::upstream(codes::UPSTREAM_STATUS, "").with(Fact::PassedStatus(404)), 404),

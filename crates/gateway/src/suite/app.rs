@@ -17,6 +17,7 @@ use qlio_data::{Object, Value, codec::json};
 use qlio_engine::{
     Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, StartError,
     event::{Event, Watch},
+    heavy::Heavy,
 };
 use qlio_plan::{CompileOptions, Origin, catalog::SourceFolder, compile};
 use qlio_syntax::diagnostic::Diagnostic;
@@ -140,6 +141,7 @@ impl Snapshot {
             transport: self.config.transport.clone(),
             cache: None,
             describe_error: run_error::body,
+            heavy: Heavy::default(),
         })
     }
 

@@ -15,6 +15,7 @@ mod examples;
 mod executable;
 mod findings;
 mod grpc;
+mod heavy;
 mod large_answers;
 mod load;
 mod logs;

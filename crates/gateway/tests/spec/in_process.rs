@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use qlio_data::{Object, Value, codec::json};
 use qlio_engine::cache::Cache;
-use qlio_engine::{Caller, ClientParams, ClientRequest, Engine, EngineOptions};
+use qlio_engine::{Caller, ClientParams, ClientRequest, Engine, EngineOptions, heavy::Heavy};
 use qlio_gateway::config::{self, CommandLine, Config};
 use qlio_gateway::http::app::{Ends, HttpApp, Shared};
 use qlio_gateway::http::compile_error;
@@ -141,6 +141,7 @@ fn engine(config: Config) -> Engine {
         transport: config.transport,
         cache,
         describe_error: run_error::body,
+        heavy: Heavy::default(),
     };
     Engine::new(options).expect("cases have usable settings")
 }

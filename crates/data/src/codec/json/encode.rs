@@ -56,6 +56,10 @@ pub fn encode_within(value: &Value, out: &mut Vec<u8>, bytes_max: usize) -> Resu
                 out.push(b'{');
                 frames.push(Frame::Object { object, at: 0, is_first: true });
             }
+            // What cannot fit alone is not copied first.
+            Value::Raw(text) | Value::String(text) if text.len() > bytes_max => {
+                return Err(TooLarge { bytes_max });
+            }
             leaf => write_leaf(leaf, out),
         }
         loop {

@@ -125,6 +125,11 @@ impl<'c> RowReader<'c> {
         };
     }
 
+    /// How much of the body, in bytes, is not read again.
+    pub fn bytes_settled(&self) -> usize {
+        self.settled.at
+    }
+
     /// The rows of the body, whose beginnings were read before, or nothing yet.
     ///
     /// `None` unless there is at least one row and the body is valid JSON within the limits.

@@ -21,10 +21,10 @@ use tokio::sync::Notify;
 
 use super::{HttpApp, inputs, script};
 use crate::http::{
-    compile_error,
     disclosure::ErrorDetail,
     logs::{RequestLog, RunLog},
     packet::{Packet, PacketRules, Warnings},
+    run_error,
     server::{self, EventSink},
     websocket::{SocketLimits, message, outbox::Outbox},
 };
@@ -121,10 +121,12 @@ impl HttpApp {
         let report = Report::begin(&job, self.shared.settings.errors, secrets, outbox);
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| RequestLog::begin(logs, client.head, client.peer));
-        let plan = match self.plan(&job.text, &loaded) {
+        let plan = self.plan(&job.text, &loaded).await;
+        let plan = plan.unwrap_or_else(|busy| Err(run_error::body(&busy.into())));
+        let plan = match plan {
             Ok(plan) => plan,
-            Err(problems) => {
-                let error = redact(compile_error::body(&problems, &job.text), secrets);
+            Err(error) => {
+                let error = redact(error, secrets);
                 if let Some(log) = &log {
                     log.failed(error.clone());
                 }

@@ -386,9 +386,10 @@ impl HttpApp {
         }
         let coding = exchange.header(header::CONTENT_ENCODING);
         let Shared { settings, quotas, .. } = &*self.shared;
-        let (raw, share) = body::read(body, coding, &settings.body, &quotas.bodies).await?;
+        let heavy = self.engine.heavy();
+        let (raw, share) = body::read(body, coding, &settings.body, &quotas.bodies, heavy).await?;
         let content_type = exchange.header(header::CONTENT_TYPE);
-        Ok((body::parse(content_type, raw, &self.xml)?, Some(share)))
+        Ok((body::understand(content_type, raw, &self.xml, heavy).await?, Some(share)))
     }
 }
 

@@ -13,8 +13,9 @@ use crate::load::Loaded;
 
 /// The most plans kept.
 const PLANS_MAX: usize = 256;
-/// The longest script kept, in bytes; longer ones are compiled every time.
-const TEXT_BYTES_MAX: usize = 32 * 1024;
+/// The longest script that is compiled on the worker, in bytes: about a millisecond of its time.
+/// Longer ones are not kept, but compiled every time, by a heavy thread.
+pub(super) const COMPILED_AT_ONCE_BYTES_MAX: usize = 16 * 1024;
 
 /// The plans of one worker.
 #[derive(Default)]
@@ -29,7 +30,7 @@ struct Kept {
 }
 
 impl PlanCache {
-    /// The plan of a client's script.
+    /// The plan of a client's script that is short enough to be compiled on the worker.
     pub(super) fn get(
         &self,
         text: &str,
@@ -43,17 +44,19 @@ impl PlanCache {
         if let Some(plan) = kept.plans.get(text) {
             return Ok(Arc::clone(plan));
         }
-        let options =
-            CompileOptions { origin: Origin::AdHoc, file: "script", resources: &NoResources };
-        let plan = Arc::new(compile(text, &loaded.catalog, &options)?.plan);
-        if text.len() <= TEXT_BYTES_MAX {
-            if kept.plans.len() == PLANS_MAX {
-                kept.plans.clear();
-            }
-            kept.plans.insert(text.to_owned(), Arc::clone(&plan));
+        let plan = compiled(text, loaded)?;
+        if kept.plans.len() == PLANS_MAX {
+            kept.plans.clear();
         }
+        kept.plans.insert(text.to_owned(), Arc::clone(&plan));
         Ok(plan)
     }
+}
+
+/// The plan of a client's script, compiled now.
+pub(super) fn compiled(text: &str, loaded: &Loaded) -> Result<Arc<Plan>, Vec<Diagnostic>> {
+    let options = CompileOptions { origin: Origin::AdHoc, file: "script", resources: &NoResources };
+    Ok(Arc::new(compile(text, &loaded.catalog, &options)?.plan))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use qlio_data::{Object, Value, codec::json, redact::redact};
 use qlio_engine::{
     Answer, Caller, ClientRequest, Origin, RunError,
     event::{Event, Subscription, Watch},
+    heavy::Busy,
 };
 use qlio_plan::{
     Plan,
@@ -20,7 +21,10 @@ use qlio_syntax::{
     diagnostic::{Diagnostic, codes},
 };
 
-use super::{AppSettings, Exchange, HttpApp, inputs, metadata};
+use super::{
+    AppSettings, Exchange, HttpApp, inputs, metadata,
+    plans::{self, COMPILED_AT_ONCE_BYTES_MAX},
+};
 use crate::{
     http::{
         body::ParsedBody,
@@ -81,7 +85,7 @@ impl HttpApp {
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.gate.is_dev() };
         let trace = self.trace(exchange, &request, &fields, caller);
-        match self.plan(&text, &exchange.loaded) {
+        match self.plan(&text, &exchange.loaded).await? {
             Ok(plan)
                 if !(exchange.reads_body() || gate.is_dev() && visitor == Visitor::Own)
                     && is_writing(&plan) =>
@@ -89,9 +93,8 @@ impl HttpApp {
                 Err(Failure::WriteByGet { method: exchange.head.method.to_string() })
             }
             Ok(plan) => Ok(self.run(exchange, &plan, &request, caller, trace, rendition).await),
-            Err(problems) => {
-                let secrets = exchange.loaded.catalog.secrets();
-                let body = redact(compile_error::body(&problems, &text), secrets);
+            Err(body) => {
+                let body = redact(body, exchange.loaded.catalog.secrets());
                 if let Some(log) = &exchange.log {
                     log.failed(body.clone());
                 }
@@ -145,7 +148,10 @@ impl HttpApp {
             Box::pin(self.run_watched(exchange, plan, request, caller, trace.as_deref())).await
         };
         let response = match answer {
-            Ok(answer) => self.run_success(answer, rendition),
+            Ok(answer) => match self.run_success(answer, rendition).await {
+                Ok(response) => response,
+                Err(busy) => self.run_failure(exchange, &busy.into(), rendition),
+            },
             Err(error) => self.run_failure(exchange, &error, rendition),
         };
         with_trace(response, trace)
@@ -190,16 +196,21 @@ impl HttpApp {
     }
 
     /// The answer for a run that gave a value.
-    fn run_success(&self, mut answer: Answer, rendition: Rendition<'_>) -> Response {
+    async fn run_success(
+        &self,
+        mut answer: Answer,
+        rendition: Rendition<'_>,
+    ) -> Result<Response, Busy> {
         let request_id = answer.request_id.take();
         // The engine gives no other statuses than those of RET-11.
         let status = StatusCode::from_u16(answer.status).unwrap_or_default();
         let (value, headers) = self.outcome(answer);
-        let mut response = respond::value(status, &value, &headers, rendition);
+        let heavy = self.engine.heavy();
+        let mut response = respond::result(status, value, &headers, rendition, heavy).await?;
         if let (Some(id), Some(name)) = (request_id, &self.request_id_header) {
             respond::add_header(&mut response, name.clone(), id);
         }
-        response
+        Ok(response)
     }
 
     /// The value of an answer, and all headers that go with it.
@@ -214,17 +225,24 @@ impl HttpApp {
         (answer.value, headers)
     }
 
-    /// The plan of a client's script, unless it asks for metadata that is not told.
-    pub(super) fn plan(
+    /// The plan of a client's script, unless it asks for metadata that is not told; else what its problems are.
+    /// A long one is compiled by a heavy thread.
+    pub(super) async fn plan(
         &self,
         text: &str,
         loaded: &Arc<Loaded>,
-    ) -> Result<Arc<Plan>, Vec<Diagnostic>> {
+    ) -> Result<Result<Arc<Plan>, Value>, Busy> {
         let AppSettings { errors, metadata, .. } = self.shared.settings;
-        let plan = self.plans.get(text, loaded);
-        let plan = plan.map_err(|problems| hide_inside(problems, errors, metadata))?;
-        let hidden = metadata::find_hidden(&plan, metadata);
-        if hidden.is_empty() { Ok(plan) } else { Err(hidden) }
+        if text.len() <= COMPILED_AT_ONCE_BYTES_MAX {
+            let plan = self.plans.get(text, loaded);
+            return Ok(told_plan(plan, text, errors, metadata));
+        }
+        let (text, loaded) = (text.to_owned(), Arc::clone(loaded));
+        let compiling = self
+            .engine
+            .heavy()
+            .run(move |_| told_plan(plans::compiled(&text, &loaded), &text, errors, metadata));
+        Ok(Box::pin(compiling).await?.value)
     }
 
     /// The answer for a run that failed.
@@ -284,6 +302,26 @@ fn is_writing(plan: &Plan) -> bool {
         table.verb(VerbKind::Select).is_some_and(|verb| !matches!(&*verb.method, "get" | "head"))
     };
     plan.nodes.iter().any(writes) || plan.inline_tables.iter().any(sends)
+}
+
+/// A plan as far as clients are told, or its problems.
+fn told_plan(
+    plan: Result<Arc<Plan>, Vec<Diagnostic>>,
+    text: &str,
+    errors: ErrorDetail,
+    metadata: MetadataScope,
+) -> Result<Arc<Plan>, Value> {
+    let problems = match plan {
+        Ok(plan) => {
+            let hidden = metadata::find_hidden(&plan, metadata);
+            if hidden.is_empty() {
+                return Ok(plan);
+            }
+            hidden
+        }
+        Err(problems) => hide_inside(problems, errors, metadata),
+    };
+    Err(compile_error::body(&problems, text))
 }
 
 /// The problems of a client's script without names of tables that it has not written itself, and

@@ -14,6 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use qlio_engine::heavy::Heavy;
 
 use super::*;
 use crate::http::{
@@ -75,7 +76,14 @@ impl App for Dummy {
             "/panic" => panic!("boom"),
             "/wait" => {
                 let limits = BodyLimits::default();
-                let _ = body::read(request.message.into_body(), None, &limits, &ROOM).await;
+                let _ = body::read(
+                    request.message.into_body(),
+                    None,
+                    &limits,
+                    &ROOM,
+                    &Heavy::default(),
+                )
+                .await;
                 self.notes.add("waiting");
                 let dropped = Dropped(&self.notes);
                 let _ = self.release.clone().wait_for(|is_released| *is_released).await;
@@ -84,7 +92,15 @@ impl App for Dummy {
             }
             "/echo" => {
                 let limits = BodyLimits { request_bytes_max: 10, ..BodyLimits::default() };
-                match body::read(request.message.into_body(), None, &limits, &ROOM).await {
+                match body::read(
+                    request.message.into_body(),
+                    None,
+                    &limits,
+                    &ROOM,
+                    &Heavy::default(),
+                )
+                .await
+                {
                     Ok((body, _)) => respond::plain(hyper::StatusCode::OK, "text/plain", body),
                     Err(failure) => respond::failure(&failure, Rendition::default()),
                 }

@@ -1,0 +1,222 @@
+//! Answers that would hold the worker too long while they are decoded (`docs/adr/0027-heavy-threads.md`).
+//!
+//! In: an answer, and what of its rows was read while it came. Out: the same as of any other, decoded by a heavy
+//! thread. What hooks may look at is decoded before they run, because they cannot wait.
+
+use std::{cell::RefCell, rc::Rc, sync::Arc};
+
+use qlio_data::{
+    Value,
+    codec::{
+        json::{CellTable, RowReader},
+        media_type::MediaType,
+        xml::Coerce,
+    },
+};
+use qlio_plan::catalog::{FormatKind, Table};
+use qlio_syntax::ast::VerbKind;
+
+use super::{
+    Call,
+    answer::{Answer, Hooked, media_type_of},
+    decoding::{Decoding, Plain, Warnings},
+    hooked_body::HookedBody,
+    hooks::{Hooks, received_headers},
+    onlooker::Onlooker,
+};
+use crate::{
+    error::RunError,
+    operator::project::Decoded,
+    sandbox::Hook,
+    transport::{Headers, Reply},
+};
+
+/// Bodies up to this size are decoded on the worker whatever they are, in bytes: none takes more than about a
+/// millisecond of its time.
+const AT_ONCE_BYTES_MAX: usize = 32 * 1024;
+
+/// The same for JSON of which a tree is built.
+const TREE_AT_ONCE_BYTES_MAX: usize = 64 * 1024;
+
+/// The same for XML.
+const XML_AT_ONCE_BYTES_MAX: usize = 256 * 1024;
+
+/// The same for JSON that stays text.
+const TEXT_AT_ONCE_BYTES_MAX: usize = 512 * 1024;
+
+/// What decoding needs besides the body, without ties to a run.
+#[derive(Clone)]
+pub(super) struct Apart {
+    table: Arc<Table>,
+    kind: VerbKind,
+    xml_coerce: Coerce,
+    decoded_bytes_max: usize,
+}
+
+impl Apart {
+    pub(super) fn of(call: &Call<'_>) -> Self {
+        let settings = call.run.engine.settings();
+        Self {
+            table: Arc::clone(call.table),
+            kind: call.kind,
+            xml_coerce: settings.xml_coerce,
+            decoded_bytes_max: settings.decoded_bytes_max,
+        }
+    }
+
+    /// Decodes now; `None` only if the table had no such verb.
+    pub(super) fn decode<R>(
+        &self,
+        warnings: &RefCell<Vec<String>>,
+        decode: impl FnOnce(&Decoding<'_>) -> R,
+    ) -> Option<R> {
+        let verb = self.table.verb(self.kind)?;
+        Some(decode(&Decoding {
+            verb,
+            table: &self.table.name,
+            xml_coerce: self.xml_coerce,
+            decoded_bytes_max: self.decoded_bytes_max,
+            warnings: Warnings::Kept(warnings),
+        }))
+    }
+}
+
+impl Decoding<'_> {
+    /// How many bytes of this type are decoded whole on the worker.
+    pub(super) fn at_once_bytes_max(&self, media_type: &MediaType) -> usize {
+        let declared = self.verb.format.as_ref().map(|format| format.kind);
+        match declared {
+            Some(FormatKind::Xml) => XML_AT_ONCE_BYTES_MAX,
+            None if media_type.is_xml() => XML_AT_ONCE_BYTES_MAX,
+            None if media_type.is_json() => TEXT_AT_ONCE_BYTES_MAX,
+            _ => AT_ONCE_BYTES_MAX,
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Whether a body of so many bytes, under these headers, would hold the worker too long.
+    pub(super) fn is_large(&self, bytes: usize, headers: &Headers) -> bool {
+        bytes > AT_ONCE_BYTES_MAX && bytes > self.at_once_bytes_max(headers)
+    }
+
+    fn at_once_bytes_max(&self, headers: &Headers) -> usize {
+        if !self.decoding().is_named_json(headers) {
+            return self.decoding().at_once_bytes_max(&media_type_of(headers));
+        }
+        if self.plain_columns.is_some() || self.projection.is_all() {
+            TEXT_AT_ONCE_BYTES_MAX
+        } else {
+            TREE_AT_ONCE_BYTES_MAX
+        }
+    }
+
+    /// Decodes on a heavy thread; with what there is to warn of.
+    pub(super) async fn decode_apart<R: Send + 'static>(
+        &self,
+        decode: impl FnOnce(&Decoding<'_>) -> R + Send + 'static,
+    ) -> Result<(R, Vec<String>), RunError> {
+        let apart = Apart::of(self);
+        let work = move || {
+            let warnings = RefCell::default();
+            let decoded = apart.decode(&warnings, decode)?;
+            Some((decoded, warnings.into_inner()))
+        };
+        let done = self.run.heavy(move |_| work()).await?;
+        self.run.has_large_values.set(true);
+        done.ok_or_else(|| RunError::internal("an answer to a verb that is not there"))
+    }
+
+    /// What is decoded of a large reply, and what `keep` takes of its answer.
+    pub(super) async fn take_large<T>(
+        &self,
+        reply: &Reply,
+        asked_uri: &str,
+        hooks: Option<&Hooks>,
+        onlooker: Onlooker<'_, '_>,
+        keep: impl FnOnce(&Answer<'_>) -> T,
+    ) -> Result<(Decoded, T), RunError> {
+        let is_declared = self.verb.format.is_some();
+        let known = if is_declared && hooks.is_some_and(|hooks| hooks.has(Hook::ParseResponse)) {
+            let body = HookedBody::new(self, &Answer::received(reply, asked_uri));
+            body.decode_ahead(self).await?;
+            Some(body)
+        } else {
+            None
+        };
+        let announced = onlooker.announced.as_deref();
+        let answer = self.parse(reply, asked_uri, hooks, announced, known)?;
+        let kept = keep(&answer);
+        Ok((self.large_rows(&answer, hooks, onlooker.into_rows()).await?, kept))
+    }
+
+    /// The rows of a large answer if they can stay text, else its value.
+    pub(super) async fn large_rows(
+        &self,
+        answer: &Answer<'_>,
+        hooks: Option<&Hooks>,
+        rows: Option<Box<RowReader<'_>>>,
+    ) -> Result<Decoded, RunError> {
+        let Some(hooks) = hooks.filter(|hooks| hooks.see_answers()) else {
+            return self.large_plain_rows(answer, rows).await;
+        };
+        let headers = received_headers(answer.headers);
+        let body: Rc<HookedBody> = self.hooked_body(answer, hooks, &headers)?;
+        body.decode_ahead(self).await?;
+        match self.ask_hooks(answer, hooks, &headers, &body)? {
+            Hooked::Untouched => self.large_plain_rows(answer, rows).await,
+            Hooked::Value(value) => self.large_rows_of(value).await,
+        }
+    }
+
+    async fn large_plain_rows(
+        &self,
+        answer: &Answer<'_>,
+        rows: Option<Box<RowReader<'_>>>,
+    ) -> Result<Decoded, RunError> {
+        let body = answer.body.clone();
+        let mut columns = self.plain_columns.as_deref();
+        if let Some(rows) = rows
+            && self.decoding().is_plain_json(&answer.plain())
+            && body.len().saturating_sub(rows.bytes_settled()) <= TEXT_AT_ONCE_BYTES_MAX
+        {
+            if let Some(cells) = rows.finish(body.clone()) {
+                return Ok(Decoded::Cells(cells));
+            }
+            // They are not to be had.
+            columns = None;
+        }
+        let (status, headers) = (answer.status, answer.headers.clone());
+        let columns: Option<Vec<String>> =
+            columns.map(|columns| columns.iter().map(|column| (*column).to_owned()).collect());
+        let projection = self.projection.clone();
+        let read = self.decode_apart(move |decoding| {
+            let columns: Option<Vec<&str>> =
+                columns.as_ref().map(|columns| columns.iter().map(String::as_str).collect());
+            let plain = Plain { status, headers: &headers, body };
+            decoding.read(&plain, columns.as_deref(), None, &projection)
+        });
+        let (read, warnings) = read.await?;
+        for warning in warnings {
+            self.run.warn(warning);
+        }
+        self.settle(answer, read)
+    }
+
+    /// The rows of a value that hooks have seen.
+    async fn large_rows_of(&self, value: Value) -> Result<Decoded, RunError> {
+        let (Value::Raw(text), Some(columns)) = (&value, &self.plain_columns) else {
+            return Ok(self.rows_of(value));
+        };
+        if text.len() <= TEXT_AT_ONCE_BYTES_MAX {
+            return Ok(self.rows_of(value));
+        }
+        let text = text.clone();
+        let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
+        let cells = self.run.heavy(move |_| {
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            CellTable::of_raw(&text, &columns)
+        });
+        Ok(cells.await?.map_or(Decoded::Value(value), Decoded::Cells))
+    }
+}
