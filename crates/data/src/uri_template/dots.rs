@@ -33,8 +33,16 @@ pub(super) fn written(pieces: &[Piece]) -> usize {
 pub(super) fn has_dots_at_tokens(pieces: &[Piece]) -> bool {
     pieces.iter().any(|piece| match piece {
         Piece::Literal(text) => {
-            let ends = [text.rsplit(['/', '\\']).next(), text.split(['/', '\\', '?']).next()];
-            ends.into_iter().flatten().any(|end| !end.is_empty() && is_dots(end))
+            let text = decoded(text);
+            let is_end = |byte: &u8| matches!(byte, b'/' | b'\\');
+            let ends = [
+                text.rsplit(is_end).next(),
+                text.split(|byte| is_end(byte) || *byte == b'?').next(),
+            ];
+            // What follows a semicolon counts for nothing.
+            let names =
+                ends.into_iter().flatten().filter_map(|end| end.split(|byte| *byte == b';').next());
+            names.into_iter().any(|name| !name.is_empty() && name.iter().all(|byte| *byte == b'.'))
         }
         Piece::Token(_) => false,
     })

@@ -352,6 +352,23 @@ fn param_values() -> impl Strategy<Value = Object> {
         .prop_map(|values| ["a", "b", "c", "d", "n"].into_iter().zip(values).collect::<Object>())
 }
 
+#[test]
+fn fixed_parts_that_a_missing_value_leaves_alone_are_looked_at() {
+    for text in
+        ["http://h.test/{|d}.;{|d}1", "http://h.test/{|d}%2e%3b{|d}", "http://h.test/{|d}../x"]
+    {
+        let template = UriTemplate::parse(text).expect("a template");
+        let mut values = Object::new();
+        assert_eq!(
+            template.expand(&values),
+            Err(ExpandError::DotSegment { name: "d".to_owned() }),
+            "{text}"
+        );
+        values.insert("d", Value::from("a"));
+        assert!(template.expand(&values).is_ok(), "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
