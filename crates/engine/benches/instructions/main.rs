@@ -12,7 +12,6 @@ mod scripted;
 use std::{hint::black_box, process::ExitCode};
 
 use bytes::Bytes;
-use futures_util::FutureExt;
 use qlio_data::{
     Object, Text, Value,
     codec::{
@@ -34,6 +33,7 @@ use qlio_plan::{
     compile,
 };
 use qlio_testkit::finding;
+use tokio::runtime::Builder;
 
 const TABLES: &str = include_str!("../../../../bench/qlio/tables/bench.ql");
 const ELEVEN_CALLS: &str = include_str!("../../../../bench/qlio/routes/d.ql");
@@ -378,7 +378,8 @@ fn gathered_text(rows: &Value) -> Value {
     Value::array(one_text(rows).elements().expect("rows").into_owned())
 }
 
-/// A script over the lists `left` and `right`, both at hand: no statement waits for anything.
+/// A script over the lists `left` and `right`, both at hand: the run only lets others go first, of whom
+/// there are none.
 fn over_rows(script: &str, left: Value, right: Value, count: usize) -> Piece {
     let variables = [("left", left), ("right", right)].into_iter().collect();
     let request = ClientRequest { variables, ..ClientRequest::default() };
@@ -386,9 +387,10 @@ fn over_rows(script: &str, left: Value, right: Value, count: usize) -> Piece {
     let options = CompileOptions { origin: Origin::Stored, file: "rows", resources: &NoResources };
     let plan = compile(script, &catalog, &options).expect("compiles").plan;
     let engine = Engine::new(EngineOptions::default()).expect("an engine");
+    let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
     Box::new(move || {
         let run = engine.run(&plan, &catalog, &request, Caller::Operator);
-        let answer = run.now_or_never().expect("nothing waits").expect("rows");
+        let answer = runtime.block_on(run).expect("rows");
         assert_eq!(answer.value.len(), count);
         black_box(answer);
     })
