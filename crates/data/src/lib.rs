@@ -9,6 +9,7 @@
 //! requests; it is pure, does no I/O and bounds its recursion everywhere.
 
 pub mod codec;
+pub mod compute;
 pub mod credential;
 pub mod mutable_uri;
 pub mod params;

@@ -212,7 +212,7 @@ fn hexadecimal(digits: &str) -> Option<Exact> {
 
 /// White space and line ends as ECMA-262 trims them; unlike Unicode's property this has the byte
 /// order mark and lacks U+0085.
-fn is_javascript_blank(character: char) -> bool {
+pub(crate) fn is_javascript_blank(character: char) -> bool {
     character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
 }
 
