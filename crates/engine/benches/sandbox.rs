@@ -89,8 +89,8 @@ impl Scripts {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         bencher.counter(ItemsCount::new(ROWS)).bench_local(|| {
             let call = RowCall {
-                function,
-                display_name: function,
+                function: function.into(),
+                display_name: function.into(),
                 rows: Rows::Each(rows.clone()),
                 arguments: vec![RowArgument::Column(prices.clone())],
                 scope: None,

@@ -37,6 +37,9 @@ const WEIGHED_BYTES_PER_UNIT: usize = 256;
 /// Bytes of a text that are decoded for a unit of work.
 const DECODED_BYTES_PER_UNIT: usize = 128;
 
+/// Units of a call of a script that is too short to be measured.
+const SCRIPT_UNITS: usize = 512;
+
 /// What a unit costs at least, in nanoseconds, for the work before the first look of a turn.
 const UNIT_NS: u64 = 30;
 
@@ -288,6 +291,25 @@ impl Budget {
     /// Charges time of the processor that another thread has spent for the run.
     pub(crate) fn charge_time(&self, time: Duration) -> Result<(), RunError> {
         self.charge_cpu(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
+    }
+
+    /// The processor time that may still be charged, in microseconds.
+    pub(crate) fn time_left(&self) -> u64 {
+        self.limits.cpu_ms.saturating_mul(1_000).saturating_sub(self.cpu.get())
+    }
+
+    /// Charges a call of a script that has taken so many microseconds, 0 for one that is too short to be
+    /// measured.
+    pub(crate) fn charge_script(&self, used_us: u64) -> Result<(), RunError> {
+        let units = used_us.saturating_mul(1_000) / UNIT_NS;
+        self.work(usize::try_from(units).unwrap_or(usize::MAX).max(SCRIPT_UNITS));
+        if self.units.get() < LOOK_UNITS {
+            return Ok(());
+        }
+        self.take_time()?;
+        // The next pause may be due.
+        self.units.set(LOOK_UNITS);
+        Ok(())
     }
 
     fn restart_slice(&self) {

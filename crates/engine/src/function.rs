@@ -14,40 +14,52 @@ use qlio_plan::{
 use qlio_syntax::diagnostic::codes;
 
 use crate::{
+    clock,
     error::{Origin, RunError},
     evaluate::expression,
+    heavy::Wanted,
     operator::rows::Tuples,
     request::Caller,
     run::Run,
-    sandbox::{self, FunctionModule, Scope, ScriptError, ScriptErrorKind},
+    sandbox::{self, FunctionModule, Sandbox, Scope, ScriptError, ScriptErrorKind},
+    slice,
 };
 
 /// Calls a function of a definition; `target` is the variable that a `require` binds.
-pub(crate) fn call(
+pub(crate) async fn call(
     run: &Run<'_>,
     callee: &Callee,
-    arguments: &[Value],
+    arguments: Vec<Value>,
     target: Option<SlotId>,
 ) -> Result<Value, RunError> {
     if callee.is_require() {
-        return require(run, arguments, target);
+        return require(run, &arguments, target).await;
     }
     let module = module_of(run, callee)?;
     let scope = scope(run);
-    let outcome = run.budget.measure(|| {
-        module.call(
-            run.engine.sandbox(),
-            &callee.function,
-            &callee.name,
-            arguments,
-            Some(&scope),
-            deadline_ms(run, &Delays::default()),
-        )
-    })?;
-    outcome.map_err(|error| function_failed(run, &callee.name, &error))
+    let deadline_ms = deadline_ms(run, &Delays::default());
+    let (function, name) = (callee.function.clone(), callee.name.clone());
+    let script = module.script(&function);
+    let call = {
+        let (module, function, name) = (module.clone(), function.clone(), name.clone());
+        move |sandbox: &Sandbox, arguments: &[Value]| {
+            module.call(sandbox, &function, &name, arguments, Some(&scope), deadline_ms)
+        }
+    };
+    let here = slice::try_here(run, script, |sandbox| call(sandbox, &arguments))?;
+    let outcome = if let Some(outcome) = here {
+        outcome
+    } else {
+        slice::do_apart(run, script, move |sandbox, _| call(sandbox, &arguments)).await?
+    };
+    outcome.map_err(|error| function_failed(run, &name, &error))
 }
 
-fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result<Value, RunError> {
+async fn require(
+    run: &Run<'_>,
+    arguments: &[Value],
+    target: Option<SlotId>,
+) -> Result<Value, RunError> {
     let name = arguments.first().and_then(Value::scalar_text).unwrap_or_default();
     let module = run.engine.function_module(&name, &run.plan.modules).map_err(|error| {
         let code = match (error.kind, run.caller) {
@@ -62,9 +74,15 @@ fn require(run: &Run<'_>, arguments: &[Value], target: Option<SlotId>) -> Result
         RunError::new(code, fault_of(run), format!("require of `{name}`: {error}"))
             .at_script(&error)
     })?;
-    let exports = module
-        .exports(run.engine.sandbox())
-        .map_err(|error| function_failed(run, "require", &error))?;
+    let script = module.script("require");
+    let exports =
+        if let Some(exports) = slice::try_here(run, script, |sandbox| module.exports(sandbox))? {
+            exports
+        } else {
+            let module = module.clone();
+            slice::do_apart(run, script, move |sandbox, _| module.exports(sandbox)).await?
+        };
+    let exports = exports.map_err(|error| function_failed(run, "require", &error))?;
     if let Some(slot) = target {
         run.modules.borrow_mut().insert(slot, module);
     }
@@ -93,7 +111,7 @@ pub(crate) async fn apply_row_calls(
             arguments: arguments(run, call, columns, &positions)?,
             ..row_call(run, select, call, &scope)
         };
-        let answers = answers(run, call, &request).await?;
+        let answers = answers(run, call, request).await?;
         let kept = answers.into_iter().zip(positions).filter(|(row, _)| !row.is_nothing());
         (rows, positions) = kept.unzip();
     }
@@ -110,7 +128,7 @@ async fn apply_to_whole(run: &Run<'_>, select: &Select, value: Value) -> Result<
             arguments: arguments(run, call, None, &[])?,
             ..row_call(run, select, call, &scope)
         };
-        value = answers(run, call, &request).await?.into_iter().next().unwrap_or_default();
+        value = answers(run, call, request).await?.into_iter().next().unwrap_or_default();
     }
     Ok(value)
 }
@@ -134,24 +152,19 @@ pub(crate) async fn output_calls(
             is_column: true,
             ..row_call(run, select, call, &scope)
         };
-        columns.push(answers(run, call, &request).await?);
+        columns.push(answers(run, call, request).await?);
     }
     Ok(columns)
 }
 
 /// What all calls of a function for rows have in common, as yet without rows.
-fn row_call<'c>(
-    run: &Run<'_>,
-    select: &Select,
-    call: &'c RowCall,
-    scope: &'c Scope,
-) -> sandbox::RowCall<'c> {
+fn row_call(run: &Run<'_>, select: &Select, call: &RowCall, scope: &Scope) -> sandbox::RowCall {
     sandbox::RowCall {
-        function: &call.callee.function,
-        display_name: &call.callee.name,
+        function: call.callee.function.clone(),
+        display_name: call.callee.name.clone(),
         rows: sandbox::Rows::Each(Vec::new()),
         arguments: Vec::new(),
-        scope: Some(scope),
+        scope: Some(scope.clone()),
         deadline_ms: deadline_ms(run, &select.scan.delays),
         is_column: false,
     }
@@ -160,16 +173,45 @@ fn row_call<'c>(
 async fn answers(
     run: &Run<'_>,
     call: &RowCall,
-    request: &sandbox::RowCall<'_>,
+    request: sandbox::RowCall,
 ) -> Result<Vec<Value>, RunError> {
     let module = module_of(run, &call.callee)?;
-    let mut calling = pin!(module.call_rows(run.engine.sandbox(), request));
+    let script = module.script(&call.callee.function);
+    let here = if slice::begins_here(run, script) {
+        rows_here(run, &module, &request).await?
+    } else {
+        None
+    };
+    let outcome = if let Some(outcome) = here {
+        outcome
+    } else {
+        let (module, time_left) = (module.clone(), run.budget.time_left());
+        let call = move |sandbox: &Sandbox, wanted: &Wanted| {
+            let began = clock::thread_us();
+            let may_go_on = || wanted.is_wanted() && clock::thread_us() - began <= time_left;
+            module.call_rows_at_once(sandbox, &request, &may_go_on)
+        };
+        slice::do_apart(run, script, call).await?
+    };
+    outcome.map_err(|error| function_failed(run, &call.callee.name, &error).at_line(call.line))
+}
+
+/// Calls for rows on this thread, in turns; nothing if one row or a few take longer than a slice.
+async fn rows_here(
+    run: &Run<'_>,
+    module: &FunctionModule,
+    request: &sandbox::RowCall,
+) -> Result<Option<Result<Vec<Value>, ScriptError>>, RunError> {
+    let sandbox = run.engine.sandbox();
+    let mut calling = pin!(module.call_rows(sandbox, request));
     let outcome = poll_fn(|context| match run.budget.measure(|| calling.as_mut().poll(context)) {
         Ok(outcome) => outcome.map(Ok),
         Err(refused) => Poll::Ready(Err(refused)),
     });
     let outcome = outcome.await?;
-    outcome.map_err(|error| function_failed(run, &call.callee.name, &error).at_line(call.line))
+    // It is charged already.
+    sandbox.take_used_us();
+    Ok(slice::unless_unfinished(run, module.script(&request.function), outcome))
 }
 
 fn arguments(

@@ -42,10 +42,7 @@ pub struct Busy {
 impl fmt::Display for Busy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { waiting_max } = self;
-        write!(
-            f,
-            "too many large bodies wait for a heavy thread (`heavy.maxWaiting` is {waiting_max})"
-        )
+        write!(f, "too much work waits for a heavy thread (`heavy.maxWaiting` is {waiting_max})")
     }
 }
 
@@ -175,6 +172,11 @@ impl Heavy {
 }
 
 impl Heavy {
+    /// Whether work is done elsewhere.
+    pub fn is_elsewhere(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Drops something large elsewhere, without waiting for it; here if there is no elsewhere, or no place.
     pub fn drop_apart(&self, large: impl Send + 'static) {
         if let Some(threads) = &self.0 {

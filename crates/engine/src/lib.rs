@@ -34,6 +34,7 @@ pub mod sandbox;
 mod scope;
 mod services;
 mod settings;
+mod slice;
 mod tokens;
 pub mod transport;
 mod verb_scripts;

@@ -8,6 +8,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, UdpSocket},
     rc::Rc,
     sync::Arc,
+    time::Duration,
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -28,6 +29,9 @@ use crate::{
 
 /// Script modules kept loaded per thread; the whole set is dropped when more are asked for.
 const MODULES_MAX: usize = 256;
+
+/// How long one call of a script may hold a worker; what needs more is done again by a heavy thread.
+const FIRST_SLICE: Duration = Duration::from_millis(2);
 
 /// Turns an error into the object that scripts catch. It is that which a client would be sent, so
 /// whoever answers clients knows it.
@@ -159,7 +163,8 @@ impl Services {
 
     /// The JavaScript of this thread, made when it is first needed.
     pub(crate) fn sandbox(&self) -> &Sandbox {
-        self.sandbox.get_or_init(|| sandbox_of(self.settings.hooks))
+        let slice = self.heavy.is_elsewhere().then_some(FIRST_SLICE);
+        self.sandbox.get_or_init(|| sandbox_of(self.settings.hooks, slice))
     }
 
     /// The scripts of a verb, loaded when they are first needed; what cannot be loaded is not tried

@@ -117,18 +117,22 @@ pub(super) async fn run(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
         NodeKind::Select(statement) => select(run, statement).await,
         NodeKind::Write(statement) => write::write(run, statement).await,
         NodeKind::Delete(statement) => write::delete(run, statement).await,
-        NodeKind::Call(statement) => call(run, statement, node.target),
+        NodeKind::Call(statement) => Box::pin(call(run, statement, node.target)).await,
         _ => run_now(run, node),
     };
     outcome.map_err(|error| error.at_line(node.line))
 }
 
-fn call(run: &Run<'_>, call: &Call, target: Option<qlio_plan::SlotId>) -> Result<Value, RunError> {
+async fn call(
+    run: &Run<'_>,
+    call: &Call,
+    target: Option<qlio_plan::SlotId>,
+) -> Result<Value, RunError> {
     let mut arguments = Vec::with_capacity(call.arguments.len());
     for argument in &call.arguments {
         arguments.push(evaluate::expression(run, argument)?);
     }
-    function::call(run, &call.callee, &arguments, target)
+    function::call(run, &call.callee, arguments, target).await
 }
 
 /// A select, its own steps in the order of SEL-27.

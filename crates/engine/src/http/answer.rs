@@ -25,7 +25,7 @@ use crate::{
     error::{Fact, RunError},
     event::Announced,
     operator::project::Decoded,
-    sandbox::{Content, Hook, Lazy, Parsed},
+    sandbox::{Content, Decode, Hook, Lazy, Parsed},
     transport::{Headers, Reply, Timings, as_text, shown_uri},
 };
 
@@ -127,7 +127,7 @@ impl Call<'_> {
     ///
     /// # Errors
     /// The hook throws.
-    pub(super) fn parse<'r>(
+    pub(super) async fn parse<'r>(
         &self,
         reply: &'r Reply,
         asked_uri: &'r str,
@@ -138,17 +138,17 @@ impl Call<'_> {
         let mut answer = Answer::received(reply, asked_uri);
         let parsed = match hooks {
             Some(hooks) if hooks.has(Hook::ParseResponse) => {
-                let sandbox = self.run.engine.sandbox();
                 let declared = self.verb.format.is_some().then(|| {
                     let body = known.unwrap_or_else(|| HookedBody::new(self, &answer));
                     let body = Rc::new(body);
-                    (Rc::clone(&body), move || body.declared_value())
+                    let decode = Rc::clone(&body);
+                    (body, Rc::new(move || decode.declared_value()) as Decode)
                 });
                 let (body, decode) = declared.unzip();
-                sandbox.set_decoder(decode.map(|decode| Rc::new(decode) as Rc<_>));
-                let status = reply.status.as_u16();
-                let parsed = hooks.parse(asked_uri, status, &reply.headers, &reply.body);
-                sandbox.set_decoder(None);
+                let (run, status) = (self.run, reply.status.as_u16());
+                let parsing =
+                    hooks.parse(run, asked_uri, status, &reply.headers, &reply.body, decode);
+                let parsed = parsing.await;
                 if let Some(body) = body {
                     body.pass_warnings_on(self);
                 }
@@ -175,14 +175,14 @@ impl Call<'_> {
     ///
     /// # Errors
     /// A status outside 200–299; a body that is not what it says; a hook that throws.
-    pub(super) fn decoded_rows(
+    pub(super) async fn decoded_rows(
         &self,
         answer: &Answer<'_>,
         hooks: Option<&Hooks>,
         rows: Option<Box<RowReader<'_>>>,
     ) -> Result<Decoded, RunError> {
         match hooks.filter(|hooks| hooks.see_answers()) {
-            Some(hooks) => self.hooked_rows(answer, hooks, rows),
+            Some(hooks) => Box::pin(self.hooked_rows(answer, hooks, rows)).await,
             None => self.plain_rows(answer, rows),
         }
     }
@@ -213,22 +213,22 @@ impl Call<'_> {
 
     /// The rows with the response hooks in between. What no hook has looked at is decoded as if there were
     /// none.
-    fn hooked_rows(
+    async fn hooked_rows(
         &self,
         answer: &Answer<'_>,
         hooks: &Hooks,
         rows: Option<Box<RowReader<'_>>>,
     ) -> Result<Decoded, RunError> {
         let headers = received_headers(answer.headers);
-        let body = self.hooked_body(answer, hooks, &headers)?;
-        match self.ask_hooks(answer, hooks, &headers, &body)? {
+        let body = self.hooked_body(answer, hooks, &headers).await?;
+        match self.ask_hooks(answer, hooks, &headers, &body).await? {
             Hooked::Untouched => self.plain_rows(answer, rows),
             Hooked::Value(value) => Ok(self.rows_of(value)),
         }
     }
 
     /// What the response hooks make of an answer.
-    pub(super) fn ask_hooks(
+    pub(super) async fn ask_hooks(
         &self,
         answer: &Answer<'_>,
         hooks: &Hooks,
@@ -236,7 +236,7 @@ impl Call<'_> {
         body: &Rc<HookedBody>,
     ) -> Result<Hooked, RunError> {
         let (uri, status) = (answer.asked_uri, answer.status.as_u16());
-        let patched = hooks.status(uri, status, headers, || body.to_lazy());
+        let patched = hooks.status(self.run, uri, status, headers, || body.to_lazy()).await;
         body.pass_warnings_on(self);
         let patched = patched.map_err(|error| answer.with_body(error))?;
         let failed = answer.failed(self);
@@ -255,7 +255,8 @@ impl Call<'_> {
         let mut value = decoded.map_err(|fault| fault.into_error(&failed))?;
         if has_response_hook {
             value = hooks
-                .response(uri, patched, headers, value)
+                .response(self.run, uri, patched, headers, value)
+                .await
                 .map_err(|error| answer.with_body(error))?;
         }
         Ok(Hooked::Value(self.resultset(value)))
@@ -272,7 +273,7 @@ impl Call<'_> {
     }
 
     /// The body as hooks may look at it, after "patch mediaType" and the transformer of the table.
-    pub(super) fn hooked_body(
+    pub(super) async fn hooked_body(
         &self,
         answer: &Answer<'_>,
         hooks: &Hooks,
@@ -292,14 +293,15 @@ impl Call<'_> {
                 text.map_or(Value::Absent, Value::String)
             })
         };
-        if let Some(changed) = hooks.media_type(answer.asked_uri, status, headers, text)? {
+        let changed = hooks.media_type(self.run, answer.asked_uri, status, headers, text).await?;
+        if let Some(changed) = changed {
             body.media_type = in_charset_of(answer, MediaType::parse(&changed));
             body.is_as_it_came = false;
         }
         if hooks.has_transformer() && !is_blank(&body.content, &body.media_type) {
             let text = || self.decoding().lossy_text(&body.content, &body.media_type);
-            if let Some(value) = hooks.transform(self, text, answer.headers) {
-                body = body.with_value(value?);
+            if let Some(value) = hooks.transform(self.run, text, answer.headers).await? {
+                body = body.with_value(value);
             }
         }
         Ok(Rc::new(body))

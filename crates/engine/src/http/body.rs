@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     error::{Fact, RunError},
+    run::Run,
     sandbox::{self, Hook},
     verb_scripts::{body_escape, form_failed, is_made_of_json},
 };
@@ -56,7 +57,8 @@ impl Content {
 }
 
 /// `patch body` on what was rendered.
-fn patch_content(
+async fn patch_content(
+    run: &Run<'_>,
     hooks: &Hooks,
     uri: &str,
     headers: &mut HeaderMap,
@@ -72,7 +74,7 @@ fn patch_content(
         },
         None => sandbox::Payload::default(),
     };
-    let payload = hooks.body(uri, headers, given)?;
+    let payload = hooks.body(run, uri, headers, given).await?;
     Ok(payload.content.is_some().then(|| Content::of_hook(payload)))
 }
 
@@ -80,7 +82,7 @@ impl Call<'_> {
     /// The body of one request: a hook that throws fails the request, a template that cannot be written
     /// the statement (CON-40, HOK-12). Sets
     /// `content-type` unless a header has set it.
-    pub(super) fn body(
+    pub(super) async fn body(
         &self,
         uri: &str,
         own: &[(Text, Value)],
@@ -90,15 +92,18 @@ impl Call<'_> {
         headers: &mut HeaderMap,
     ) -> Result<Bytes, Unprepared> {
         let own_template = match hooks {
-            Some(hooks) => hooks.template(uri, headers).map_err(Unprepared::Task)?,
+            Some(hooks) => {
+                hooks.template(self.run, uri, headers).await.map_err(Unprepared::Task)?
+            }
             None => None,
         };
         let mut content = match own_template {
-            Some(template) => self.render_hook_template(template, own, hooks)?,
-            None => self.content(own, hooks, payload)?,
+            Some(template) => self.render_hook_template(template, own, hooks).await?,
+            None => self.content(own, hooks, payload).await?,
         };
         if let Some(hooks) = hooks {
-            content = patch_content(hooks, uri, headers, content).map_err(Unprepared::Task)?;
+            let patched = patch_content(self.run, hooks, uri, headers, content).await;
+            content = patched.map_err(Unprepared::Task)?;
         }
         if let (Some(format), Payload::Template | Payload::Object(_)) =
             (&self.verb.request_format, payload)
@@ -112,7 +117,7 @@ impl Call<'_> {
             Payload::Template | Payload::Object(_) => false,
         };
         if is_opaque {
-            content = self.content(own, hooks, payload)?;
+            content = self.content(own, hooks, payload).await?;
         }
         if !parts.is_empty() {
             content = Some(self.multipart(content, parts));
@@ -129,7 +134,7 @@ impl Call<'_> {
         Ok(content.bytes)
     }
 
-    fn content(
+    async fn content(
         &self,
         own: &[(Text, Value)],
         hooks: Option<&Hooks>,
@@ -159,7 +164,7 @@ impl Call<'_> {
             }
             Payload::Template | Payload::Object(_) => {
                 match (&self.verb.body, &self.verb.request_format) {
-                    (Some(body), _) => self.render_template(body, own, hooks).map(Some),
+                    (Some(body), _) => self.render_template(body, own, hooks).await.map(Some),
                     (None, Some(format)) => {
                         let value = self.payload_value(format, own, payload);
                         // Hooks see JSON, whatever it becomes afterwards.
@@ -175,7 +180,7 @@ impl Call<'_> {
         }
     }
 
-    fn render_template(
+    async fn render_template(
         &self,
         body: &Body,
         own: &[(Text, Value)],
@@ -188,9 +193,10 @@ impl Call<'_> {
                 let fault = form_failed(self.table, body, fault);
                 return Err(fault.into_run_error(&self.table.name));
             }
-            None => hooks.map_or(Ok(String::new()), |hooks| {
-                hooks.render(&params, &|| statement_record(self, own))
-            })?,
+            None => match hooks {
+                Some(hooks) => hooks.render(&params, &|| statement_record(self, own)).await?,
+                None => String::new(),
+            },
         };
         Ok(Content::text(text, Some(body.media_type.clone())))
     }
@@ -210,7 +216,7 @@ impl Call<'_> {
 
     /// A template that "body template" gave: content and type of its own, else those of the verb
     /// (CON-40).
-    fn render_hook_template(
+    async fn render_hook_template(
         &self,
         template: sandbox::Payload,
         own: &[(Text, Value)],
@@ -240,7 +246,7 @@ impl Call<'_> {
                 let file = body.map_or("", |body| body.template.as_str());
                 let escape = body_escape(self.verb, media_type.unwrap_or_default());
                 let statement = || statement_record(self, own);
-                hooks.render_own((file, &text, escape), &params, &statement)?
+                hooks.render_own((file, &text, escape), &params, &statement).await?
             }
             (_, None) => text.to_string(),
         };

@@ -76,7 +76,7 @@ impl Call<'_> {
             return self.project(rows.await?).await;
         }
         self.run.budget.work_of_decoding(answer.body.len());
-        self.project(self.decoded_rows(&answer, hooks.as_deref(), None)?).await
+        self.project(self.decoded_rows(&answer, hooks.as_deref(), None).await?).await
     }
 }
 

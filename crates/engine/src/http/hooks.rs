@@ -18,11 +18,14 @@ use crate::{
         mustache::{Found, MustacheError},
     },
     error::{Fact, RunError},
+    heavy::Wanted,
+    run::Run,
     sandbox::{
-        Content, Hook, HookArgs, HookResult, HookSession, Lazy, Parsed, Payload, ScriptError,
-        ScriptErrorKind,
+        ArgsApart, Content, Decode, Hook, HookArgs, HookResult, HookSession, Lazy, Parsed, Patch,
+        Payload, Sandbox, Script, ScriptError, ScriptErrorKind, SessionApart,
     },
     scope::StatementParams,
+    slice,
     transport::Headers,
     verb_scripts::{Template, VerbScripts},
 };
@@ -87,22 +90,63 @@ impl Hooks {
         self.scripts.transformer.is_some()
     }
 
-    fn call(&self, args: HookArgs<'_>) -> Result<HookResult, RunError> {
+    async fn call(&self, run: &Run<'_>, args: HookArgs<'_>) -> Result<HookResult, RunError> {
+        self.call_decoding(run, args, None).await
+    }
+
+    /// Calls a hook that may have the body decoded.
+    async fn call_decoding(
+        &self,
+        run: &Run<'_>,
+        args: HookArgs<'_>,
+        decode: Option<Decode>,
+    ) -> Result<HookResult, RunError> {
         let Some(patch) = &self.scripts.patch else {
             return Err(RunError::internal("a hook without a patch"));
         };
         let hook = args.hook();
-        self.session.call(patch, args).map_err(|error| hook_error(hook.name(), &error))
+        let script = patch.script(hook);
+        let here = slice::try_here(run, script, |sandbox| {
+            // Set for this call alone: others may have their turn before this one goes on elsewhere.
+            sandbox.set_decoder(decode.clone());
+            let outcome = self.session.call(patch, args);
+            sandbox.set_decoder(None);
+            outcome
+        });
+        let outcome = if let Some(outcome) = here? {
+            outcome
+        } else {
+            let (given, patch) = (ArgsApart::of(&args), Patch::clone(patch));
+            let call = move |session: &HookSession| given.lend(|args| session.call(&patch, args));
+            Box::pin(self.apart(run, script, decode.as_ref(), call)).await?
+        };
+        run.budget.pause().await?;
+        outcome.map_err(|error| hook_error(hook.name(), &error))
+    }
+
+    /// Calls a script of the session on a heavy thread.
+    async fn apart<R: Send + 'static>(
+        &self,
+        run: &Run<'_>,
+        script: Script<'_>,
+        decode: Option<&Decode>,
+        call: impl FnOnce(&HookSession) -> R + Send + 'static,
+    ) -> Result<R, RunError> {
+        let session = SessionApart::of(&self.session, decode);
+        let called = slice::do_apart(run, script, move |sandbox, _| session.run(sandbox, call));
+        let (outcome, changes) = called.await?;
+        self.session.take_over(changes);
+        Ok(outcome)
     }
 
     /// `validate param`, once per visible name.
-    pub(super) fn validate(&self, params: &StatementParams<'_>) -> Result<(), RunError> {
+    pub(super) async fn validate(&self, params: &StatementParams<'_>) -> Result<(), RunError> {
         if !self.has(Hook::ValidateParam) {
             return Ok(());
         }
         let mut visible = visible_params(params);
         visible.remove("config");
-        match self.call(HookArgs::ValidateParam { params: &visible })? {
+        match self.call(params.run, HookArgs::ValidateParam { params: &visible }).await? {
             HookResult::Refused(Some((name, value))) => {
                 let text = value
                     .scalar_text()
@@ -116,12 +160,17 @@ impl Hooks {
 
     /// `patch uri`, which must be there, once per URI. A list from it, of any length, makes the statement a
     /// scatter.
-    pub(super) fn patch_uris(&self, expansion: &Expansion) -> Result<Expansion, RunError> {
+    pub(super) async fn patch_uris(
+        &self,
+        run: &Run<'_>,
+        expansion: &Expansion,
+    ) -> Result<Expansion, RunError> {
         let Expansion { uris, is_scatter } = expansion;
         let mut patched =
             Expansion { uris: Vec::with_capacity(uris.len()), is_scatter: *is_scatter };
         for uri in uris {
-            if let HookResult::Uris { uris, is_list } = self.call(HookArgs::PatchUri { uri })? {
+            let given = self.call(run, HookArgs::PatchUri { uri }).await?;
+            if let HookResult::Uris { uris, is_list } = given {
                 patched.uris.extend(uris);
                 patched.is_scatter |= is_list;
             }
@@ -130,33 +179,52 @@ impl Hooks {
     }
 
     /// The auth module; a denial sends nothing.
-    pub(super) fn authorize(&self, call: &Call<'_>) -> Result<(), RunError> {
+    pub(super) async fn authorize(&self, call: &Call<'_>) -> Result<(), RunError> {
         let Some(auth) = &self.scripts.auth else { return Ok(()) };
+        let run = call.run;
         let deadline_ms = call
             .delays
             .timeout_ms
-            .unwrap_or_else(|| call.run.engine.settings().timeout.as_millis() as u64);
-        self.session.authorize(auth, call.run.catalog.config(), deadline_ms).map_err(|error| {
+            .unwrap_or_else(|| run.engine.settings().timeout.as_millis() as u64);
+        let config = run.catalog.config();
+        let here = slice::try_here(run, auth.script(), |_| {
+            self.session.authorize(auth, config, deadline_ms)
+        });
+        let outcome = if let Some(outcome) = here? {
+            outcome
+        } else {
+            let (script, auth, config) = (auth.script(), auth.clone(), config.clone());
+            let ask = move |session: &HookSession| session.authorize(&auth, &config, deadline_ms);
+            Box::pin(self.apart(run, script, None, ask)).await?
+        };
+        run.budget.pause().await?;
+        outcome.map_err(|error| {
             let failed = RunError::gateway(codes::AUTH_DENIED, error.message.clone());
             failed.at_script(&error)
         })
     }
 
     /// `patch headers`.
-    pub(super) fn headers(&self, uri: &str, headers: HeaderMap) -> Result<HeaderMap, RunError> {
+    pub(super) async fn headers(
+        &self,
+        run: &Run<'_>,
+        uri: &str,
+        headers: HeaderMap,
+    ) -> Result<HeaderMap, RunError> {
         if !self.has(Hook::PatchHeaders) {
             return Ok(headers);
         }
         let shown = shown_headers(&headers);
-        match self.call(HookArgs::PatchHeaders { uri, headers: &shown })? {
+        match self.call(run, HookArgs::PatchHeaders { uri, headers: &shown }).await? {
             HookResult::Headers(Some(object)) => from_object(&object),
             _ => Ok(headers),
         }
     }
 
     /// `body template`: a template of the hook's own, as text.
-    pub(super) fn template(
+    pub(super) async fn template(
         &self,
+        run: &Run<'_>,
         uri: &str,
         headers: &mut HeaderMap,
     ) -> Result<Option<Payload>, RunError> {
@@ -164,12 +232,13 @@ impl Hooks {
             return Ok(None);
         }
         let shown = shown_headers(headers);
-        self.body_hook(HookArgs::BodyTemplate { uri, headers: &shown }, headers)
+        self.body_hook(run, HookArgs::BodyTemplate { uri, headers: &shown }, headers).await
     }
 
     /// `patch body`.
-    pub(super) fn body(
+    pub(super) async fn body(
         &self,
+        run: &Run<'_>,
         uri: &str,
         headers: &mut HeaderMap,
         body: Payload,
@@ -179,16 +248,17 @@ impl Hooks {
         }
         let shown = shown_headers(headers);
         let args = HookArgs::PatchBody { uri, headers: &shown, body: &body };
-        let patched = self.body_hook(args, headers)?;
+        let patched = self.body_hook(run, args, headers).await?;
         Ok(patched.unwrap_or(body))
     }
 
-    fn body_hook(
+    async fn body_hook(
         &self,
+        run: &Run<'_>,
         args: HookArgs<'_>,
         headers: &mut HeaderMap,
     ) -> Result<Option<Payload>, RunError> {
-        match self.call(args)? {
+        match self.call(run, args).await? {
             HookResult::Body { payload, headers: changed } => {
                 if let Some(changed) = changed {
                     *headers = from_object(&changed)?;
@@ -200,20 +270,20 @@ impl Hooks {
     }
 
     /// The verb's template over `{statement, params}`.
-    pub(super) fn render(
+    pub(super) async fn render(
         &self,
         params: &StatementParams<'_>,
         statement: &dyn Fn() -> Object,
     ) -> Result<String, RunError> {
         match &self.scripts.template {
             None => Ok(String::new()),
-            Some(template) => self.render_template(template, params, statement),
+            Some(template) => self.render_template(template, params, statement).await,
         }
     }
 
     /// Renders a template that `body template` gave. The name of the verb's own template file, if it has
     /// one, says what kind it is.
-    pub(super) fn render_own(
+    pub(super) async fn render_own(
         &self,
         (file, text, escape): (&str, &str, Escape),
         params: &StatementParams<'_>,
@@ -223,10 +293,10 @@ impl Hooks {
             .scripts
             .own_template(file, text, escape)
             .map_err(|error| mustache_error(&error).with(Fact::Hook(Hook::BodyTemplate.name())))?;
-        self.render_template(&template, params, statement)
+        self.render_template(&template, params, statement).await
     }
 
-    fn render_template(
+    async fn render_template(
         &self,
         template: &Template,
         params: &StatementParams<'_>,
@@ -234,7 +304,18 @@ impl Hooks {
     ) -> Result<String, RunError> {
         match template {
             Template::Ejs(template) => {
-                self.session.render(template).map_err(|error| template_error(&error))
+                let run = params.run;
+                let script = self.session.template_script(template);
+                let here = slice::try_here(run, script, |_| self.session.render(template));
+                let outcome = if let Some(outcome) = here? {
+                    outcome
+                } else {
+                    let template = template.clone();
+                    let render = move |session: &HookSession| session.render(&template);
+                    Box::pin(self.apart(run, script, None, render)).await?
+                };
+                run.budget.pause().await?;
+                outcome.map_err(|error| template_error(&error))
             }
             Template::Mustache(template) => {
                 let root = TemplateNames::new(params, statement);
@@ -244,7 +325,7 @@ impl Hooks {
     }
 
     /// `compute key`.
-    pub(super) fn cache_key(
+    pub(super) async fn cache_key(
         &self,
         call: &Call<'_>,
         uri: &str,
@@ -263,31 +344,34 @@ impl Hooks {
             headers: &shown_headers(headers),
             request_id_name: &call.run.engine.settings().request_id_header,
         };
-        match self.call(args)? {
+        match self.call(call.run, args).await? {
             HookResult::Key(Some(key)) => Ok(ComputedKey::Key(key)),
             _ => Ok(ComputedKey::Uncached),
         }
     }
 
     /// `parse response`.
-    pub(super) fn parse(
+    pub(super) async fn parse(
         &self,
+        run: &Run<'_>,
         uri: &str,
         status: u16,
         headers: &Headers,
         body: &Bytes,
+        decode: Option<Decode>,
     ) -> Result<Parsed, RunError> {
         let headers = received_headers(headers);
         let args = HookArgs::ParseResponse { uri, status, headers: &headers, body };
-        match self.call(args)? {
+        match self.call_decoding(run, args, decode).await? {
             HookResult::Parsed(parsed) => Ok(parsed),
             _ => Ok(Parsed::Unchanged),
         }
     }
 
     /// `patch mediaType`; the text is made only if the hook looks at it.
-    pub(super) fn media_type(
+    pub(super) async fn media_type(
         &self,
+        run: &Run<'_>,
         uri: &str,
         status: u16,
         headers: &Lazy,
@@ -296,15 +380,17 @@ impl Hooks {
         if !self.has(Hook::PatchMediaType) {
             return Ok(None);
         }
-        match self.call(HookArgs::PatchMediaType { uri, status, headers, body: &text() })? {
+        let args = HookArgs::PatchMediaType { uri, status, headers, body: &text() };
+        match self.call(run, args).await? {
             HookResult::MediaType(media_type) => Ok(media_type),
             _ => Ok(None),
         }
     }
 
     /// `patch status`.
-    pub(super) fn status(
+    pub(super) async fn status(
         &self,
+        run: &Run<'_>,
         uri: &str,
         status: u16,
         headers: &Lazy,
@@ -313,43 +399,53 @@ impl Hooks {
         if !self.has(Hook::PatchStatus) {
             return Ok(status);
         }
-        match self.call(HookArgs::PatchStatus { uri, status, headers, body: &body() })? {
+        let args = HookArgs::PatchStatus { uri, status, headers, body: &body() };
+        match self.call(run, args).await? {
             HookResult::Status(Some(patched)) => Ok(u16::try_from(patched).unwrap_or(500)),
             _ => Ok(status),
         }
     }
 
     /// `patch response`, whatever the document is (FMT-3).
-    pub(super) fn response(
+    pub(super) async fn response(
         &self,
+        run: &Run<'_>,
         uri: &str,
         status: u16,
         headers: &Lazy,
         body: Value,
     ) -> Result<Value, RunError> {
         let args = HookArgs::PatchResponse { uri, status, headers, body: &Lazy::from(body) };
-        match self.call(args)? {
+        match self.call(run, args).await? {
             HookResult::Response(value) => Ok(value),
             _ => Err(RunError::internal("a hook gave the result of another")),
         }
     }
 
     /// The custom transformer, which decodes whatever the media type.
-    pub(super) fn transform(
+    pub(super) async fn transform(
         &self,
-        call: &Call<'_>,
+        run: &Run<'_>,
         text: impl FnOnce() -> Text,
         headers: &Headers,
-    ) -> Option<Result<Value, RunError>> {
-        let transformer = self.scripts.transformer.as_ref()?;
-        let deadline_ms = call.run.engine.settings().timeout.as_millis() as u64;
-        let value = transformer.to_value(
-            call.run.engine.sandbox(),
-            &text(),
-            &to_object(headers.map()),
-            deadline_ms,
-        );
-        Some(value.map_err(|error| hook_error("transformer", &error)))
+    ) -> Result<Option<Value>, RunError> {
+        let Some(transformer) = &self.scripts.transformer else { return Ok(None) };
+        let deadline_ms = run.engine.settings().timeout.as_millis() as u64;
+        let (text, headers) = (text(), to_object(headers.map()));
+        let here = slice::try_here(run, transformer.script(), |sandbox| {
+            transformer.to_value(sandbox, &text, &headers, deadline_ms)
+        });
+        let outcome = if let Some(outcome) = here? {
+            outcome
+        } else {
+            let (script, transformer) = (transformer.script(), transformer.clone());
+            let decode = move |sandbox: &Sandbox, _: &Wanted| {
+                transformer.to_value(sandbox, &text, &headers, deadline_ms)
+            };
+            Box::pin(slice::do_apart(run, script, decode)).await?
+        };
+        run.budget.pause().await?;
+        outcome.map(Some).map_err(|error| hook_error("transformer", &error))
     }
 }
 

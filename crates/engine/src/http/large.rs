@@ -145,7 +145,7 @@ impl Call<'_> {
             None
         };
         let announced = onlooker.announced.as_deref();
-        let answer = self.parse(reply, asked_uri, hooks, announced, known)?;
+        let answer = self.parse(reply, asked_uri, hooks, announced, known).await?;
         let kept = keep(&answer);
         Ok((self.large_rows(&answer, hooks, onlooker.into_rows()).await?, kept))
     }
@@ -161,9 +161,9 @@ impl Call<'_> {
             return self.large_plain_rows(answer, rows).await;
         };
         let headers = received_headers(answer.headers);
-        let body: Rc<HookedBody> = self.hooked_body(answer, hooks, &headers)?;
+        let body: Rc<HookedBody> = self.hooked_body(answer, hooks, &headers).await?;
         body.decode_ahead(self).await?;
-        match self.ask_hooks(answer, hooks, &headers, &body)? {
+        match self.ask_hooks(answer, hooks, &headers, &body).await? {
             Hooked::Untouched => self.large_plain_rows(answer, rows).await,
             Hooked::Value(value) => self.large_rows_of(value).await,
         }

@@ -140,7 +140,7 @@ pub(crate) async fn select(
     call.plain_columns = project::plain_columns(&select.scan);
     let own = with_paging(own, call.verb, select.limit, select.offset);
     let outcome = async {
-        let prepared = call.prepare(&own, &Payload::Template, &[])?;
+        let prepared = call.prepare(&own, &Payload::Template, &[]).await?;
         call.answers(prepared).await
     };
     let (answers, merge) = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
@@ -184,7 +184,7 @@ pub(crate) async fn scan(
     call.deadline = deadline;
     call.plain_columns = project::plain_columns(scan);
     let outcome = async {
-        let prepared = call.prepare(&own, &Payload::Template, &[])?;
+        let prepared = call.prepare(&own, &Payload::Template, &[]).await?;
         call.answers(prepared).await
     };
     let (answers, merge) = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
@@ -208,7 +208,7 @@ pub(crate) async fn scan_each(
     let outcome = async {
         let mut prepared = Vec::with_capacity(owns.len());
         for own in owns {
-            prepared.push(call.prepare(&own, &Payload::Template, &[])?);
+            prepared.push(call.prepare(&own, &Payload::Template, &[]).await?);
         }
         let parts: Vec<_> =
             prepared.iter().map(|prepared| (prepared.tasks.len(), prepared.merge)).collect();
@@ -247,7 +247,7 @@ pub(crate) async fn write(
     let mut call = Call::new(run, request.kind, table, request.delays, &Projection::All)?;
     (call.line, call.assign) = (request.line, request.assign);
     let outcome = async {
-        let prepared = call.prepare(&request.own, &request.payload, &request.parts)?;
+        let prepared = call.prepare(&request.own, &request.payload, &request.parts).await?;
         let (answers, merge) = call.answers(prepared).await?;
         let shape = async |answer: Relation| Ok(answer.into_lists());
         Ok(gather::gather(&run.budget, answers, 0, merge, shape).await?.into_lists())

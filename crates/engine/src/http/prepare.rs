@@ -105,14 +105,14 @@ pub(super) struct Preparation {
 impl Call<'_> {
     /// Expands the URI, headers and bodies of all requests of the statement, in the order of
     /// CON-23. A hook that concerns one request fails that request only.
-    pub(super) fn prepare(
+    pub(super) async fn prepare(
         &self,
         own: &Own,
         payload: &Payload,
         parts: &[usize],
     ) -> Result<Preparation, RunError> {
         let hooks = self.hooks(own);
-        let Expansion { uris, mut is_scatter } = self.expand_uris(own, hooks.as_deref())?;
+        let Expansion { uris, mut is_scatter } = self.expand_uris(own, hooks.as_deref()).await?;
         let each = self
             .verb
             .foreach()
@@ -141,7 +141,7 @@ impl Call<'_> {
             }
             let mut tasks = Vec::with_capacity(uris.len());
             for uri in uris {
-                tasks.push(task(self.request(uri, own, hooks.clone(), &common))?);
+                tasks.push(task(self.request(uri, own, hooks.clone(), &common).await)?);
             }
             return Ok(Preparation { tasks, merge });
         };
@@ -154,7 +154,7 @@ impl Call<'_> {
             }
             own.push((name.clone(), element));
             let hooks = self.hooks(&own);
-            tasks.push(task(self.request(first.clone(), &own, hooks, &common))?);
+            tasks.push(task(self.request(first.clone(), &own, hooks, &common).await)?);
         }
         Ok(Preparation { tasks, merge })
     }
@@ -164,10 +164,10 @@ impl Call<'_> {
     }
 
     /// The URIs of the statement, after the hooks that can refuse, change or multiply them.
-    fn expand_uris(&self, own: &Own, hooks: Option<&Hooks>) -> Result<Expansion, RunError> {
+    async fn expand_uris(&self, own: &Own, hooks: Option<&Hooks>) -> Result<Expansion, RunError> {
         let params = self.params(own, hooks);
         if let Some(hooks) = hooks {
-            hooks.validate(&params)?;
+            hooks.validate(&params).await?;
         }
         params.require_settings(self.verb.auth.is_none())?;
         let hooks = hooks.filter(|hooks| hooks.has(Hook::PatchUri));
@@ -177,7 +177,7 @@ impl Call<'_> {
         // The hook may take out what must not stay, and may put in what must not be there.
         let expanded = self.verb.uri.expand_unchecked(&params);
         let expanded = expanded.map_err(|error| expand_failed(&error))?;
-        let patched = hooks.patch_uris(&expanded)?;
+        let patched = hooks.patch_uris(self.run, &expanded).await?;
         if patched.uris.iter().any(|uri| dot_segments(uri) > self.verb.uri.written_dots()) {
             let message =
                 "`patch uri` gave a path with a segment `.` or `..`, which would lead elsewhere";
@@ -186,7 +186,7 @@ impl Call<'_> {
         Ok(patched)
     }
 
-    fn request(
+    async fn request(
         &self,
         uri: String,
         own: &Own,
@@ -194,7 +194,7 @@ impl Call<'_> {
         common: &Common<'_>,
     ) -> Result<Prepared, Unprepared> {
         if let Some(hooks) = &hooks {
-            hooks.authorize(self).map_err(Unprepared::Task)?;
+            hooks.authorize(self).await.map_err(Unprepared::Task)?;
             self.params(own, Some(hooks)).require_settings(true).map_err(Unprepared::Task)?;
         }
         let mut headers = match &common.headers {
@@ -202,26 +202,26 @@ impl Call<'_> {
             None => self.headers(own, hooks.as_deref())?.into(),
         };
         if let Some(hooks) = &hooks {
-            headers = hooks.headers(&uri, headers.into_map())?.into();
+            headers = hooks.headers(self.run, &uri, headers.into_map()).await?.into();
         }
         let body = if self.verb.has_body() {
             let headers = headers.make_mut();
-            self.body(&uri, own, hooks.as_deref(), common.payload, common.parts, headers)?
+            self.body(&uri, own, hooks.as_deref(), common.payload, common.parts, headers).await?
         } else {
             Bytes::new()
         };
         if common.headers.is_none() {
             self.seal(headers.make_mut());
         }
-        let cache_key =
-            self.cache_key(&uri, &headers, &body, hooks.as_deref()).map_err(Unprepared::Task)?;
+        let cache_key = self.cache_key(&uri, &headers, &body, hooks.as_deref()).await;
+        let cache_key = cache_key.map_err(Unprepared::Task)?;
         let exchange = self.exchange_of(common.method.clone(), uri, headers, body);
         Ok(Prepared { exchange, hooks, cache_key })
     }
 
     /// The key of the answer, for selects of verbs with `expires` when there is a cache. A
     /// `compute key` hook replaces the default; a falsy answer of it does not cache.
-    fn cache_key(
+    async fn cache_key(
         &self,
         uri: &str,
         headers: &HeaderMap,
@@ -237,7 +237,7 @@ impl Call<'_> {
             return Ok(None);
         }
         if let Some(hooks) = hooks {
-            match hooks.cache_key(self, uri, headers, body)? {
+            match hooks.cache_key(self, uri, headers, body).await? {
                 ComputedKey::NoHook => {}
                 ComputedKey::Uncached => return Ok(None),
                 ComputedKey::Key(text) => return Ok(CacheKey::computed(&text)),

@@ -88,9 +88,10 @@ impl Call<'_> {
             }
             self.run.budget.work_of_decoding(reply.body.len());
             let announced = onlooker.announced.as_deref();
-            let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced, None)?;
+            let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced, None).await?;
             let kept = keep(&answer);
-            let decoded = self.decoded_rows(&answer, hooks.as_deref(), onlooker.into_rows())?;
+            let rows = onlooker.into_rows();
+            let decoded = self.decoded_rows(&answer, hooks.as_deref(), rows).await?;
             self.run.budget.pause().await?;
             Ok((decoded, kept))
         }

@@ -18,6 +18,8 @@ pub enum ScriptErrorKind {
     Thrown,
     /// It ran over its time.
     Time,
+    /// It was not done within the slice that it has on this thread: it is to be done again by another.
+    Unfinished,
     /// It ran over its heap or its stack.
     Memory,
     /// The function, module or export does not exist.
@@ -83,7 +85,8 @@ impl ScriptError {
 
     /// Whether the realm must be built anew after this error.
     pub(super) fn is_limit(&self) -> bool {
-        matches!(self.kind, ScriptErrorKind::Time | ScriptErrorKind::Memory)
+        use ScriptErrorKind::{Memory, Time, Unfinished};
+        matches!(self.kind, Time | Unfinished | Memory)
     }
 }
 
@@ -160,11 +163,14 @@ pub(super) fn explain(
     };
     // Asked only now: getters of the thrown object run on the same time.
     if meter.is_expired() {
-        error.kind = ScriptErrorKind::Time;
+        let is_slice = meter.is_slice();
+        error.kind = if is_slice { ScriptErrorKind::Unfinished } else { ScriptErrorKind::Time };
         error.thrown = None;
     }
     match error.kind {
-        ScriptErrorKind::Time => error.message = activity.over("time"),
+        ScriptErrorKind::Time | ScriptErrorKind::Unfinished => {
+            error.message = activity.over("time");
+        }
         ScriptErrorKind::Memory => error.message = activity.over("memory"),
         _ => {}
     }

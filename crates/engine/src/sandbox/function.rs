@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Text, Value};
 use qlio_plan::catalog::ModuleFolders;
 use rquickjs::{Array as JsArray, Object as JsObject, Value as JsValue};
 use tokio::task::yield_now;
@@ -18,6 +18,7 @@ use super::{
     instance::Entry,
     machine::{Entered, Parking, Sandbox},
     realm::Realm,
+    slow::Script,
 };
 use crate::clock;
 
@@ -78,17 +79,17 @@ impl Scope {
 
 /// A call of one function for many rows.
 #[derive(Debug, Clone)]
-pub struct RowCall<'a> {
+pub struct RowCall {
     /// The function within the module's exports, `f` or `a.b.f`; empty if they are the function.
-    pub function: &'a str,
+    pub function: Text,
     /// How messages call the function, such as `u.heavy`.
-    pub display_name: &'a str,
+    pub display_name: Text,
     /// The rows.
     pub rows: Rows,
     /// The arguments in order.
     pub arguments: Vec<RowArgument>,
     /// The names readable through `this`.
-    pub scope: Option<&'a Scope>,
+    pub scope: Option<Scope>,
     /// How far timers of the function may reach: what is left of the statement's timeout.
     pub deadline_ms: u64,
     /// Whether the function computes a column: its return value counts too, and nothing at all is
@@ -121,6 +122,11 @@ impl FunctionModule {
             }
         };
         Ok(Self { realm, entry, name: name.to_owned() })
+    }
+
+    /// A function of it, as what is called.
+    pub fn script<'s>(&'s self, function: &'s str) -> Script<'s> {
+        Script { realm: &self.realm, name: function }
     }
 
     /// The name it was loaded by.
@@ -194,24 +200,50 @@ impl FunctionModule {
     pub async fn call_rows(
         &self,
         sandbox: &Sandbox,
-        call: &RowCall<'_>,
+        call: &RowCall,
     ) -> Result<Vec<Value>, ScriptError> {
         self.ensure_loaded(sandbox)?;
         let weight = call.weight();
         let mut progress = Progress::default();
-        loop {
-            sandbox.set_scope(call.scope);
-            let activity = activity(call.display_name);
-            let outcome = sandbox.enter(&self.realm, activity, weight, |entered| {
-                let turn = Turn { sandbox, module: self, call, weight, began: clock::instant() };
-                turn.go_on(entered, &mut progress)
-            });
-            let placed = |error| sandbox.placed(&self.realm, &self.entry, call.function, error);
-            if outcome.map_err(placed)? {
-                return Ok(progress.values);
-            }
+        while !self.take_turn(sandbox, call, weight, &mut progress, &|| true)? {
             yield_now().await;
         }
+        Ok(progress.values)
+    }
+
+    /// The same on a thread where nobody else waits, as long as it may go on.
+    pub fn call_rows_at_once(
+        &self,
+        sandbox: &Sandbox,
+        call: &RowCall,
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<Value>, ScriptError> {
+        self.ensure_loaded(sandbox)?;
+        let mut progress = Progress { is_hurried: true, ..Progress::default() };
+        if self.take_turn(sandbox, call, call.weight(), &mut progress, may_go_on)? {
+            return Ok(progress.values);
+        }
+        let message = format!("{} was stopped between two rows", call.display_name);
+        Err(ScriptError::new(ScriptErrorKind::Time, &call.display_name, message))
+    }
+
+    /// Goes on with a call for rows; whether that reaches its end.
+    fn take_turn(
+        &self,
+        sandbox: &Sandbox,
+        call: &RowCall,
+        weight: usize,
+        progress: &mut Progress,
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<bool, ScriptError> {
+        sandbox.set_scope(call.scope.as_ref());
+        let activity = activity(&call.display_name);
+        let outcome = sandbox.enter(&self.realm, activity, weight, |entered| {
+            let began = clock::instant();
+            let turn = Turn { sandbox, module: self, call, weight, began, may_go_on };
+            turn.go_on(entered, progress)
+        });
+        outcome.map_err(|error| sandbox.placed(&self.realm, &self.entry, &call.function, error))
     }
 
     /// Loads the module on this thread if it is not, with the time that loading has.
@@ -247,9 +279,10 @@ enum Stage {
 struct Turn<'t> {
     sandbox: &'t Sandbox,
     module: &'t FunctionModule,
-    call: &'t RowCall<'t>,
+    call: &'t RowCall,
     weight: usize,
     began: Instant,
+    may_go_on: &'t dyn Fn() -> bool,
 }
 
 impl Turn<'_> {
@@ -337,9 +370,9 @@ impl Turn<'_> {
             sources.set(index, source)?;
         }
         let RowCall { function, is_column, .. } = self.call;
-        let arguments = (exports, *function, count, rows, sources, *is_column);
+        let arguments = (exports, &**function, count, rows, sources, *is_column);
         let is_found: bool = entered.kernel.call("startRows", arguments)?;
-        if is_found { Ok(()) } else { Err(not_found(self.call.display_name)) }
+        if is_found { Ok(()) } else { Err(not_found(&self.call.display_name)) }
     }
 
     /// Gives the interpreter some of the rows and of the arguments.
@@ -384,7 +417,10 @@ impl Turn<'_> {
 
     /// Whether others go first now: it is time, and nothing of the call is under way.
     fn gives_way(&self, entered: &Entered<'_, '_>, progress: &mut Progress) -> Result<bool, Fault> {
-        if progress.is_hurried || self.began.elapsed() < TURN {
+        if progress.is_hurried {
+            return Ok(!(self.may_go_on)());
+        }
+        if self.began.elapsed() < TURN {
             return Ok(false);
         }
         let called = match progress.stage {
@@ -403,7 +439,7 @@ impl Turn<'_> {
     }
 }
 
-impl RowCall<'_> {
+impl RowCall {
     fn count(&self) -> usize {
         match &self.rows {
             Rows::Each(rows) => rows.len(),

@@ -12,10 +12,13 @@ use crate::clock;
 
 /// What one call of a script may use. Every value is per call unless it says otherwise
 /// (HOK-10).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxLimits {
     /// Processor time of one call of a hook, function or template, in milliseconds (50).
     pub time_ms: u64,
+    /// How much of that a call has on this thread. What needs more fails as unfinished, to be done again by a
+    /// thread that nobody else waits for; without this, all of it.
+    pub slice: Option<Duration>,
     /// Processor time of loading a module with everything it requires, in milliseconds (2000).
     pub load_time_ms: u64,
     /// What a call may allocate beside its arguments and the loaded modules, in bytes (32 MiB).
@@ -42,6 +45,7 @@ impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             time_ms: 50,
+            slice: None,
             load_time_ms: 2_000,
             memory_bytes: 32 << 20,
             stack_bytes: 256 << 10,
@@ -72,6 +76,8 @@ struct MeterState {
     budget: AtomicU64,
     /// Microseconds that the thread had run when the call was first looked at; [`NEVER`] before.
     used_before: AtomicU64,
+    /// What the call may run is a slice, not all the time that it has.
+    is_slice: AtomicBool,
     is_expired: AtomicBool,
 }
 
@@ -84,12 +90,14 @@ impl Meter {
             deadline: AtomicU64::new(NEVER),
             budget: AtomicU64::new(NEVER),
             used_before: AtomicU64::new(NEVER),
+            is_slice: AtomicBool::new(false),
             is_expired: AtomicBool::new(false),
         }))
     }
 
-    /// Starts a call that may run for `time`.
-    pub(super) fn arm(&self, time: Duration) {
+    /// Starts a call that may run for `time`, a slice or all that it has.
+    pub(super) fn arm(&self, time: Duration, is_slice: bool) {
+        self.0.is_slice.store(is_slice, Ordering::Relaxed);
         let end = self.0.start.elapsed().saturating_add(time).as_micros();
         let budget = u64::try_from(time.as_micros()).unwrap_or(NEVER);
         self.0.deadline.store(u64::try_from(end).unwrap_or(NEVER), Ordering::Relaxed);
@@ -128,5 +136,18 @@ impl Meter {
     /// Whether a check found the call over its time.
     pub(super) fn is_expired(&self) -> bool {
         self.0.is_expired.load(Ordering::Relaxed)
+    }
+
+    /// Whether that time is a slice.
+    pub(super) fn is_slice(&self) -> bool {
+        self.0.is_slice.load(Ordering::Relaxed)
+    }
+
+    /// The microseconds of the processor that the call has taken since it was first looked at; 0 for a short one.
+    pub(super) fn used_us(&self) -> u64 {
+        match self.0.used_before.load(Ordering::Relaxed) {
+            NEVER => 0,
+            before => clock::thread_us().saturating_sub(before),
+        }
     }
 }

@@ -20,6 +20,7 @@ use super::{
     limits::{Meter, SandboxLimits},
     log::{LogBuffer, LogLine},
     realm::{Realm, WeakRealm},
+    slow::SlowScripts,
 };
 
 /// Runs scripts on one thread. Cheap to clone; the interpreter is made when the first script runs.
@@ -44,6 +45,9 @@ struct State {
     calls: Cell<u32>,
     /// A call for rows lets others go first.
     is_parked: Cell<bool>,
+    /// Microseconds of the processor that calls have taken since this was last asked.
+    used_us: Cell<u64>,
+    slow: RefCell<SlowScripts>,
 }
 
 /// Fields are dropped in order: the contexts before their runtime.
@@ -83,9 +87,11 @@ impl<'js> Entered<'_, 'js> {
         convert::from_js(self.ctx, value, &Bounds::of(self.limits))
     }
 
-    /// Gives the next part of a long call its own time.
+    /// Gives the next part of a long call its own time. A slice is for all that the thread does at once.
     pub(super) fn rearm(&self) {
-        self.meter.arm(Duration::from_millis(self.limits.time_ms));
+        if self.limits.slice.is_none() {
+            self.meter.arm(Duration::from_millis(self.limits.time_ms), false);
+        }
     }
 
     /// Runs promise jobs and timers until the call has an outcome. `deadline_ms` is how far the
@@ -146,6 +152,8 @@ impl Sandbox {
                 next_session: Cell::new(1),
                 calls: Cell::new(0),
                 is_parked: Cell::new(false),
+                used_us: Cell::new(0),
+                slow: RefCell::default(),
             }),
         }
     }
@@ -170,12 +178,15 @@ impl Sandbox {
         work: impl FnOnce(&Entered<'_, '_>) -> Result<R, Fault>,
     ) -> Result<R, ScriptError> {
         let state = &*self.state;
-        let millis =
-            if activity.is_load { state.limits.load_time_ms } else { state.limits.time_ms };
+        let (time, is_slice) = match state.limits.slice {
+            _ if activity.is_load => (Duration::from_millis(state.limits.load_time_ms), false),
+            Some(slice) => (slice, true),
+            None => (Duration::from_millis(state.limits.time_ms), false),
+        };
         let instance = self.instance(realm, activity)?;
         self.set_memory(weight);
         let (result, is_idle) = instance.context().with(|ctx| {
-            state.meter.arm(Duration::from_millis(millis));
+            state.meter.arm(time, is_slice);
             let result = Self::work(&ctx, state, &instance, work);
             // Jobs that nobody waits for run now or never.
             let rest = match &result {
@@ -186,6 +197,7 @@ impl Sandbox {
             let is_limit = result.as_ref().err().is_some_and(ScriptError::is_limit);
             (result, rest && !is_limit)
         });
+        state.used_us.set(state.used_us.get().saturating_add(state.meter.used_us()));
         // The interpreter asks the meter whatever it runs, also when it only makes the next realm.
         state.meter.disarm();
         state.host.scope.borrow_mut().take();
@@ -282,6 +294,17 @@ impl Sandbox {
             machine.measure();
             *state.machine.borrow_mut() = Some(machine);
         }
+    }
+
+    /// The microseconds of the processor that calls have taken since this was last asked; calls that are too
+    /// short to be looked at count nothing.
+    pub fn take_used_us(&self) -> u64 {
+        self.state.used_us.take()
+    }
+
+    /// What is known of scripts that are not done within a slice.
+    pub(super) fn slow(&self) -> &RefCell<SlowScripts> {
+        &self.state.slow
     }
 
     // ---- for sessions

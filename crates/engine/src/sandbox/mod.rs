@@ -16,6 +16,7 @@
 //! Read on in `machine` (the way in), then `session` for hooks, `view` for what they look into, and `function`
 //! for UDFs.
 
+mod apart;
 mod arguments;
 mod bundled;
 mod coding;
@@ -32,13 +33,16 @@ mod place;
 mod realm;
 mod services;
 mod session;
+mod slow;
 mod test_module;
 #[cfg(test)]
 mod tests;
 mod transformer;
 mod view;
 
+pub(crate) use self::instance::Decode;
 pub use self::{
+    apart::{ArgsApart, Changes, SessionApart, with_own_sandbox},
     bundled::is_bundled,
     error::{ScriptError, ScriptErrorKind},
     function::{FunctionModule, RowArgument, RowCall, Rows, Scope},
@@ -49,6 +53,7 @@ pub use self::{
     machine::Sandbox,
     realm::Realm,
     session::{AuthModule, EjsTemplate, HookSession, Patch},
+    slow::Script,
     test_module::{FailedAssertion, TestModule},
     transformer::Transformer,
 };

@@ -23,7 +23,10 @@ impl Sandbox {
         function: &str,
         mut error: ScriptError,
     ) -> ScriptError {
-        if error.file.is_some() || error.kind == ScriptErrorKind::NotFound {
+        // What is unfinished is no failure yet.
+        let has_none =
+            matches!(error.kind, ScriptErrorKind::NotFound | ScriptErrorKind::Unfinished);
+        if error.file.is_some() || has_none {
             return error;
         }
         // A limit that was hit has taken the realm with it.

@@ -15,6 +15,7 @@ use qlio_data::{Object, Value};
 use rquickjs::{Object as JsObject, Value as JsValue};
 
 use super::{
+    apart::Changes,
     arguments::{self, Inputs},
     convert,
     error::{Activity, Fault, ScriptError},
@@ -23,6 +24,7 @@ use super::{
     lazy::Lazy,
     machine::{Entered, Sandbox},
     realm::Realm,
+    slow::Script,
 };
 use crate::body::escape::Escape;
 
@@ -119,6 +121,11 @@ impl Patch {
         &self.realm
     }
 
+    /// One of its hooks, as what is called.
+    pub fn script(&self, hook: Hook) -> Script<'_> {
+        Script { realm: &self.realm, name: hook.name() }
+    }
+
     /// Whether the patch exports this hook.
     pub fn has(&self, hook: Hook) -> bool {
         self.hooks.get(hook as usize).copied().unwrap_or(false)
@@ -147,6 +154,11 @@ impl AuthModule {
     pub fn realm(&self) -> &Realm {
         &self.realm
     }
+
+    /// The module as what is called.
+    pub fn script(&self) -> Script<'_> {
+        Script { realm: &self.realm, name: "auth" }
+    }
 }
 
 /// The entry of a file below the realm's root, with the name that errors show.
@@ -165,7 +177,7 @@ pub(super) fn file_entry(realm: &Realm, file: &Path) -> Result<(Entry, String), 
 pub struct HookSession {
     sandbox: Sandbox,
     realm: Realm,
-    id: u64,
+    id: Cell<u64>,
     lower: Value,
     statement: Lazy,
     /// About how many bytes `params` takes in the interpreter.
@@ -179,7 +191,7 @@ pub struct HookSession {
 impl Drop for HookSession {
     fn drop(&mut self) {
         if self.opened_in.get() != 0 {
-            self.sandbox.close_session(self.realm.id(), self.id, self.held.get());
+            self.sandbox.close_session(self.realm.id(), self.id.get(), self.held.get());
         }
     }
 }
@@ -194,15 +206,51 @@ impl HookSession {
         lower: Object,
         statement: impl Into<Lazy>,
     ) -> Self {
+        let lower = Value::object(lower);
+        Self::restored(sandbox, realm, lower, statement.into(), Object::new())
+    }
+
+    /// An execution in which scripts have written this already.
+    pub(super) fn restored(
+        sandbox: &Sandbox,
+        realm: &Realm,
+        lower: Value,
+        statement: Lazy,
+        written: Object,
+    ) -> Self {
         Self {
             sandbox: sandbox.clone(),
             realm: realm.clone(),
-            id: sandbox.next_session(),
-            lower: Value::object(lower),
-            statement: statement.into(),
+            id: Cell::new(sandbox.next_session()),
+            lower,
+            statement,
             held: Cell::new(0),
             opened_in: Cell::new(0),
-            written: RefCell::default(),
+            written: RefCell::new(written),
+        }
+    }
+
+    /// The realm, the layers below the overlay and the record of the statement.
+    pub(super) fn parts(&self) -> (&Realm, &Value, &Lazy) {
+        (&self.realm, &self.lower, &self.statement)
+    }
+
+    /// Takes over what a script has written on another thread; the next one here sees it.
+    pub fn take_over(&self, changes: Changes) {
+        if changes.is_empty() {
+            return;
+        }
+        let mut written = self.written.borrow_mut();
+        for (name, value) in changes.written {
+            written.insert(name, value);
+        }
+        for name in changes.removed {
+            written.remove(&name);
+        }
+        // `params` is made anew.
+        if self.opened_in.take() != 0 {
+            let id = self.id.replace(self.sandbox.next_session());
+            self.sandbox.close_session(self.realm.id(), id, self.held.take());
         }
     }
 
@@ -290,6 +338,11 @@ impl HookSession {
         rendered
     }
 
+    /// A template of the session, as what is called.
+    pub fn template_script<'s>(&'s self, template: &'s EjsTemplate) -> Script<'s> {
+        Script { realm: &self.realm, name: &template.file }
+    }
+
     /// What hooks and the auth module had written into `params` at the end of the last call that did
     /// not fail.
     pub fn overlay(&self) -> Ref<'_, Object> {
@@ -335,7 +388,7 @@ impl HookSession {
     /// Ids count up from 1 and stay far below the precision of a float.
     #[expect(clippy::cast_precision_loss, reason = "see above")]
     fn js_id(&self) -> f64 {
-        self.id as f64
+        self.id.get() as f64
     }
 
     /// Enters for a function of a module, with the module loaded under its own time.

@@ -12,6 +12,7 @@ use super::{
     machine::Sandbox,
     realm::Realm,
     session::file_entry,
+    slow::Script,
 };
 
 /// A loaded transformer module. Cheap to clone, shared by threads.
@@ -33,6 +34,11 @@ impl Transformer {
             Ok(accept)
         })?;
         Ok(Self { realm: realm.clone(), entry, name, accept })
+    }
+
+    /// It as what is called.
+    pub fn script(&self) -> Script<'_> {
+        Script { realm: &self.realm, name: &self.name }
     }
 
     /// Its media types for the `accept` header, if it names any.

@@ -36,7 +36,7 @@ pub struct ScriptProblem {
 /// Problems come in the order of the tables, each once per table. Tables stay usable: what does not
 /// need the broken script works.
 pub fn check_scripts(catalog: &Catalog, hooks: HookSettings) -> Vec<ScriptProblem> {
-    let sandbox = sandbox_of(hooks);
+    let sandbox = sandbox_of(hooks, None);
     let mut problems: Vec<ScriptProblem> = Vec::new();
     for table in catalog.tables() {
         let first = problems.len();

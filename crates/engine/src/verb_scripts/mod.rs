@@ -7,6 +7,7 @@ use std::{
     cell::RefCell,
     path::{Path, PathBuf},
     rc::Rc,
+    time::Duration,
 };
 
 use qlio_data::{Text, uri_template::TemplateError};
@@ -293,9 +294,10 @@ pub(crate) fn form_failed(table: &Table, body: &Body, fault: &TemplateError) -> 
     ScriptFault::of_template(table, body, fault.reason.clone(), line)
 }
 
-/// A sandbox with the limits of hooks.
-pub(crate) fn sandbox_of(hooks: HookSettings) -> Sandbox {
+/// A sandbox with the limits of hooks, of whose time a call may have a slice here.
+pub(crate) fn sandbox_of(hooks: HookSettings, slice: Option<Duration>) -> Sandbox {
     Sandbox::new(SandboxLimits {
+        slice: slice.filter(|slice| *slice < hooks.time),
         time_ms: u64::try_from(hooks.time.as_millis()).unwrap_or(u64::MAX),
         memory_bytes: hooks.memory_bytes,
         hooks_async: hooks.allows_promises,

@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn who_finds_the_heavy_threads_busy_may_come_again() {
         let failure = Failure::from(Busy { waiting_max: 7 });
-        let message = "too many large bodies wait for a heavy thread (`heavy.maxWaiting` is 7)";
+        let message = "too much work waits for a heavy thread (`heavy.maxWaiting` is 7)";
         let body = format!(r#"{{"message":"{message}","code":"Q5017","status":503,"limit":7}}"#);
         check(&failure, 503, &body);
         assert_eq!(failure.retry_after(), Some(1));

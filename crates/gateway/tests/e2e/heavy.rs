@@ -15,7 +15,7 @@ use super::{PATIENCE, folder, serve_folder};
 
 /// How many cheap requests are answered at least while a large body is in work. A worker that is held answers
 /// the one that was asked before, and one that comes in between.
-const TURNS_MIN: usize = 10;
+pub(super) const TURNS_MIN: usize = 10;
 
 /// Elements of a large body.
 const ELEMENTS: usize = 40_000;
@@ -61,7 +61,7 @@ fn serve(
 
 /// Sends a request, and asks the cheap route until its answer is there, from the moment on that `has_begun` says;
 /// the answer, and how many cheap ones came before it.
-fn turns(
+pub(super) fn turns(
     server: &ServerProcess,
     request: &Request,
     has_begun: impl Fn() -> bool,

@@ -25,6 +25,7 @@ mod scripts;
 mod serve;
 mod settings;
 mod shop;
+mod slow_scripts;
 mod suite;
 mod tokens;
 mod trust;

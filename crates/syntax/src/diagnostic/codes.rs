@@ -132,7 +132,7 @@ registry! {
     5014 CONNECTION_LOST "connection-lost" "the connection broke during the exchange";
     5015 OVERLOAD "overload" "too many requests wait for this upstream";
     5016 TOKEN_REFUSED "token-refused" "the token endpoint gave no access token";
-    5017 BUSY "busy" "too many large bodies wait to be worked on";
+    5017 BUSY "busy" "too many large bodies and long scripts wait to be worked on";
     // 6xxx: patches and functions
     6001 UDF_NOT_FOUND "udf-not-found" "the module has no such function";
     6002 UDF_FAILED "udf-failed" "a function of the script threw";

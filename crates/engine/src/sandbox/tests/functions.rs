@@ -176,8 +176,8 @@ fn rows(
     arguments: Vec<RowArgument>,
 ) -> Result<String, ScriptError> {
     let call = RowCall {
-        function,
-        display_name: "m.f",
+        function: function.into(),
+        display_name: "m.f".into(),
         rows,
         arguments,
         scope: None,
@@ -306,8 +306,8 @@ fn a_column_function_returns_or_calls_next() {
     let numbers = each("[1, 2, 3, 4, 5]");
     let Rows::Each(list) = numbers.clone() else { unreachable!() };
     let call = RowCall {
-        function: "f",
-        display_name: "m.f",
+        function: "f".into(),
+        display_name: "m.f".into(),
         rows: numbers,
         arguments: vec![RowArgument::Column(list)],
         scope: None,
@@ -368,10 +368,10 @@ fn slow_bench() -> Bench {
     Bench::with(SandboxLimits { time_ms: 30_000, ..SandboxLimits::default() }, &[("m.js", SLOW)])
 }
 
-fn slow_call(function: &str) -> RowCall<'_> {
+fn slow_call(function: &str) -> RowCall {
     RowCall {
-        function,
-        display_name: "m.f",
+        function: function.into(),
+        display_name: "m.f".into(),
         rows: Rows::Each((0..SLOW_ROWS).map(Value::int).collect()),
         arguments: Vec::new(),
         scope: None,

@@ -5,6 +5,7 @@ mod functions;
 mod hooks;
 mod limits;
 mod modules;
+mod slices;
 mod templates;
 mod test_modules;
 mod uris;
