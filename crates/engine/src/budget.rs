@@ -31,8 +31,12 @@ const LOOK_UNITS: u32 = 1024;
 /// How long a run works before others have their turn, in microseconds.
 const SLICE_US: u64 = 1_000;
 
-/// Bytes of values that are looked at for a unit of work.
-const WEIGHED_BYTES_PER_UNIT: usize = 256;
+/// Parts of a value that are weighed before others may have their turn; together they cost about
+/// [`WEIGHED_UNITS`].
+const WEIGHED_PARTS: usize = 1_024;
+
+/// The work of weighing [`WEIGHED_PARTS`].
+const WEIGHED_UNITS: usize = 256;
 
 /// Bytes of a text that are decoded for a unit of work.
 const DECODED_BYTES_PER_UNIT: usize = 128;
@@ -148,10 +152,21 @@ impl Budget {
 
     /// Charges a value that was made of others. Parts that it shares with them count again: whoever
     /// writes it out or looks for something in it meets them as often.
-    pub(crate) fn charge_value(&self, value: &Value) -> Result<(), RunError> {
-        let bytes = value.weigh(self.memory_left());
-        self.work(bytes / WEIGHED_BYTES_PER_UNIT);
-        self.charge_memory(bytes)
+    pub(crate) async fn charge_value(&self, value: &Value) -> Result<(), RunError> {
+        let mut weighing = value.weighing(self.memory_left());
+        while weighing.go_on(WEIGHED_PARTS) {
+            self.spend(WEIGHED_UNITS).await?;
+        }
+        self.charge_memory(weighing.bytes())
+    }
+
+    /// [`charge_value`](Self::charge_value) for a value that a literal of the script makes.
+    pub(crate) fn charge_literal(&self, value: &Value) -> Result<(), RunError> {
+        let mut weighing = value.weighing(self.memory_left());
+        while weighing.go_on(WEIGHED_PARTS) {
+            self.work(WEIGHED_UNITS);
+        }
+        self.charge_memory(weighing.bytes())
     }
 
     /// Counts the work of decoding so many bytes.

@@ -98,7 +98,7 @@ impl Engine {
         let headers = answer_headers(&run)?;
         if !matches!(value, Value::Raw(_)) {
             // It is about to be written out.
-            run.budget.charge_value(&value)?;
+            run.budget.charge_value(&value).await?;
         }
         run.budget.check()?;
         let trail = run.request_ids.take();

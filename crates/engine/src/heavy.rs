@@ -11,6 +11,7 @@
 
 use std::{
     fmt,
+    ops::{Deref, DerefMut},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -22,6 +23,13 @@ use std::{
 use tokio::sync::oneshot;
 
 use crate::clock;
+
+/// JSON up to this size is decoded where it is needed when a tree is built of it, in bytes: none takes more than
+/// about a millisecond.
+pub(crate) const JSON_TREE_AT_ONCE_BYTES_MAX: usize = 64 * 1024;
+
+/// The same for JSON whose rows stay text.
+pub(crate) const JSON_TEXT_AT_ONCE_BYTES_MAX: usize = 512 * 1024;
 
 /// Threads that do jobs, shared by all engines of a process.
 pub trait HeavyThreads: fmt::Debug + Send + Sync {
@@ -186,6 +194,46 @@ impl Heavy {
     }
 }
 
+/// Something large that is dropped elsewhere, whatever becomes of the run; what is small is dropped here.
+#[derive(Debug)]
+pub(crate) struct LetGo<'h, T: Default + Send + 'static> {
+    value: T,
+    elsewhere: Option<&'h Heavy>,
+}
+
+impl<'h, T: Default + Send + 'static> LetGo<'h, T> {
+    pub(crate) fn new(value: T, elsewhere: Option<&'h Heavy>) -> Self {
+        Self { value, elsewhere }
+    }
+
+    /// It is needed after all.
+    pub(crate) fn take(mut self) -> T {
+        std::mem::take(&mut self.value)
+    }
+}
+
+impl<T: Default + Send + 'static> Deref for LetGo<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: Default + Send + 'static> DerefMut for LetGo<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl<T: Default + Send + 'static> Drop for LetGo<'_, T> {
+    fn drop(&mut self) {
+        if let Some(heavy) = self.elsewhere {
+            heavy.drop_apart(std::mem::take(&mut self.value));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -244,6 +292,13 @@ mod tests {
         idle.work();
         assert_eq!(Arc::strong_count(&large), 1);
         Heavy::default().drop_apart(Arc::clone(&seen));
+        assert_eq!(Arc::strong_count(&seen), 1);
+        let heavy = Heavy::on(Arc::clone(&idle) as Arc<dyn HeavyThreads>);
+        drop(LetGo::new(Some(Arc::clone(&seen)), Some(&heavy)));
+        assert_eq!(Arc::strong_count(&seen), 2, "it waits to be dropped");
+        idle.work();
+        assert_eq!(Arc::strong_count(&seen), 1);
+        drop(LetGo::new(Some(Arc::clone(&seen)), None));
         assert_eq!(Arc::strong_count(&seen), 1);
     }
 

@@ -14,7 +14,7 @@ use crate::{
     deadline::Deadline,
     error::RunError,
     event::{Event, Observation, Watch},
-    heavy::Wanted,
+    heavy::{Heavy, LetGo, Wanted},
     hops,
     request::{Caller, ClientRequest},
     sandbox::FunctionModule,
@@ -73,6 +73,9 @@ impl Drop for Run<'_> {
     }
 }
 
+/// Lists with more elements than these are dropped by another thread.
+const DROPPED_HERE_MAX: usize = 4_096;
+
 /// Most warnings that one run keeps; further ones are counted by nobody, they all say the same.
 const WARNINGS_MAX: usize = 100;
 
@@ -127,6 +130,17 @@ impl<'a> Run<'a> {
         let done = self.engine.heavy().run(work).await?;
         self.budget.charge_time(done.time)?;
         Ok(done.value)
+    }
+
+    /// A list that this thread need not drop if it is large.
+    pub(crate) fn let_go(&self, value: Value) -> LetGo<'_, Value> {
+        let elements = if let Value::Array(elements) = &value { elements.len() } else { 0 };
+        LetGo::new(value, self.apart(elements))
+    }
+
+    /// Who drops so many values, if it is not this thread.
+    pub(crate) fn apart(&self, values: usize) -> Option<&Heavy> {
+        (values > DROPPED_HERE_MAX).then(|| self.engine.heavy())
     }
 
     pub(crate) fn script_config(&self) -> &Value {

@@ -14,6 +14,7 @@ mod number;
 mod object;
 mod text;
 mod weight;
+pub use weight::Weighing;
 
 pub mod loose;
 pub mod strict;

@@ -13,49 +13,84 @@ impl Value {
     /// contained. Stops soon after `bytes_max`: a value that contains the same part many times is small
     /// in memory and may be huge written out.
     pub fn weigh(&self, bytes_max: usize) -> usize {
-        self.weigh_with(bytes_max, own_bytes)
+        Weighing::of(self, bytes_max, own_bytes).finish()
     }
 
     /// The same once every raw part is decoded; an estimate from above.
     pub fn weigh_decoded(&self, bytes_max: usize) -> usize {
-        self.weigh_with(bytes_max, |value| match value {
+        let decoded_bytes = |value: &Self| match value {
             Self::Raw(text) => own_bytes(value) + part_bytes(text.as_bytes()),
             value => own_bytes(value),
-        })
+        };
+        Weighing::of(self, bytes_max, decoded_bytes).finish()
     }
 
-    fn weigh_with(&self, bytes_max: usize, own_bytes: impl Fn(&Self) -> usize) -> usize {
-        let mut bytes = own_bytes(self);
-        let mut open: Vec<(&Self, usize)> = Vec::new();
-        if is_tree(self) {
-            open.push((self, 0));
-        }
-        while let Some((structure, at)) = open.last_mut() {
+    /// [`weigh`](Self::weigh), step by step.
+    pub fn weighing(&self, bytes_max: usize) -> Weighing<'_> {
+        Weighing::of(self, bytes_max, own_bytes)
+    }
+}
+
+/// A value that is being weighed.
+#[derive(Debug)]
+pub struct Weighing<'v, Own = fn(&Value) -> usize> {
+    own_bytes: Own,
+    bytes: usize,
+    bytes_max: usize,
+    /// Lists and objects that contain each other, and how many parts of each are weighed.
+    open: Vec<(&'v Value, usize)>,
+}
+
+impl<'v> Weighing<'v> {
+    /// The weight of what was weighed so far.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl<'v, Own: Fn(&Value) -> usize> Weighing<'v, Own> {
+    fn of(value: &'v Value, bytes_max: usize, own_bytes: Own) -> Self {
+        let open = if is_tree(value) { vec![(value, 0)] } else { Vec::new() };
+        Self { bytes: own_bytes(value), own_bytes, bytes_max, open }
+    }
+
+    fn finish(mut self) -> usize {
+        self.go_on(usize::MAX);
+        self.bytes
+    }
+
+    /// Weighs up to so many more parts; whether there are further ones.
+    pub fn go_on(&mut self, parts: usize) -> bool {
+        let mut left = parts;
+        while let Some((structure, at)) = self.open.last_mut() {
+            if left == 0 {
+                return true;
+            }
             let part = match structure {
-                Self::Array(elements) => elements.get(*at),
-                Self::Object(object) => object.at(*at).map(|(name, value)| {
-                    bytes += MEMBER_BYTES + name.len();
+                Value::Array(elements) => elements.get(*at),
+                Value::Object(object) => object.at(*at).map(|(name, value)| {
+                    self.bytes += MEMBER_BYTES + name.len();
                     value
                 }),
                 _ => None,
             };
             *at += 1;
+            left -= 1;
             match part {
                 None => {
-                    open.pop();
+                    self.open.pop();
                 }
                 Some(part) => {
-                    bytes += own_bytes(part);
-                    if bytes > bytes_max {
-                        return bytes;
-                    }
-                    if is_tree(part) {
-                        open.push((part, 0));
+                    self.bytes += (self.own_bytes)(part);
+                    if self.bytes > self.bytes_max {
+                        self.open.clear();
+                    } else if is_tree(part) {
+                        self.open.push((part, 0));
                     }
                 }
             }
         }
-        bytes
+        false
     }
 }
 
@@ -99,6 +134,21 @@ mod tests {
             let tree = raw.into_tree().weigh(usize::MAX);
             assert!(raw.weigh_decoded(usize::MAX) >= tree, "{text}");
         }
+    }
+
+    #[test]
+    fn steps_add_up_to_the_whole() {
+        let value = json::parse_str(r#"{"a":[1,[2,3],{"b":"c"}],"d":[]}"#).unwrap().into_tree();
+        for parts in 1..9 {
+            let mut weighing = value.weighing(usize::MAX);
+            let mut steps = 1;
+            while weighing.go_on(parts) {
+                steps += 1;
+            }
+            assert_eq!(weighing.bytes(), value.weigh(usize::MAX));
+            assert!(steps <= 12 / parts + 1, "{steps} steps of {parts}");
+        }
+        assert!(!value.weighing(0).go_on(1), "nothing is weighed that would not fit");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) fn run_now(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
             let value = evaluate::expression(run, expression)?;
             match expression {
                 Expression::Array(_) | Expression::Object(_) => {
-                    run.budget.charge_value(&value)?;
+                    run.budget.charge_literal(&value)?;
                     check_depth(value)
                 }
                 Expression::Constant(_) | Expression::Template(_) => Ok(value),
@@ -208,7 +208,7 @@ async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Relation,
     let own = conditions::own(run, &scan.conditions).await?;
     let value = filter::filter(run, scan, value, &own).await?;
     let is_one_row = !value.is_array();
-    let value = limit::cut(value, select.limit, select.offset);
+    let value = limit::cut(run, value, select.limit, select.offset).await?;
     let mut relation = project::project(run, scan, value).await?;
     // A value that is no list is a list of one row as soon as columns are named.
     if let Relation::Rows(rows) = &mut relation

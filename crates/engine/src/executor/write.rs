@@ -13,7 +13,7 @@ use crate::{
     error::RunError,
     evaluate::{self, operand},
     http::{self, Payload, WriteRequest},
-    operator::write as operator,
+    operator::{opening::open_large, write as operator},
     own::Own,
     run::Run,
 };
@@ -21,7 +21,7 @@ use crate::{
 /// Runs an insert or update.
 pub(super) async fn write(run: &Run<'_>, write: &Write) -> Result<Value, RunError> {
     match resolve_source(run, &write.target)? {
-        Resolved::Local(value) => write_variable(run, write, value),
+        Resolved::Local(value) => write_variable(run, write, value).await,
         Resolved::Table(table) => {
             let (own, payload) = values(run, &write.values)?;
             let payload = match payload {
@@ -78,7 +78,7 @@ fn values(run: &Run<'_>, values: &WriteValues) -> Result<(Own, Payload), RunErro
 }
 
 /// Sets members of an object variable, or appends an object to an array variable.
-fn write_variable(run: &Run<'_>, write: &Write, value: Value) -> Result<Value, RunError> {
+async fn write_variable(run: &Run<'_>, write: &Write, value: Value) -> Result<Value, RunError> {
     let (own, payload) = values(run, &write.values)?;
     let name = &write.target.name;
     if matches!(payload, Payload::Opaque(_) | Payload::Client) {
@@ -87,7 +87,7 @@ fn write_variable(run: &Run<'_>, write: &Write, value: Value) -> Result<Value, R
         return Err(RunError::client(codes::MISSING_VALUES, message));
     }
     for (_, member) in &own {
-        run.budget.charge_value(member)?;
+        run.budget.charge_value(member).await?;
     }
     run.budget.work(value.len());
     let changed = check_depth(operator::insert(name, value, own)?)?;
@@ -117,6 +117,7 @@ pub(super) async fn delete(run: &Run<'_>, delete: &Delete) -> Result<Value, RunE
             return http::write(run, table, request).await;
         }
     };
+    let value = open_large(run, value).await?;
     match &*value.open() {
         Value::Array(rows) => operator::delete_rows(run, rows, &delete.conditions, &own).await,
         Value::Object(object) => {

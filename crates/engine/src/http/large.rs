@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     error::RunError,
+    heavy::{JSON_TEXT_AT_ONCE_BYTES_MAX, JSON_TREE_AT_ONCE_BYTES_MAX},
     operator::project::Decoded,
     sandbox::Hook,
     transport::{Headers, Reply},
@@ -35,14 +36,8 @@ use crate::{
 /// millisecond of its time.
 const AT_ONCE_BYTES_MAX: usize = 32 * 1024;
 
-/// The same for JSON of which a tree is built.
-const TREE_AT_ONCE_BYTES_MAX: usize = 64 * 1024;
-
 /// The same for XML.
 const XML_AT_ONCE_BYTES_MAX: usize = 256 * 1024;
-
-/// The same for JSON that stays text.
-const TEXT_AT_ONCE_BYTES_MAX: usize = 512 * 1024;
 
 /// What decoding needs besides the body, without ties to a run.
 #[derive(Clone)]
@@ -88,7 +83,7 @@ impl Decoding<'_> {
         match declared {
             Some(FormatKind::Xml) => XML_AT_ONCE_BYTES_MAX,
             None if media_type.is_xml() => XML_AT_ONCE_BYTES_MAX,
-            None if media_type.is_json() => TEXT_AT_ONCE_BYTES_MAX,
+            None if media_type.is_json() => JSON_TEXT_AT_ONCE_BYTES_MAX,
             _ => AT_ONCE_BYTES_MAX,
         }
     }
@@ -105,9 +100,9 @@ impl Call<'_> {
             return self.decoding().at_once_bytes_max(&media_type_of(headers));
         }
         if self.plain_columns.is_some() || self.projection.is_all() {
-            TEXT_AT_ONCE_BYTES_MAX
+            JSON_TEXT_AT_ONCE_BYTES_MAX
         } else {
-            TREE_AT_ONCE_BYTES_MAX
+            JSON_TREE_AT_ONCE_BYTES_MAX
         }
     }
 
@@ -178,7 +173,7 @@ impl Call<'_> {
         let mut columns = self.plain_columns.as_deref();
         if let Some(rows) = rows
             && self.decoding().is_plain_json(&answer.plain())
-            && body.len().saturating_sub(rows.bytes_settled()) <= TEXT_AT_ONCE_BYTES_MAX
+            && body.len().saturating_sub(rows.bytes_settled()) <= JSON_TEXT_AT_ONCE_BYTES_MAX
         {
             if let Some(cells) = rows.finish(body.clone()) {
                 return Ok(Decoded::Cells(cells));
@@ -208,7 +203,7 @@ impl Call<'_> {
         let (Value::Raw(text), Some(columns)) = (&value, &self.plain_columns) else {
             return Ok(self.rows_of(value));
         };
-        if text.len() <= TEXT_AT_ONCE_BYTES_MAX {
+        if text.len() <= JSON_TEXT_AT_ONCE_BYTES_MAX {
             return Ok(self.rows_of(value));
         }
         let text = text.clone();

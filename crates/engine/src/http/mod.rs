@@ -158,7 +158,7 @@ pub(crate) async fn select(
             rows.cut(limit, offset);
             Relation::Rows(rows)
         }
-        Relation::Value(value) => Relation::Value(limit::cut(value, limit, offset)),
+        Relation::Value(value) => Relation::Value(limit::cut(run, value, limit, offset).await?),
     }))
 }
 
@@ -259,7 +259,7 @@ impl Call<'_> {
     /// The rows of an answer; all of it where nothing is read of the table.
     async fn project(&self, decoded: Decoded) -> Result<Relation, RunError> {
         if let Decoded::Value(value) = &decoded {
-            self.run.budget.charge_value(value)?;
+            self.run.budget.charge_value(value).await?;
         }
         match (decoded, self.scan) {
             (Decoded::Cells(cells), scan) => project::project_cells(self.run, scan, cells),

@@ -5,13 +5,12 @@ use std::hash::BuildHasher;
 use foldhash::quality::RandomState;
 use qlio_data::{
     Text, Value,
-    codec::{DecodeLimits, json},
     path::{Options, Path},
     value::loose::{LooseValue, loosely_equals},
 };
 use qlio_plan::operator::Scan;
 
-use super::hash_index::HashIndex;
+use super::{hash_index::HashIndex, opening};
 use crate::{budget::VALUE_BYTES, error::RunError, run::Run};
 
 /// Expected values in lists longer than this are found by hash.
@@ -25,10 +24,11 @@ pub(crate) async fn filter(
     value: Value,
     expected: &[(Text, Value)],
 ) -> Result<Value, RunError> {
-    let value = unwrap(prune(run, scan, value)?);
+    let value = unwrap(opening::prune(run, scan, value).await?);
     if scan.conditions.is_empty() {
         return Ok(value);
     }
+    let value = run.let_go(opening::open_large(run, value).await?);
     let matchers: Vec<_> = scan
         .conditions
         .iter()
@@ -56,31 +56,18 @@ pub(crate) async fn filter(
             run.budget.charge_memory(kept.len() * VALUE_BYTES)?;
             Ok(Value::array(kept))
         }
-        None if value.is_nothing() => Ok(value),
-        None if holds(&value)? => Ok(value),
+        None if value.is_nothing() || holds(&value)? => Ok(value.take()),
         None => Ok(Value::array(Vec::new())),
-    }
-}
-
-/// A raw variable decoded once, keeping only what the statement reads.
-fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Value, RunError> {
-    match value {
-        Value::Raw(text) if !scan.projection.is_all() => {
-            run.budget.work_of_decoding(text.len());
-            let decoded =
-                json::decode(text.into_bytes(), &scan.projection, &DecodeLimits::default())
-                    .map_err(|error| {
-                        RunError::internal(format!("a kept slice does not decode: {error}"))
-                    })?;
-            run.budget.charge_value(&decoded)?;
-            Ok(decoded)
-        }
-        other => Ok(other),
     }
 }
 
 /// `[[x]]` is treated as `x`.
 pub(crate) fn unwrap(value: Value) -> Value {
+    if let Value::Raw(text) = &value
+        && !starts_with_two_lists(text)
+    {
+        return value;
+    }
     if value.is_array() && value.len() == 1 {
         let inner = value.element(0);
         if inner.is_array() && inner.len() == 1 {
@@ -88,6 +75,12 @@ pub(crate) fn unwrap(value: Value) -> Value {
         }
     }
     value
+}
+
+/// Whether a text may be a list of a list; whoever only asks need not count the elements.
+fn starts_with_two_lists(text: &str) -> bool {
+    let inner = text.strip_prefix('[').map(|inner| inner.trim_ascii_start());
+    inner.is_some_and(|inner| inner.starts_with('['))
 }
 
 /// One condition with its expected values prepared.

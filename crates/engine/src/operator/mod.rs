@@ -1,10 +1,10 @@
 //! Local operators: what is done with values and rows that are already here.
 //!
 //! [`filter`] and [`limit`] work on the value of a variable, [`project`] reads columns of it or of an
-//! answer, [`gather`] puts the rows of a scatter together, [`join`] finds the rows of two sources that
+//! answer, [`opening`] looks into variables that are still text, [`gather`] puts the rows of a scatter together, [`join`] finds the rows of two sources that
 //! meet, [`shape`] turns rows into the value of the statement, [`write`](mod@write) changes the value
 //! of a variable. All of them see rows as [`rows`] has them, be they text or values, and none waits for
-//! anything: what they need of the network or of functions, the executor hands in. All cost time linear
+//! anything but a heavy thread: what they need of the network or of functions, the executor hands in. All cost time linear
 //! in their input and output.
 
 pub(crate) mod filter;
@@ -12,6 +12,7 @@ pub(crate) mod gather;
 mod hash_index;
 pub(crate) mod join;
 pub(crate) mod limit;
+pub(crate) mod opening;
 pub(crate) mod project;
 pub(crate) mod rows;
 pub(crate) mod shape;

@@ -12,8 +12,11 @@ use qlio_data::{
 };
 use qlio_plan::operator::{ColumnPath, Scan, ScanColumns};
 
-use super::rows::{Relation, Rows, ValueRows};
-use crate::{budget::VALUE_BYTES, error::RunError, evaluate::fill, run::Run};
+use super::{
+    opening,
+    rows::{Relation, Rows, ValueRows},
+};
+use crate::{budget::VALUE_BYTES, error::RunError, evaluate::fill, heavy::LetGo, run::Run};
 
 /// Bytes of the place of a cell in a text.
 const CELL_BYTES: usize = 8;
@@ -51,14 +54,7 @@ pub(crate) async fn read_text_rows(
         return Ok(None);
     }
     let Some(columns) = plain_columns(scan) else { return Ok(None) };
-    let cells = match value {
-        Value::Raw(text) => {
-            run.budget.work_of_decoding(text.len());
-            CellTable::of_raw(text, &columns)
-        }
-        Value::Array(elements) => CellTable::of_elements(elements, &columns),
-        _ => None,
-    };
+    let cells = opening::read_cells(run, value, &columns).await?;
     let Some(cells) = cells else { return Ok(None) };
     charge_cells(run, &cells)?;
     run.budget.pause().await?;
@@ -113,25 +109,31 @@ pub(crate) async fn project(
         };
         paths.push((path, column.is_key));
     }
+    let value = opening::open_large(run, value).await?;
     let count = if value.is_array() { value.len() } else { 1 };
     charge_values(run, count, columns.len())?;
     let mut table = ValueRows::with_capacity(columns.len(), count);
     match (value, own_members(&paths)) {
         (Value::Array(elements), Some(names)) if Arc::strong_count(&elements) == 1 => {
-            for element in Arc::unwrap_or_clone(elements) {
+            let apart = run.apart(count);
+            let mut elements = LetGo::new(Arc::unwrap_or_clone(elements).into_iter(), apart);
+            for element in elements.by_ref() {
                 push_own_row(run, &paths, &names, element, &mut table)?;
                 run.budget.spend(paths.len()).await?;
             }
         }
-        (value, _) => match value.elements() {
-            Some(elements) => {
-                for element in elements.iter() {
-                    push_row(run, &paths, element, &mut table)?;
-                    run.budget.spend(paths.len()).await?;
+        (value, _) => {
+            let value = run.let_go(value);
+            match value.elements() {
+                Some(elements) => {
+                    for element in elements.iter() {
+                        push_row(run, &paths, element, &mut table)?;
+                        run.budget.spend(paths.len()).await?;
+                    }
                 }
+                None => push_row(run, &paths, &value, &mut table)?,
             }
-            None => push_row(run, &paths, &value, &mut table)?,
-        },
+        }
     }
     let rows = table.into();
     for (position, (path, _)) in paths.iter().enumerate().filter(|(_, (_, is_key))| !is_key) {

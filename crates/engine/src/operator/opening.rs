@@ -1,0 +1,103 @@
+//! Looking into a variable that is still text.
+//!
+//! In: a value, and what a statement reads of it. Out: its rows, its elements, or its tree. What would hold the
+//! worker too long is done by a heavy thread (`docs/adr/0027-heavy-threads.md`).
+
+use qlio_data::{
+    Value,
+    codec::{
+        DecodeError, DecodeLimits,
+        json::{self, CellTable},
+    },
+    projection::Projection,
+};
+use qlio_plan::operator::Scan;
+
+use crate::{
+    error::RunError,
+    heavy::{JSON_TEXT_AT_ONCE_BYTES_MAX, JSON_TREE_AT_ONCE_BYTES_MAX},
+    run::Run,
+};
+
+/// Lists of up to so many texts are put together where they are needed: none takes more than about a millisecond.
+const TEXTS_AT_ONCE_MAX: usize = 4_096;
+
+/// A raw variable decoded once, keeping only what the statement reads.
+pub(super) async fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Value, RunError> {
+    let text = match value {
+        Value::Raw(text) if !scan.projection.is_all() => text,
+        other => return Ok(other),
+    };
+    let decode = |text: qlio_data::Text, projection: &Projection| {
+        json::decode(text.into_bytes(), projection, &DecodeLimits::default())
+    };
+    let decoded = if text.len() <= JSON_TREE_AT_ONCE_BYTES_MAX {
+        run.budget.work_of_decoding(text.len());
+        decode(text, &scan.projection)
+    } else {
+        let projection = scan.projection.clone();
+        run.has_large_values.set(true);
+        Box::pin(run.heavy(move |_| decode(text, &projection))).await?
+    };
+    let decoded = decoded.map_err(does_not_decode)?;
+    run.budget.charge_value(&decoded).await?;
+    Ok(decoded)
+}
+
+fn does_not_decode(error: DecodeError) -> RunError {
+    RunError::internal(format!("a kept slice does not decode: {error}"))
+}
+
+/// The value with its elements at hand, if it is so large that to find them takes long.
+pub(crate) async fn open_large(run: &Run<'_>, value: Value) -> Result<Value, RunError> {
+    match value {
+        Value::Raw(text) if text.len() > JSON_TREE_AT_ONCE_BYTES_MAX => {
+            let opened = run.heavy(move |_| Value::Raw(text).open().into_owned());
+            let opened = Box::pin(opened).await?;
+            run.budget.charge_value(&opened).await?;
+            Ok(opened)
+        }
+        value => Ok(value),
+    }
+}
+
+/// The rows of a list that nothing has looked into, or whose elements nothing has looked into (ADR 0014).
+pub(super) async fn read_cells(
+    run: &Run<'_>,
+    value: &Value,
+    columns: &[&str],
+) -> Result<Option<CellTable>, RunError> {
+    Ok(match value {
+        Value::Raw(text) if text.len() <= JSON_TEXT_AT_ONCE_BYTES_MAX => {
+            run.budget.work_of_decoding(text.len());
+            CellTable::of_raw(text, columns)
+        }
+        Value::Array(elements) if elements.len() <= TEXTS_AT_ONCE_MAX => {
+            CellTable::of_elements(elements, columns)
+        }
+        Value::Raw(_) => Box::pin(read_cells_apart(run, value, columns)).await?,
+        Value::Array(elements) if matches!(elements.first(), Some(Value::Raw(_))) => {
+            Box::pin(read_cells_apart(run, value, columns)).await?
+        }
+        _ => None,
+    })
+}
+
+async fn read_cells_apart(
+    run: &Run<'_>,
+    value: &Value,
+    columns: &[&str],
+) -> Result<Option<CellTable>, RunError> {
+    let value = value.clone();
+    let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
+    run.has_large_values.set(true);
+    run.heavy(move |_| {
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        match &value {
+            Value::Raw(text) => CellTable::of_raw(text, &columns),
+            Value::Array(elements) => CellTable::of_elements(elements, &columns),
+            _ => None,
+        }
+    })
+    .await
+}
