@@ -155,7 +155,9 @@ impl Budget {
     pub(crate) async fn charge_value(&self, value: &Value) -> Result<(), RunError> {
         let mut weighing = value.weighing(self.memory_left());
         while weighing.go_on(WEIGHED_PARTS) {
-            self.spend(WEIGHED_UNITS).await?;
+            if self.spend(WEIGHED_UNITS) {
+                self.pause().await?;
+            }
         }
         self.charge_memory(weighing.bytes())
     }
@@ -249,28 +251,27 @@ impl Budget {
         self.units.set(self.units.get().saturating_add(units));
     }
 
+    /// Counts work, before it or after it; whether a [`pause`](Self::pause) is due. Loops ask that for each row, so it
+    /// is no future of its own.
+    #[inline]
+    #[must_use]
+    pub(crate) fn spend(&self, units: usize) -> bool {
+        self.work(units);
+        self.is_due()
+    }
+
+    #[inline]
+    fn is_due(&self) -> bool {
+        self.units.get() >= LOOK_UNITS
+    }
+
     /// Lets others go first if the run has worked for a slice.
     ///
     /// # Errors
     /// The run has used its processor time.
-    #[inline]
-    pub(crate) async fn pause(&self) -> Result<(), RunError> {
-        if self.units.get() < LOOK_UNITS {
-            return Ok(());
-        }
-        self.look().await
-    }
-
-    /// [`work`](Self::work) and then [`pause`](Self::pause).
-    #[inline]
-    pub(crate) async fn spend(&self, units: usize) -> Result<(), RunError> {
-        self.work(units);
-        self.pause().await
-    }
-
     #[cold]
-    async fn look(&self) -> Result<(), RunError> {
-        if self.take_time()? >= SLICE_US {
+    pub(crate) async fn pause(&self) -> Result<(), RunError> {
+        if self.is_due() && self.take_time()? >= SLICE_US {
             tokio::task::yield_now().await;
             // What follows is not seen as work if it is short.
             self.restart_slice();
@@ -407,7 +408,8 @@ mod tests {
         let work = async {
             let began = clock::thread_us();
             while clock::thread_us() < began + 10 * SLICE_US {
-                budget.spend(LOOK_UNITS as usize).await.expect("no limit");
+                assert!(budget.spend(LOOK_UNITS as usize));
+                budget.pause().await.expect("no limit");
             }
         };
         let mut work = std::pin::pin!(work);

@@ -41,7 +41,7 @@ pub struct Weighing<'v, Own = fn(&Value) -> usize> {
     open: Vec<(&'v Value, usize)>,
 }
 
-impl<'v> Weighing<'v> {
+impl Weighing<'_> {
     /// The weight of what was weighed so far.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -62,35 +62,39 @@ impl<'v, Own: Fn(&Value) -> usize> Weighing<'v, Own> {
     /// Weighs up to so many more parts; whether there are further ones.
     pub fn go_on(&mut self, parts: usize) -> bool {
         let mut left = parts;
-        while let Some((structure, at)) = self.open.last_mut() {
-            if left == 0 {
-                return true;
-            }
-            let part = match structure {
-                Value::Array(elements) => elements.get(*at),
-                Value::Object(object) => object.at(*at).map(|(name, value)| {
-                    self.bytes += MEMBER_BYTES + name.len();
-                    value
-                }),
-                _ => None,
-            };
-            *at += 1;
-            left -= 1;
-            match part {
-                None => {
-                    self.open.pop();
+        while let Some((structure, mut at)) = self.open.pop() {
+            // Parts without parts are weighed without a look at the list.
+            while let Some((name_bytes, part)) = part_at(structure, at) {
+                if left == 0 {
+                    self.open.push((structure, at));
+                    return true;
                 }
-                Some(part) => {
-                    self.bytes += (self.own_bytes)(part);
-                    if self.bytes > self.bytes_max {
-                        self.open.clear();
-                    } else if is_tree(part) {
-                        self.open.push((part, 0));
-                    }
+                left -= 1;
+                at += 1;
+                self.bytes += name_bytes + (self.own_bytes)(part);
+                if self.bytes > self.bytes_max {
+                    self.open.clear();
+                    return false;
+                }
+                if is_tree(part) {
+                    self.open.push((structure, at));
+                    self.open.push((part, 0));
+                    break;
                 }
             }
         }
         false
+    }
+}
+
+/// A part of a list or an object, and what its name takes.
+fn part_at(structure: &Value, at: usize) -> Option<(usize, &Value)> {
+    match structure {
+        Value::Array(elements) => elements.get(at).map(|element| (0, element)),
+        Value::Object(object) => {
+            object.at(at).map(|(name, value)| (MEMBER_BYTES + name.len(), value))
+        }
+        _ => None,
     }
 }
 

@@ -54,7 +54,9 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
     loop {
         while let Some(id) = scheduler.next_ready() {
             let node = run.plan.node(id);
-            run.budget.spend(NODE_UNITS).await?;
+            if run.budget.spend(NODE_UNITS) {
+                run.budget.pause().await?;
+            }
             match start(run, &mut scheduler, node) {
                 Started::Done(outcome) => finish(run, &mut scheduler, id, outcome)?,
                 Started::Block => {}

@@ -50,7 +50,9 @@ pub(crate) async fn filter(
                 if holds(row)? {
                     kept.push(row.clone());
                 }
-                run.budget.spend(matchers.len()).await?;
+                if run.budget.spend(matchers.len()) {
+                    run.budget.pause().await?;
+                }
             }
             run.budget.charge_rows(rows.len())?;
             run.budget.charge_memory(kept.len() * VALUE_BYTES)?;
@@ -79,7 +81,7 @@ pub(crate) fn unwrap(value: Value) -> Value {
 
 /// Whether a text may be a list of a list; whoever only asks need not count the elements.
 fn starts_with_two_lists(text: &str) -> bool {
-    let inner = text.strip_prefix('[').map(|inner| inner.trim_ascii_start());
+    let inner = text.strip_prefix('[').map(str::trim_ascii_start);
     inner.is_some_and(|inner| inner.starts_with('['))
 }
 

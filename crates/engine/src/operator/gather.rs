@@ -95,7 +95,9 @@ async fn list(
             Some(elements) => {
                 budget.charge_memory(elements.len() * VALUE_BYTES)?;
                 merged.extend(elements.iter().cloned());
-                budget.spend(elements.len()).await?;
+                if budget.spend(elements.len()) {
+                    budget.pause().await?;
+                }
             }
             None if answer.is_nothing() => {}
             None => merged.push(answer),

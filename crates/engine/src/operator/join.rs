@@ -68,7 +68,9 @@ pub(crate) async fn pairs(
             for joined_row in 0..joined_len {
                 found.push(main_row, joined_row)?;
             }
-            budget.spend(joined.len()).await?;
+            if budget.spend(joined.len()) {
+                budget.pause().await?;
+            }
         }
         return Ok(found.pairs);
     }
@@ -228,13 +230,14 @@ impl<'r> Join<'r> {
         let mut entries = Vec::with_capacity(joined.len());
         let mut values = Vec::with_capacity(keys.len());
         let mut has_lists = false;
-        for (number, row) in (0..).zip(joined.iter()) {
-            values.clear();
-            values.extend(keys.iter().map(|key| joined_key(row.cell(key.joined_column))));
-            let before = entries.len();
-            join.each_hash(&values, |hash| entries.push((hash, number)));
-            has_lists |= entries.len() > before + 1;
-            budget.spend(keys.len()).await?;
+        let mut rows = (0..).zip(joined.iter());
+        for block in split_into_blocks(joined.len()) {
+            for (number, row) in rows.by_ref().take(block.len()) {
+                has_lists |= join.enter(&mut entries, &mut values, number, row);
+            }
+            if budget.spend(block.len() * keys.len()) {
+                budget.pause().await?;
+            }
         }
         if u32::try_from(entries.len()).is_err() {
             return Err(too_many_rows(u32::MAX as usize));
@@ -242,6 +245,21 @@ impl<'r> Join<'r> {
         budget.work(entries.len());
         join.index = HashIndex::of(&entries, joined.len(), has_lists);
         Ok(join)
+    }
+
+    /// Enters a row of the second side under its hashes; whether it has several. `values` is room for its keys.
+    fn enter(
+        &self,
+        entries: &mut Vec<(u64, u32)>,
+        values: &mut Vec<Key<'r>>,
+        number: u32,
+        row: Row<'r>,
+    ) -> bool {
+        values.clear();
+        values.extend(self.keys.iter().map(|key| joined_key(row.cell(key.joined_column))));
+        let before = entries.len();
+        self.each_hash(values, |hash| entries.push((hash, number)));
+        entries.len() > before + 1
     }
 
     /// The hashes under which a row with these keys is known: one, or one for each element of a list.
@@ -282,60 +300,77 @@ impl<'r> Join<'r> {
         let mut candidates = Vec::new();
         let mut rows = self.main.iter();
         for block in split_into_blocks(self.main.len()) {
-            values.clear();
-            hashes.clear();
-            for (place, row) in rows.by_ref().take(block.len()).enumerate() {
-                let keys = self.keys.iter().map(|key| main_key(row.cell(key.main_column)));
-                values.extend(keys);
-                #[expect(clippy::cast_possible_truncation, reason = "a place in a block")]
-                let place_in_block = place as u32;
-                let keys = &values[place * stride..];
-                self.each_hash(keys, |hash| hashes.push((hash, place_in_block)));
-            }
+            self.hash_block(rows.by_ref().take(block.len()), &mut values, &mut hashes);
             self.touch(&hashes);
             let mut hashes = hashes.iter().peekable();
             let mut compared = 0;
             while let Some((hash, place)) = hashes.next() {
                 let keys = &values[*place as usize * stride..][..stride];
                 let main_row = block.start + place;
-                if hashes.peek().is_none_or(|(_, next)| next != place) {
-                    let mut last = NONE;
-                    for candidate in self.index.rows(*hash) {
-                        // Elements of one row's list may be alike.
-                        if candidate != last && self.meet(keys, candidate) {
-                            found.push(main_row, candidate)?;
-                        }
-                        last = candidate;
-                        compared += 1;
-                        if compared == COMPARED_MAX {
-                            found.charge(std::mem::take(&mut compared))?;
-                            budget.spend(COMPARED_MAX).await?;
-                        }
-                    }
-                    continue;
-                }
                 candidates.clear();
-                candidates.extend(self.index.rows(*hash));
-                while let Some((hash, _)) = hashes.next_if(|(_, next)| next == place) {
-                    candidates.extend(self.index.rows(*hash));
-                }
-                candidates.sort_unstable();
-                candidates.dedup();
-                for candidate in &candidates {
-                    if self.meet(keys, *candidate) {
-                        found.push(main_row, *candidate)?;
+                let mut first = self.index.rows(*hash);
+                if hashes.peek().is_some_and(|(_, next)| next == place) {
+                    candidates.extend(first.by_ref());
+                    while let Some((hash, _)) = hashes.next_if(|(_, next)| next == place) {
+                        candidates.extend(self.index.rows(*hash));
                     }
-                    compared += 1;
-                    if compared == COMPARED_MAX {
-                        found.charge(std::mem::take(&mut compared))?;
-                        budget.spend(COMPARED_MAX).await?;
+                    candidates.sort_unstable();
+                }
+                let mut all = first.chain(candidates.iter().copied());
+                let mut last = NONE;
+                while self.compare(keys, main_row, &mut all, &mut last, &mut compared, found)? {
+                    found.charge(std::mem::take(&mut compared))?;
+                    if budget.spend(COMPARED_MAX) {
+                        budget.pause().await?;
                     }
                 }
             }
             found.charge(compared)?;
-            budget.spend(block.len() * stride + compared).await?;
+            if budget.spend(block.len() * stride + compared) {
+                budget.pause().await?;
+            }
         }
         Ok(())
+    }
+
+    /// The keys of a block of rows, and the hashes of each by its place in the block.
+    fn hash_block(
+        &self,
+        rows: impl Iterator<Item = Row<'r>>,
+        values: &mut Vec<Key<'r>>,
+        hashes: &mut Vec<(u64, u32)>,
+    ) {
+        values.clear();
+        hashes.clear();
+        for (place, row) in (0..).zip(rows) {
+            let before = values.len();
+            values.extend(self.keys.iter().map(|key| main_key(row.cell(key.main_column))));
+            self.each_hash(&values[before..], |hash| hashes.push((hash, place)));
+        }
+    }
+
+    /// Compares a row with candidates, of which equal ones stand behind each other; whether there may be further ones
+    /// when as many were compared as may be in one go.
+    fn compare(
+        &self,
+        keys: &[Key<'_>],
+        main_row: u32,
+        candidates: &mut impl Iterator<Item = u32>,
+        last: &mut u32,
+        compared: &mut usize,
+        found: &mut Found<'_>,
+    ) -> Result<bool, RunError> {
+        for candidate in candidates {
+            if candidate != *last && self.meet(keys, candidate) {
+                found.push(main_row, candidate)?;
+            }
+            *last = candidate;
+            *compared += 1;
+            if *compared == COMPARED_MAX {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the rows meet in all keys. A hash says "perhaps"; loose equality decides.

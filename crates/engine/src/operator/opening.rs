@@ -39,12 +39,12 @@ pub(super) async fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Va
         run.has_large_values.set(true);
         Box::pin(run.heavy(move |_| decode(text, &projection))).await?
     };
-    let decoded = decoded.map_err(does_not_decode)?;
+    let decoded = decoded.map_err(|error| does_not_decode(&error))?;
     run.budget.charge_value(&decoded).await?;
     Ok(decoded)
 }
 
-fn does_not_decode(error: DecodeError) -> RunError {
+fn does_not_decode(error: &DecodeError) -> RunError {
     RunError::internal(format!("a kept slice does not decode: {error}"))
 }
 

@@ -119,7 +119,9 @@ pub(crate) async fn project(
             let mut elements = LetGo::new(Arc::unwrap_or_clone(elements).into_iter(), apart);
             for element in elements.by_ref() {
                 push_own_row(run, &paths, &names, element, &mut table)?;
-                run.budget.spend(paths.len()).await?;
+                if run.budget.spend(paths.len()) {
+                    run.budget.pause().await?;
+                }
             }
         }
         (value, _) => {
@@ -128,7 +130,9 @@ pub(crate) async fn project(
                 Some(elements) => {
                     for element in elements.iter() {
                         push_row(run, &paths, element, &mut table)?;
-                        run.budget.spend(paths.len()).await?;
+                        if run.budget.spend(paths.len()) {
+                            run.budget.pause().await?;
+                        }
                     }
                 }
                 None => push_row(run, &paths, &value, &mut table)?,

@@ -3,6 +3,8 @@
 //! Rows that are text become text, straight from where they stand; others become values. Both say the
 //! same.
 
+use std::ops::Range;
+
 use qlio_data::{
     Object, Text, Value,
     codec::json::{RowForm, RowWriter},
@@ -18,6 +20,14 @@ use crate::{
 /// Bare values up to this number cost no more than their text, and are mostly looked at: ids that the
 /// next calls are made for.
 const BARE_VALUES_MAX: usize = 64;
+
+/// Rows that are written before others may have their turn.
+const BLOCK_ROWS: usize = 64;
+
+/// All of so many rows, by block.
+fn blocks(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(BLOCK_ROWS).map(move |start| start..rows.min(start + BLOCK_ROWS))
+}
 
 /// The value of rows; `computed` holds, for each output column that is a call, the values by row.
 pub(crate) async fn shape(
@@ -48,21 +58,27 @@ pub(crate) async fn shape_values(
     budget.charge_memory(count.saturating_mul(row_bytes))?;
     let mut shaped = Vec::with_capacity(count);
     let is_last = find_last_uses(output);
-    for row in 0..count {
-        let shaped_row = if let Some(values) = rows.values_mut() {
-            shape_row(output, row, computed, |index, _, column| {
-                if is_last[index] {
-                    values.take(row, column)
-                } else {
-                    values.value(row, column).clone()
-                }
-            })
-        } else {
-            let tuple = rows.tuple(row);
-            shape_row(output, row, computed, |_, side, column| tuple.cell(side, column).value())
-        };
-        shaped.push(shaped_row);
-        budget.spend(1 + width).await?;
+    for block in blocks(count) {
+        let units = block.len() * (1 + width);
+        match rows.values_mut() {
+            Some(values) => shaped.extend(block.map(|row| {
+                shape_row(output, row, computed, |index, _, column| {
+                    if is_last[index] {
+                        values.take(row, column)
+                    } else {
+                        values.value(row, column).clone()
+                    }
+                })
+            })),
+            None => shaped.extend(block.map(|row| {
+                let tuple = rows.tuple(row);
+                let cell = |_, side, column| tuple.cell(side, column).value();
+                shape_row(output, row, computed, cell)
+            })),
+        }
+        if budget.spend(units) {
+            budget.pause().await?;
+        }
     }
     Ok(Value::array(shaped))
 }
@@ -167,19 +183,35 @@ impl<'o> TextOutput<'o> {
         if bytes < memory_left {
             writer.reserve(rows.len(), bytes);
         }
-        for number in 0..rows.len() {
+        for block in blocks(rows.len()) {
+            let units = block.len() * self.columns.len();
+            if !self.write_block(&mut writer, rows, block, memory_left) {
+                return Err(budget.refuse_memory());
+            }
+            if budget.spend(units) {
+                budget.pause().await?;
+            }
+        }
+        budget.charge_memory(writer.bytes())?;
+        Ok(writer.finish())
+    }
+
+    /// Whether the text of these rows, too, has place in the memory left. They are not alike: what was expected of
+    /// them is an average.
+    fn write_block(
+        &self,
+        writer: &mut RowWriter,
+        rows: &Tuples,
+        block: Range<usize>,
+        memory_left: usize,
+    ) -> bool {
+        block.into_iter().all(|number| {
             let tuple = rows.tuple(number);
             writer.push(|position| {
                 let (side, column) = self.columns[position];
                 tuple.cell(side, column)
             });
-            // Rows are not alike: what is expected is an average.
-            if writer.bytes() > memory_left {
-                return Err(budget.refuse_memory());
-            }
-            budget.spend(self.columns.len()).await?;
-        }
-        budget.charge_memory(writer.bytes())?;
-        Ok(writer.finish())
+            writer.bytes() <= memory_left
+        })
     }
 }

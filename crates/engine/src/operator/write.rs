@@ -64,7 +64,9 @@ pub(crate) async fn delete_rows(
         if !is_match {
             kept.push(row.clone());
         }
-        run.budget.spend(matchers.len()).await?;
+        if run.budget.spend(matchers.len()) {
+            run.budget.pause().await?;
+        }
     }
     Ok(Value::array(kept))
 }
