@@ -5,7 +5,10 @@
 //! as its whole part. Nothing allocates, nothing panics, and no exponent makes a loop long: numbers
 //! outside of the range are refused where they are read.
 
-use std::{cmp::Ordering, fmt};
+mod print;
+mod quotient;
+
+use std::cmp::Ordering;
 
 use super::{digits::DecimalText, wide::Wide};
 use crate::Number;
@@ -22,9 +25,6 @@ const EXPONENT_MAX: i64 = 6144;
 
 /// Digits of a quotient, a mean or a root, unless its whole part has more.
 pub(super) const ROUNDED_DIGITS: u32 = 16;
-
-/// Digits that a double may have; what has more is written out instead of with an exponent.
-const DOUBLE_DIGITS_MAX: usize = 17;
 
 /// A decimal number.
 #[derive(Debug, Clone, Copy, Default)]
@@ -250,85 +250,6 @@ impl Decimal {
         }
     }
 
-    /// The product if it is exact.
-    fn times_exactly(self, other: Self) -> Option<Self> {
-        let (left, right) = (self.stripped(), other.stripped());
-        let product = Wide::product(left.coefficient, right.coefficient);
-        let drop = product.digits().saturating_sub(DIGITS_MAX);
-        let kept = product.without_digits(drop, false);
-        (drop == 0 || kept.times_power(drop) == product).then(|| left.times(right).ok())?
-    }
-
-    /// The quotient in 16 digits, or in as many as its whole part has; `None` for a divisor of 0.
-    pub fn divided_by(self, other: Self) -> Option<Result<Self, OutOfRange>> {
-        if other.is_zero() {
-            return None;
-        }
-        if self.is_zero() {
-            return Some(Ok(Self::ZERO));
-        }
-        let (left, right) = (self.coefficient, other.coefficient);
-        let (left_digits, right_digits) = (left.ilog10() + 1, right.ilog10() + 1);
-        let exponent = i64::from(self.exponent) - i64::from(other.exponent);
-        let digits_of = |whole: i64| {
-            whole.clamp(i64::from(ROUNDED_DIGITS), i64::from(DIGITS_MAX)).unsigned_abs() as u32
-        };
-        // Perhaps one more than there are.
-        let whole_digits = i64::from(left_digits) - i64::from(right_digits) + exponent + 1;
-        let shift = (digits_of(whole_digits) + 1 + right_digits).saturating_sub(left_digits);
-        let (quotient, rest) = Wide::of(left).times_power(shift).divided_by(right);
-        let exponent = exponent - i64::from(shift);
-        let digits_max = digits_of(i64::from(quotient.digits()) + exponent);
-        let is_negative = self.is_negative != other.is_negative;
-        Some(Self::rounded(is_negative, quotient, rest != 0, exponent, digits_max))
-    }
-
-    /// The quotient without its fraction; `None` for a divisor of 0.
-    pub fn divided_whole_by(self, other: Self) -> Option<Result<Self, OutOfRange>> {
-        if other.is_zero() {
-            return None;
-        }
-        let is_negative = self.is_negative != other.is_negative;
-        let exponent = self.exponent - other.exponent;
-        let shift = exponent.unsigned_abs();
-        let quotient = if exponent < 0 {
-            let divisor =
-                10_u128.checked_pow(shift).and_then(|power| power.checked_mul(other.coefficient));
-            Wide::of(divisor.map_or(0, |divisor| self.coefficient / divisor))
-        } else if shift + self.coefficient.checked_ilog10().unwrap_or(0) < Wide::DIGITS {
-            Wide::of(self.coefficient).times_power(shift).divided_by(other.coefficient).0
-        } else {
-            // More digits than a whole number can have.
-            return self.divided_by(other);
-        };
-        Some(Self::rounded(is_negative, quotient, false, 0, DIGITS_MAX))
-    }
-
-    /// What remains of the division without fraction, with the sign of the dividend; `None` for a
-    /// divisor of 0. Always exact.
-    pub fn remainder_of(self, other: Self) -> Option<Self> {
-        if other.is_zero() {
-            return None;
-        }
-        let exponent = self.exponent - other.exponent;
-        let shift = exponent.unsigned_abs();
-        let (coefficient, exponent) = if exponent < 0 {
-            let divisor =
-                10_u128.checked_pow(shift).and_then(|power| power.checked_mul(other.coefficient));
-            // A divisor beyond 128 bits is larger than the dividend.
-            let rest = divisor.map_or(self.coefficient, |divisor| self.coefficient % divisor);
-            (rest, self.exponent)
-        } else {
-            let modulus = other.coefficient;
-            let power = power_of_ten_modulo(shift, modulus);
-            (times_modulo(self.coefficient % modulus, power, modulus), other.exponent)
-        };
-        if coefficient == 0 {
-            return Some(Self::ZERO);
-        }
-        Some(Self { is_negative: self.is_negative, coefficient, exponent })
-    }
-
     /// With `places` digits behind the point; before it for less than 0.
     #[must_use]
     pub fn at_places(self, places: i32, rounding: Rounding) -> Self {
@@ -358,23 +279,6 @@ impl Decimal {
         Self { is_negative: self.is_negative, coefficient, exponent: -places }
     }
 
-    /// A power with a whole exponent that is not negative, if it is exact.
-    pub fn exact_power(self, exponent: u32) -> Option<Self> {
-        let mut product = Self::from(1_u64);
-        let mut base = self;
-        let mut left = exponent;
-        loop {
-            if left & 1 == 1 {
-                product = product.times_exactly(base)?;
-            }
-            left >>= 1;
-            if left == 0 {
-                return Some(product);
-            }
-            base = base.times_exactly(base)?;
-        }
-    }
-
     /// The nearest float; `None` beyond the range of floats.
     pub fn to_float(self) -> Option<f64> {
         let text = format!("{}e{}", self.coefficient, self.exponent);
@@ -401,62 +305,6 @@ impl Decimal {
             Some(whole) => Number::Int(whole),
             None => Number::Source(self.to_string().into()),
         }
-    }
-
-    /// Without zeros at the end of the coefficient.
-    fn stripped(self) -> Self {
-        let Self { is_negative, mut coefficient, mut exponent } = self;
-        if coefficient == 0 {
-            return Self::ZERO;
-        }
-        // The first step takes all but sixteen at once from round numbers.
-        for step in [16_u32, 8, 4, 2, 1] {
-            while coefficient.is_multiple_of(10_u128.pow(step)) {
-                coefficient /= 10_u128.pow(step);
-                exponent += step.cast_signed();
-            }
-        }
-        Self { is_negative, coefficient, exponent }
-    }
-
-    /// Rounded to `places` digits behind the point, all of them written and without an exponent.
-    pub fn to_fixed(self, places: u16) -> String {
-        let rounded = self.at_places(places.into(), Rounding::Nearest);
-        let places = usize::from(places);
-        let zeros = i64::try_from(places).unwrap_or_default() + i64::from(rounded.exponent);
-        let mut digits = rounded.coefficient.to_string();
-        digits.extend(std::iter::repeat_n('0', usize::try_from(zeros).unwrap_or_default()));
-        let missing = (places + 1).saturating_sub(digits.len());
-        digits.insert_str(0, &"0".repeat(missing));
-        if places > 0 {
-            digits.insert(digits.len() - places, '.');
-        }
-        if rounded.is_negative {
-            digits.insert(0, '-');
-        }
-        digits
-    }
-}
-
-/// 10^`exponent` modulo a number of at most 38 digits.
-fn power_of_ten_modulo(exponent: u32, modulus: u128) -> u128 {
-    let mut product = 1 % modulus;
-    let mut base = 10 % modulus;
-    let mut left = exponent;
-    while left > 0 {
-        if left & 1 == 1 {
-            product = times_modulo(product, base, modulus);
-        }
-        base = times_modulo(base, base, modulus);
-        left >>= 1;
-    }
-    product
-}
-
-fn times_modulo(left: u128, right: u128, modulus: u128) -> u128 {
-    match left.checked_mul(right) {
-        Some(product) => product % modulus,
-        None => Wide::product(left, right).divided_by(modulus).1,
     }
 }
 
@@ -507,38 +355,6 @@ impl Ord for Decimal {
             full(self).cmp(&full(other))
         });
         if self.is_negative { by_size.reverse() } else { by_size }
-    }
-}
-
-/// As JavaScript prints numbers, with all digits: `1.5`, `1e-7`, `1e+21`. A number with more digits
-/// than a double has is written out up to its last digit.
-impl fmt::Display for Decimal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { is_negative, coefficient, exponent } = self.stripped();
-        if is_negative {
-            f.write_str("-")?;
-        }
-        let digits = coefficient.to_string();
-        let adjusted = exponent + coefficient.checked_ilog10().unwrap_or(0).cast_signed();
-        let is_plain = adjusted < 21
-            || (digits.len() > DOUBLE_DIGITS_MAX
-                && exponent >= 0
-                && adjusted < DIGITS_MAX.cast_signed());
-        let size = adjusted.unsigned_abs() as usize;
-        match adjusted {
-            0.. if is_plain => match digits.split_at_checked(size + 1) {
-                Some((whole, "")) => f.write_str(whole),
-                Some((whole, fraction)) => write!(f, "{whole}.{fraction}"),
-                None => write!(f, "{digits:0<width$}", width = size + 1),
-            },
-            -6..0 => write!(f, "0.{}{digits}", "0".repeat(size - 1)),
-            _ => {
-                let (first, rest) = digits.split_at(1);
-                let dot = if rest.is_empty() { "" } else { "." };
-                let sign = if adjusted < 0 { '-' } else { '+' };
-                write!(f, "{first}{dot}{rest}e{sign}{size}")
-            }
-        }
     }
 }
 

@@ -1,9 +1,9 @@
-//! Computing with values: arithmetic, order, tests and aggregates of expressions.
+//! Computing with values: arithmetic, order, tests, aggregates and functions of expressions.
 //!
 //! ```text
 //! number   exact decimals           order   one total order, and identity for groups
 //! test     comparisons, patterns    aggregate   many values to one
-//! text     texts joined
+//! text     texts joined             function  one table of all functions, by group
 //! ```
 //!
 //! In: values of rows. Out: a value, or a [`ComputeError`] that says what was wrong with which
@@ -18,6 +18,7 @@ mod kind;
 mod wide;
 
 pub mod aggregate;
+pub mod function;
 pub mod number;
 pub mod order;
 pub mod pattern;

@@ -61,11 +61,16 @@ pub(super) fn check_length(bytes: usize) -> Result<(), ComputeError> {
     if bytes <= TEXT_BYTES_MAX {
         return Ok(());
     }
-    Err(ComputeError::TooLarge {
+    Err(too_long())
+}
+
+/// A text that would be longer than any may be.
+pub(super) fn too_long() -> ComputeError {
+    ComputeError::TooLarge {
         limit: "text_bytes_max",
         maximum: TEXT_BYTES_MAX,
         unit: "bytes of text",
-    })
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,192 @@
+//! The functions of expressions: one table, by group, from which also the reference is made.
+//!
+//! [`find`] a name, check the number of arguments against [`Function::arguments`], then
+//! [`Function::call`] with their values. Errors name the argument by its position. A function is
+//! pure: what is different in each request, the time and chance, is in the [`Context`].
+
+mod argument;
+mod choice;
+mod context;
+mod date;
+mod list;
+mod math;
+mod moment;
+mod object;
+mod pattern;
+mod text;
+mod web;
+
+use std::ops::RangeInclusive;
+
+use super::ComputeError;
+use crate::Value;
+
+pub use context::{Context, PatternCache};
+
+/// The most arguments of a call.
+pub const ARGUMENTS_MAX: usize = 255;
+
+/// The most elements of a list that a function makes.
+pub const ELEMENTS_MAX: usize = 4_000_000;
+
+/// A built-in function.
+#[derive(Debug)]
+pub struct Function {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// Name and parameters, those that may be left out in brackets: `round(x[, places])`.
+    pub signature: &'static str,
+    /// What it gives, in one sentence or two.
+    pub summary: &'static str,
+    /// What a null argument means.
+    pub nulls: Nulls,
+    /// How long a result stays the same for the same arguments.
+    pub volatility: Volatility,
+    /// When arguments are evaluated.
+    pub evaluation: Evaluation,
+    /// Calls, and the JSON of what they give.
+    pub examples: &'static [(&'static str, &'static str)],
+    arguments_min: usize,
+    arguments_max: usize,
+    run: fn(&Context<'_>, &[Value]) -> Result<Value, ComputeError>,
+}
+
+/// What a function does with arguments that are null or absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nulls {
+    /// Its result is null.
+    Propagate,
+    /// It takes them.
+    Take,
+}
+
+/// How long a result stays the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Volatility {
+    /// For ever.
+    Constant,
+    /// Within one request.
+    Request,
+    /// It is new for each row.
+    Row,
+}
+
+/// When the arguments of a function are evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evaluation {
+    /// Before the call.
+    Eager,
+    /// One by one, from the left, until one is not null: `coalesce`.
+    UntilValue,
+    /// The first, and then the second or the third: `if`.
+    Branch,
+    /// With errors as null: `try`.
+    Guarded,
+}
+
+/// Functions of one topic.
+#[derive(Debug)]
+pub struct Group {
+    /// Its title in the reference.
+    pub title: &'static str,
+    /// Its functions, in the order of the reference.
+    pub functions: &'static [Function],
+}
+
+/// All functions, in the order of the reference.
+pub const GROUPS: [Group; 8] = [
+    choice::GROUP,
+    text::GROUP,
+    pattern::GROUP,
+    math::GROUP,
+    date::GROUP,
+    list::GROUP,
+    object::GROUP,
+    web::GROUP,
+];
+
+/// The function of that name.
+pub fn find(name: &str) -> Option<&'static Function> {
+    all().find(|function| function.name == name)
+}
+
+/// All functions.
+pub fn all() -> impl Iterator<Item = &'static Function> {
+    GROUPS.iter().flat_map(|group| group.functions)
+}
+
+/// An ordinary function; others change what differs.
+const fn function(
+    name: &'static str,
+    signature: &'static str,
+    summary: &'static str,
+    examples: &'static [(&'static str, &'static str)],
+    run: fn(&Context<'_>, &[Value]) -> Result<Value, ComputeError>,
+) -> Function {
+    let (arguments_min, arguments_max) = count_parameters(signature);
+    Function {
+        name,
+        signature,
+        arguments_min,
+        arguments_max,
+        summary,
+        nulls: Nulls::Propagate,
+        volatility: Volatility::Constant,
+        evaluation: Evaluation::Eager,
+        examples,
+        run,
+    }
+}
+
+/// The least and the most parameters of a signature.
+const fn count_parameters(signature: &str) -> (usize, usize) {
+    let text = signature.as_bytes();
+    let (mut needed, mut optional) = (0, 0);
+    let mut is_optional = false;
+    let mut is_inside = true;
+    let mut at = 0;
+    while at < text.len() {
+        match text[at] {
+            b'(' | b',' => is_inside = false,
+            b'[' => is_optional = true,
+            b' ' | b']' | b')' => {}
+            // The first byte of `…`.
+            0xe2 => return (needed, ARGUMENTS_MAX),
+            _ if is_inside => {}
+            _ => {
+                is_inside = true;
+                if is_optional {
+                    optional += 1;
+                } else {
+                    needed += 1;
+                }
+            }
+        }
+        at += 1;
+    }
+    (needed, needed + optional)
+}
+
+impl Function {
+    /// How many arguments it takes, as its signature says.
+    pub fn arguments(&self) -> RangeInclusive<usize> {
+        self.arguments_min..=self.arguments_max
+    }
+
+    /// Its value. The arguments have been evaluated, whatever [`Evaluation`] says, and absent ones are
+    /// null.
+    pub fn call(&self, context: &Context<'_>, arguments: &[Value]) -> Result<Value, ComputeError> {
+        if !self.arguments().contains(&arguments.len()) {
+            let reason = format!("`{}` is not called with {}", self.signature, arguments.len());
+            return Err(ComputeError::invalid(arguments.len(), reason));
+        }
+        if self.nulls == Nulls::Propagate && arguments.iter().any(Value::is_nothing) {
+            return Ok(Value::Null);
+        }
+        let result = (self.run)(context, arguments)?;
+        Ok(if result.is_absent() { Value::Null } else { result })
+    }
+}
+
+#[cfg(test)]
+mod tests;
