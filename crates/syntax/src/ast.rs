@@ -10,10 +10,15 @@
 use crate::source::Span;
 
 mod declaration;
+mod expression;
 
 pub use declaration::{
     BodyTemplate, Create, Expected, FormatClause, FormatOption, HTTP_METHODS, NameValue,
     Oauth2Clause, RouteClause, RouteLimit, RouteStatus, RunLimit, Verb, VerbKind,
+};
+pub use expression::{
+    Arithmetic, Bound, Comparison, Direction, Expression, ExpressionKind, Nulls, ObjectMember,
+    PatternManner, SortKey, Star, ValueKind,
 };
 
 /// A whole script: statements, and at most one `return` at the end.
@@ -213,6 +218,8 @@ pub enum OperandKind {
     Null,
     /// A bareword: a variable if there is one, a join column, else the text itself.
     Path(Path),
+    /// `{=name}` or `{^name}` without quotes, here without its braces (EXP-5).
+    Token(String),
 }
 
 /// A `JSONPath` as it can be written in clauses, kept as segments so that a quoted part may hold
@@ -259,16 +266,22 @@ pub enum Segment {
 /// `select … from … where …`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
+    /// `distinct`.
+    pub is_distinct: bool,
+    /// `value`: the one column is the row.
+    pub is_value: bool,
     /// The selected columns.
     pub columns: Columns,
     /// One source, or two for a join; more are refused by a check.
     pub sources: Vec<Source>,
     /// All of them must hold.
     pub conditions: Vec<Condition>,
+    /// `order by …`; empty without.
+    pub order: Vec<SortKey>,
     /// `limit n`.
-    pub limit: Option<Count>,
+    pub limit: Option<Bound>,
     /// `offset n`.
-    pub offset: Option<Count>,
+    pub offset: Option<Bound>,
     /// `timeout`, `minDelay`, `maxDelay`.
     pub delays: Delays,
     /// From `select` to the end.
@@ -295,13 +308,17 @@ pub struct Column {
     pub span: Span,
 }
 
-/// The two kinds of columns.
+/// The kinds of columns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnValue {
     /// A path into the row.
     Path(Path),
     /// A function called per row.
     Call(Call),
+    /// A value computed for each row.
+    Expression(Expression),
+    /// `*` beside other columns, with an alias before it, or without some members.
+    Star(Star),
 }
 
 /// A table or a variable, with or without an alias.
@@ -349,16 +366,18 @@ pub enum Condition {
     },
     /// A row function.
     Call(Call),
+    /// Any other test of the row.
+    Test(Expression),
 }
 
 impl Condition {
-    /// The left side, if it has one.
+    /// The left side, if it has one that is a path.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Equals { path, .. } | Self::InList { path, .. } | Self::InSelect { path, .. } => {
                 Some(path)
             }
-            Self::Call(_) => None,
+            Self::Call(_) | Self::Test(_) => None,
         }
     }
 
@@ -369,6 +388,7 @@ impl Condition {
                 *span
             }
             Self::Call(call) => call.span,
+            Self::Test(expression) => expression.span,
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::{
 
 mod comment;
 mod document;
+mod expression;
 mod script;
 mod statement;
 mod table;

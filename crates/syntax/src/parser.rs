@@ -9,7 +9,8 @@
 //! so and what follows does not turn it into a name (`limit = 2` is a statement, `limit 2` a clause).
 //!
 //! Files: `script` and `control` (lists of statements), `select`, `write`, `create`, `clause`,
-//! `describe`, `route` (statements), `operand` and `literal` (values), `expect`, `habit` and
+//! `describe`, `route` (statements), `expression` and `primary` (expressions over rows), `operand` and
+//! `literal` (values), `expect`, `habit` and
 //! `recover` (failures), `cursor` (completion).
 
 use crate::{
@@ -26,14 +27,18 @@ mod create;
 pub(crate) mod cursor;
 mod describe;
 mod expect;
+mod expression;
 mod habit;
 mod literal;
 mod operand;
+mod primary;
 mod recover;
 mod route;
 mod script;
 mod select;
 mod write;
+
+pub use primary::last_name;
 
 /// The outcome of [`parse`].
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +103,8 @@ struct Parser<'t> {
     keyword_variables: Vec<&'static str>,
     /// The text being read belongs to `return`: all variables are known.
     is_in_return: bool,
+    /// Where the expression stands that is being read.
+    place: expression::Place,
     /// A limit was hit or everything is said: report nothing more and read nothing more.
     is_stopped: bool,
     /// Notes for completion; absent while a text is just read.
@@ -116,6 +123,7 @@ impl<'t> Parser<'t> {
             statements: 0,
             keyword_variables: Vec::new(),
             is_in_return: false,
+            place: expression::Place::default(),
             is_stopped: false,
             cursor: None,
         }

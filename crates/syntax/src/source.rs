@@ -17,6 +17,11 @@ impl Span {
         Self { start, end }
     }
 
+    /// The bytes that it covers.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
     /// The smallest span that covers both.
     #[must_use]
     pub fn to(self, other: Self) -> Self {

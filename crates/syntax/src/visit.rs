@@ -3,7 +3,7 @@
 //! In: a tree and a closure. Out: calls in text order. The recursion is as deep as the tree, which
 //! the parser bounds.
 
-use crate::ast::{Condition, Item, Primary, Script, Select, Statement};
+use crate::ast::{ColumnValue, Columns, Condition, Item, Primary, Script, Select, Statement};
 
 /// Visits every statement, those in blocks included, in text order.
 pub fn each_statement<'s>(items: &'s [Item], visitor: &mut impl FnMut(&'s Statement)) {
@@ -45,13 +45,27 @@ pub fn each_select<'s>(script: &'s Script, visitor: &mut impl FnMut(&'s Select))
 
 fn with_sub_selects<'s>(select: &'s Select, visitor: &mut impl FnMut(&'s Select)) {
     visitor(select);
+    if let Columns::List(columns) = &select.columns {
+        for column in columns {
+            if let ColumnValue::Expression(expression) = &column.value {
+                expression.each_select(&mut |select| with_sub_selects(select, visitor));
+            }
+        }
+    }
     in_conditions(&select.conditions, visitor);
+    for key in &select.order {
+        key.value.each_select(&mut |select| with_sub_selects(select, visitor));
+    }
 }
 
 fn in_conditions<'s>(conditions: &'s [Condition], visitor: &mut impl FnMut(&'s Select)) {
     for condition in conditions {
-        if let Condition::InSelect { select, .. } = condition {
-            with_sub_selects(select, visitor);
+        match condition {
+            Condition::InSelect { select, .. } => with_sub_selects(select, visitor),
+            Condition::Test(test) => {
+                test.each_select(&mut |select| with_sub_selects(select, visitor));
+            }
+            Condition::Equals { .. } | Condition::InList { .. } | Condition::Call(_) => {}
         }
     }
 }

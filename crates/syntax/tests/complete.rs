@@ -56,7 +56,7 @@ fn the_clauses_of_a_select_follow_in_order() {
     assert_eq!(keywords("a = select name ‸"), ["as", "from"]);
     assert_eq!(
         keywords("select * from boats wh‸"),
-        ["as", "where", "limit", "offset", "timeout", "minDelay", "maxDelay", "deadline"]
+        ["as", "where", "order", "limit", "offset", "timeout", "minDelay", "maxDelay", "deadline"]
     );
     assert_eq!(keywords("select * from boats where id ‸"), ["in"]);
     assert_eq!(

@@ -137,6 +137,16 @@ proptest! {
     }
 
     #[test]
+    fn expressions_are_read_as_they_are_printed(script in arbitrary::computing()) {
+        let text = format::format_script(&script);
+        let parsed = parse(&text);
+        prop_assert!(parsed.is_ok(), "{text}\n{:?}", parsed.diagnostics);
+        prop_assert_eq!(without_spans(&script), without_spans(&parsed.script), "{}", text);
+        let formatted = format::format_text(&text);
+        prop_assert_eq!(formatted.as_deref(), Ok(text.as_str()));
+    }
+
+    #[test]
     fn comments_between_any_tokens_survive(
         script in arbitrary::script(),
         places in prop::collection::vec((any::<prop::sample::Index>(), 0..4_usize), 1..8),

@@ -5,8 +5,19 @@ use std::path::Path;
 
 use qlio_testkit::case::load::load_folder;
 
-const FOLDERS: [&str; 10] =
-    ["syntax", "plan", "exec", "join", "codec", "patch", "route", "limit", "issue", "gap"];
+const FOLDERS: [&str; 11] = [
+    "syntax",
+    "plan",
+    "exec",
+    "expression",
+    "join",
+    "codec",
+    "patch",
+    "route",
+    "limit",
+    "issue",
+    "gap",
+];
 
 #[test]
 fn every_case_file_can_be_read() {

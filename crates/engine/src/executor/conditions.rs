@@ -8,7 +8,12 @@ use crate::{error::RunError, evaluate::operand, own::Own, run::Run};
 
 /// The values that a condition expects, as one value: a list for `in`.
 pub(crate) async fn expected(run: &Run<'_>, condition: &Condition) -> Result<Value, RunError> {
-    match &condition.expected {
+    expected_value(run, &condition.expected).await
+}
+
+/// What is expected, as one value: a list for `in`.
+pub(crate) async fn expected_value(run: &Run<'_>, expected: &Expected) -> Result<Value, RunError> {
+    match expected {
         Expected::Equals(value) => operand(run, value),
         Expected::List(items) => {
             let mut values = Vec::with_capacity(items.len());

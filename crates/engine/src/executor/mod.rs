@@ -13,6 +13,7 @@ mod scheduler;
 mod scheduler_tests;
 mod statement;
 mod stepping;
+mod steps;
 mod write;
 
 use std::{

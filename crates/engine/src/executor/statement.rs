@@ -8,7 +8,7 @@ use qlio_plan::{
 };
 use qlio_syntax::diagnostic::codes;
 
-use super::{conditions, join, write};
+use super::{conditions, join, steps, write};
 use crate::{
     error::RunError,
     evaluate, function, http,
@@ -166,6 +166,9 @@ async fn finish(
     select: &Select,
     relation: Relation<Tuples>,
 ) -> Result<Value, RunError> {
+    if let Some(steps) = &select.steps {
+        return Box::pin(steps::finish(run, select, steps, relation)).await;
+    }
     match relation {
         Relation::Value(value) if select.row_calls.is_empty() => Ok(value),
         Relation::Rows(rows) if !select.calls_functions() => {

@@ -147,7 +147,7 @@ pub(crate) async fn select(
     // What the upstream was told to cut is not cut again (SEL-23).
     let limit = select.limit.filter(|_| !call.verb.takes_limit);
     let offset = select.offset.filter(|_| !call.verb.takes_offset);
-    if merge == Merge::Blocks && select.calls_row_functions() {
+    if merge == Merge::Blocks && (select.calls_row_functions() || select.steps.is_some()) {
         let (skip, take) = bounds(limit, offset);
         return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
     }
@@ -166,7 +166,7 @@ pub(crate) async fn select(
 pub(crate) enum Selected {
     /// The merged rows.
     Rows(Relation),
-    /// The rows of each answer, where answers are kept apart and functions are called for rows.
+    /// The rows of each answer, where answers are kept apart and something is done with their rows.
     Blocks(Vec<Relation>),
 }
 

@@ -271,6 +271,7 @@ fn columns_record(scan: &Scan, output: Option<&Output>) -> Value {
             record("column", path(&columns[*position]), column.alias.as_ref())
         }
         OutputValue::Call(call) => record("udf", call.callee.name.clone(), column.alias.as_ref()),
+        OutputValue::Computed(_) => record("expression", Text::default(), column.alias.as_ref()),
     });
     shown.collect()
 }

@@ -88,13 +88,31 @@ fn starts_with_two_lists(text: &str) -> bool {
 /// One condition with its expected values prepared.
 pub(crate) struct Matcher<'a> {
     path: &'a Path,
+    values: Expectation,
+}
+
+/// Expected values, prepared.
+pub(crate) struct Expectation {
     expected: Vec<Value>,
     index: Option<(RandomState, HashIndex)>,
 }
 
 impl<'a> Matcher<'a> {
-    /// `expected` may be a list: any of its elements; an element that is a list stands for its own.
+    /// A condition on the matches of a path.
     pub(crate) fn new(path: &'a Path, expected: &Value) -> Self {
+        Self { path, values: Expectation::new(expected) }
+    }
+
+    /// Some match of the path in the row equals some expected value; no match never holds.
+    pub(crate) fn holds(&self, run: &Run<'_>, row: &Value) -> Result<bool, RunError> {
+        let matches = self.path.select(row, run, Options { flatten: true })?;
+        Ok(matches.iter().any(|found| self.values.holds(found)))
+    }
+}
+
+impl Expectation {
+    /// `expected` may be a list: any of its elements; an element that is a list stands for its own.
+    pub(crate) fn new(expected: &Value) -> Self {
         let mut values = Vec::new();
         match expected.elements() {
             Some(elements) => {
@@ -114,16 +132,18 @@ impl<'a> Matcher<'a> {
             let index = HashIndex::of(&entries, values.len(), false);
             (hasher, index)
         });
-        Self { path, expected: values, index }
+        Self { expected: values, index }
     }
 
-    /// Some match of the path in the row equals some expected value; no match never holds.
-    pub(crate) fn holds(&self, run: &Run<'_>, row: &Value) -> Result<bool, RunError> {
-        let matches = self.path.select(row, run, Options { flatten: true })?;
-        Ok(matches.iter().any(|found| self.expects(found)))
+    /// Whether some element of the cell of a key column is expected.
+    pub(crate) fn holds_for_some(&self, cell: &Value) -> bool {
+        match cell.elements() {
+            Some(elements) => elements.iter().any(|element| self.holds(element)),
+            None => !cell.is_absent() && self.holds(cell),
+        }
     }
 
-    fn expects(&self, found: &Value) -> bool {
+    fn holds(&self, found: &Value) -> bool {
         let is_expected = |expected: &Value| loosely_equals(found, expected);
         match &self.index {
             None => self.expected.iter().any(is_expected),

@@ -278,6 +278,8 @@ impl ValueRows {
 pub(crate) struct Tuples {
     main: Rows,
     partners: Option<Partners>,
+    /// The numbers of the rows that are left of one source, in their order; `None` if all are, in theirs.
+    selected: Option<Vec<u32>>,
 }
 
 /// The second source of a join.
@@ -313,25 +315,49 @@ impl<'r> Tuple<'r> {
 
 impl From<Rows> for Tuples {
     fn from(main: Rows) -> Self {
-        Self { main, partners: None }
+        Self { main, partners: None, selected: None }
     }
 }
 
 impl Tuples {
     /// The rows of a join.
     pub(crate) fn of_pairs(main: Rows, joined: Rows, pairs: Vec<(u32, u32)>) -> Self {
-        Self { main, partners: Some(Partners { rows: joined, pairs }) }
+        Self { main, partners: Some(Partners { rows: joined, pairs }), selected: None }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.partners.as_ref().map_or(self.main.len, |partners| partners.pairs.len())
+        match (&self.partners, &self.selected) {
+            (Some(partners), _) => partners.pairs.len(),
+            (None, Some(selected)) => selected.len(),
+            (None, None) => self.main.len,
+        }
+    }
+
+    /// The rows with these numbers, in this order.
+    pub(crate) fn select(mut self, numbers: Vec<u32>) -> Self {
+        if let Some(partners) = &mut self.partners {
+            partners.pairs =
+                numbers.iter().map(|number| partners.pairs[*number as usize]).collect();
+            return self;
+        }
+        self.selected = Some(match self.selected {
+            None => numbers,
+            Some(before) => numbers.iter().map(|number| before[*number as usize]).collect(),
+        });
+        self
     }
 
     /// The row with a number, which must be below the number of rows.
     #[inline]
     pub(crate) fn tuple(&self, number: usize) -> Tuple<'_> {
         match &self.partners {
-            None => Tuple { main: self.main.row(number), joined: None },
+            None => {
+                let number = match &self.selected {
+                    None => number,
+                    Some(selected) => selected[number] as usize,
+                };
+                Tuple { main: self.main.row(number), joined: None }
+            }
             Some(Partners { rows, pairs }) => {
                 let (main, joined) = pairs[number];
                 let joined = rows.row(joined as usize);
@@ -343,7 +369,8 @@ impl Tuples {
     /// The values of rows that nobody else looks at, to be taken. Rows of a join are looked at as often
     /// as they have partners.
     pub(crate) fn values_mut(&mut self) -> Option<&mut ValueRows> {
-        if self.partners.is_some() { None } else { self.main.values_mut() }
+        let is_whole = self.partners.is_none() && self.selected.is_none();
+        if is_whole { self.main.values_mut() } else { None }
     }
 
     /// Whether no row holds values: all are text.
@@ -359,7 +386,12 @@ impl Tuples {
             let columns: Vec<usize> = columns.map(|(_, column)| *column).collect();
             let bytes = rows.json_bytes(&columns);
             match &self.partners {
-                None => bytes,
+                None => match &self.selected {
+                    None => bytes,
+                    Some(selected) => {
+                        bytes.div_ceil(rows.len.max(1)).saturating_mul(selected.len())
+                    }
+                },
                 Some(partners) => {
                     bytes.div_ceil(rows.len.max(1)).saturating_mul(partners.pairs.len())
                 }

@@ -95,7 +95,9 @@ fn shape_row(
     let mut calls = computed.iter();
     let mut value = |index: usize, column: &OutputColumn| match &column.value {
         OutputValue::Column { side, column } => cell(index, *side, *column),
-        OutputValue::Call(_) => calls.next().map_or(Value::Absent, |values| values[row].clone()),
+        OutputValue::Call(_) | OutputValue::Computed(_) => {
+            calls.next().map_or(Value::Absent, |values| values[row].clone())
+        }
     };
     if output.has_aliases {
         let mut object = Object::with_capacity(output.columns.len());
@@ -120,7 +122,7 @@ fn shape_row(
 fn find_last_uses(output: &Output) -> Vec<bool> {
     let source = |column: &OutputColumn| match column.value {
         OutputValue::Column { side, column } => Some((side, column)),
-        OutputValue::Call(_) => None,
+        OutputValue::Call(_) | OutputValue::Computed(_) => None,
     };
     let sources: Vec<_> = output.columns.iter().map(source).collect();
     (0..sources.len()).map(|index| !sources[index + 1..].contains(&sources[index])).collect()

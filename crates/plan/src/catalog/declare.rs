@@ -466,6 +466,8 @@ pub(crate) fn literal_value(operand: &ast::Operand) -> Value {
         ast::OperandKind::Bool(value) => Value::Bool(*value),
         ast::OperandKind::Null => Value::Null,
         ast::OperandKind::Path(path) => Value::from(crate::lower::path_text(path)),
+        // Only expressions over rows have tokens without quotes.
+        ast::OperandKind::Token(text) => Value::from(format!("{{{text}}}")),
     }
 }
 

@@ -18,7 +18,7 @@ use qlio_syntax::caught::ERROR;
 
 use crate::{
     node::{Branch, Node, NodeId, NodeKind, Plan},
-    operator::{Expected, Select, Source, SourceKind},
+    operator::{Expected, Given, Select, Source, SourceKind},
 };
 
 pub use dot::to_dot;
@@ -294,6 +294,11 @@ fn select_tables(select: &Select, tables: &mut Vec<String>) {
     for scan in scans.into_iter().flatten() {
         tables.push(source_name(&scan.source));
         condition_tables(&scan.conditions, tables);
+    }
+    for given in select.steps.iter().flat_map(|steps| &steps.givens) {
+        if let Given::Condition(Expected::Select(select)) = given {
+            select_tables(select, tables);
+        }
     }
 }
 

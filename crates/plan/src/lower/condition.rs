@@ -28,7 +28,7 @@ impl Lowering<'_> {
             ast::Condition::InSelect { path, select, .. } => {
                 (path, Expected::Select(Box::new(self.select(select))))
             }
-            ast::Condition::Call(_) => return None,
+            ast::Condition::Call(_) | ast::Condition::Test(_) => return None,
         };
         let alias = source.alias.as_ref().map(|alias| alias.text.as_str());
         let left = strip_alias(left, alias);

@@ -1,7 +1,7 @@
 //! JSON literals, operands, calls and logic.
 
 use qlio_data::{Object, Text, Value, template::Template};
-use qlio_syntax::ast;
+use qlio_syntax::{ast, source::Span};
 
 use super::{Lowering, path_text};
 use crate::{
@@ -76,6 +76,7 @@ impl Lowering<'_> {
                 self.note_missing_settings(&template, operand.span);
                 Operand::Template(template)
             }
+            ast::OperandKind::Token(text) => self.token_operand(text, operand.span),
             ast::OperandKind::Text(text) => {
                 let template = self.shown_template(text, operand.span);
                 if template.is_literal() {
@@ -85,6 +86,13 @@ impl Lowering<'_> {
                 Operand::Template(template)
             }
         }
+    }
+
+    /// A token without quotes, `{=name}` or `{^name}`: its value keeps its type.
+    pub(super) fn token_operand(&mut self, text: &str, span: Span) -> Operand {
+        let shown = self.shown_template(&format!("{{{text}}}"), span);
+        self.note_prerequisites(&shown);
+        Operand::Template(self.typed_token(&text[1..]))
     }
 
     /// A text that starts with `{^` must resolve before its statement runs; anywhere else the token is

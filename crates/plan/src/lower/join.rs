@@ -6,29 +6,42 @@ use super::{
     Lowering,
     condition::{delays, strip_alias},
     path_text,
-    select::{ScanBuilder, scan, side_of},
+    program::RowColumns,
+    select::{ScanBuilder, needs_steps, own_bounds, scan, side_of},
 };
-use crate::operator::{
-    Condition, Join, JoinKey, Output, OutputColumn, OutputValue, RowArgument, ScanColumns, Select,
-    Side,
-};
+use crate::operator::{Condition, Join, JoinKey, RowArgument, ScanColumns, Select, Side};
 
 /// The two halves while their columns are collected.
-struct Halves<'a> {
-    main_alias: &'a str,
-    joined_alias: &'a str,
-    main: ScanBuilder,
+pub(super) struct Halves<'a> {
+    pub(super) main_alias: &'a str,
+    pub(super) joined_alias: &'a str,
+    pub(super) main: ScanBuilder,
     joined: ScanBuilder,
 }
 
 impl Halves<'_> {
     /// Adds a prefixed column to its half. The checks of `syntax` have refused unknown prefixes.
-    fn column(&mut self, lowering: &mut Lowering<'_>, path: &ast::Path) -> (Side, usize) {
+    pub(super) fn column(
+        &mut self,
+        lowering: &mut Lowering<'_>,
+        path: &ast::Path,
+    ) -> (Side, usize) {
         match side_of(path, self.main_alias, self.joined_alias) {
             Some(Side::Joined) => {
                 (Side::Joined, lowering.column(path, Some(self.joined_alias), &mut self.joined))
             }
             _ => (Side::Main, lowering.column(path, Some(self.main_alias), &mut self.main)),
+        }
+    }
+
+    /// Adds a prefixed column that holds all matches, as filters see them.
+    pub(super) fn key(&mut self, lowering: &mut Lowering<'_>, path: &ast::Path) -> (Side, usize) {
+        match side_of(path, self.main_alias, self.joined_alias) {
+            Some(Side::Joined) => {
+                let alias = Some(self.joined_alias);
+                (Side::Joined, lowering.key_column(path, alias, &mut self.joined))
+            }
+            _ => (Side::Main, lowering.key_column(path, Some(self.main_alias), &mut self.main)),
         }
     }
 
@@ -55,14 +68,16 @@ impl Lowering<'_> {
             main: ScanBuilder::default(),
             joined: ScanBuilder::default(),
         };
-        let output = self.join_output(select, &mut halves);
+        let mut output = self.plain_output(select, |lowering, path| halves.column(lowering, path));
         let mut keys = Vec::new();
         let mut main_conditions: Vec<Condition> = Vec::new();
         let mut joined_conditions = Vec::new();
         let (mut main_written, mut joined_written) = (Vec::new(), Vec::new());
         let mut row_calls = Vec::new();
+        let mut tests = Vec::new();
         for condition in &select.conditions {
             match condition {
+                ast::Condition::Test(_) => tests.push(condition),
                 ast::Condition::Call(call) => {
                     row_calls.push(
                         self.row_call(call, |lowering, path| halves.argument(lowering, path)),
@@ -87,6 +102,11 @@ impl Lowering<'_> {
                 },
             }
         }
+        let steps = needs_steps(select, None).then(|| {
+            let rows = RowColumns::Two(&mut halves);
+            self.steps(select, &tests, rows, &mut output)
+        });
+        let (limit, offset) = own_bounds(select, steps.as_ref(), &tests);
         let delays = delays(&select.delays);
         let main_columns = ScanColumns::List(halves.main.columns);
         let joined_columns = ScanColumns::List(halves.joined.columns);
@@ -108,33 +128,12 @@ impl Lowering<'_> {
             }),
             output,
             row_calls,
-            limit: select.limit.map(|count| count.value),
-            offset: select.offset.map(|count| count.value),
+            steps: steps.map(Box::new),
+            limit,
+            offset,
             line: self.lines.line(select.span.start),
             assign: None,
         }
-    }
-
-    fn join_output(&mut self, select: &ast::Select, halves: &mut Halves<'_>) -> Output {
-        let mut columns = Vec::new();
-        let mut has_aliases = false;
-        if let ast::Columns::List(list) = &select.columns {
-            for column in list {
-                has_aliases |= column.alias.is_some();
-                let value = match &column.value {
-                    ast::ColumnValue::Path(path) => {
-                        let (side, column) = halves.column(self, path);
-                        OutputValue::Column { side, column }
-                    }
-                    ast::ColumnValue::Call(call) => OutputValue::Call(
-                        self.row_call(call, |lowering, path| halves.argument(lowering, path)),
-                    ),
-                };
-                let alias = column.alias.as_ref().map(|alias| alias.text.as_str().into());
-                columns.push(OutputColumn { alias, value });
-            }
-        }
-        Output { columns, has_aliases, is_flat: false }
     }
 
     /// The two sides of `a.x = b.y`, in either order.

@@ -12,6 +12,7 @@ mod condition;
 mod expression;
 mod join;
 mod path;
+mod program;
 mod result;
 mod select;
 mod statement;

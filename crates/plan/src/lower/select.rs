@@ -3,18 +3,23 @@
 use std::collections::HashMap;
 
 use qlio_data::{projection::Projection, template::Template};
-use qlio_syntax::ast::{self, VerbKind};
+use qlio_syntax::{
+    ast::{self, VerbKind},
+    diagnostic::{Diagnostic, codes},
+    parser::last_name,
+};
 
 use super::{
     Lowering,
     condition::{delays, strip_alias},
     path, path_text,
+    program::{Compiler, RowColumns, output_names},
 };
 use crate::{
     catalog::Verb,
     operator::{
-        Column, ColumnPath, Condition, Delays, Output, OutputColumn, OutputValue, RowArgument,
-        RowCall, Scan, ScanColumns, Select, Side, Source,
+        Bound, Column, ColumnPath, Condition, Delays, Output, OutputColumn, OutputValue, Program,
+        RowArgument, RowCall, Scan, ScanColumns, Select, Side, SortKey, Source, Steps,
     },
 };
 
@@ -54,39 +59,20 @@ impl Lowering<'_> {
         let lowered = self.source(source);
         let alias = source.alias.as_ref().map(|alias| alias.text.as_str());
         let mut builder = ScanBuilder::default();
-        let mut output = Vec::new();
-        let mut has_aliases = false;
-        if let ast::Columns::List(columns) = &select.columns {
-            for column in columns {
-                has_aliases |= column.alias.is_some();
-                let value = match &column.value {
-                    ast::ColumnValue::Path(path) => {
-                        let column = self.column(path, alias, &mut builder);
-                        OutputValue::Column { side: Side::Main, column }
-                    }
-                    ast::ColumnValue::Call(call) => {
-                        OutputValue::Call(self.row_call(call, |lowering, path| {
-                            RowArgument::Column {
-                                side: Side::Main,
-                                column: lowering.column(path, alias, &mut builder),
-                            }
-                        }))
-                    }
-                };
-                output.push(OutputColumn {
-                    alias: column.alias.as_ref().map(|alias| alias.text.as_str().into()),
-                    value,
-                });
-            }
-        }
+        let plain = self.plain_output(select, |lowering, path| {
+            (Side::Main, lowering.column(path, alias, &mut builder))
+        });
         let is_star = matches!(select.columns, ast::Columns::Star(_));
         let visible = builder.columns.len();
         let mut conditions = Vec::new();
         let mut row_calls = Vec::new();
+        let mut written = Vec::new();
+        let mut tests = Vec::new();
+        let has_steps = needs_steps(select, alias);
         for condition in &select.conditions {
             if let ast::Condition::Call(call) = condition {
                 row_calls.push(self.row_call(call, |lowering, path| {
-                    if is_star {
+                    if is_star && !has_steps {
                         return RowArgument::Absent;
                     }
                     RowArgument::Column {
@@ -94,27 +80,186 @@ impl Lowering<'_> {
                         column: lowering.column(path, alias, &mut builder),
                     }
                 }));
+            } else if is_test(condition, alias) {
+                tests.push(condition);
             } else {
                 conditions.extend(self.condition(condition, source));
+                written.push(condition);
             }
         }
         let own: Vec<&str> = conditions.iter().map(|condition| &*condition.name).collect();
-        self.warn_unused_parameters(select.conditions.iter(), source, VerbKind::Select);
+        self.warn_unused_parameters(written.into_iter(), source, VerbKind::Select);
         self.warn_unfilled_tokens(&lowered, &source.name, VerbKind::Select, &own);
         // A column that only a row function needs changes the row's shape (UDF-15).
         let has_hidden = builder.columns.len() > visible;
-        let is_flat = output.len() == 1 && !has_aliases && !has_hidden;
-        let columns = if is_star { ScanColumns::Star } else { ScanColumns::List(builder.columns) };
+        let mut output = Output {
+            is_flat: plain.columns.len() == 1 && !plain.has_aliases && !has_hidden,
+            ..plain
+        };
+        let steps = has_steps.then(|| {
+            let rows = RowColumns::One { alias, builder: &mut builder };
+            let steps = self.steps(select, &tests, rows, &mut output);
+            // Rows without a column could not be counted.
+            if builder.columns.is_empty() {
+                builder.row();
+            }
+            steps
+        });
+        let columns = if is_star && steps.is_none() {
+            ScanColumns::Star
+        } else {
+            ScanColumns::List(builder.columns)
+        };
+        let (limit, offset) = own_bounds(select, steps.as_ref(), &tests);
         Select {
             scan: scan(lowered, columns, conditions, delays(&select.delays)),
             join: None,
-            output: Output { columns: output, has_aliases, is_flat },
+            output,
             row_calls,
-            limit: select.limit.map(|count| count.value),
-            offset: select.offset.map(|count| count.value),
+            steps: steps.map(Box::new),
+            limit,
+            offset,
             line: self.lines.line(select.span.start),
             assign: None,
         }
+    }
+
+    /// The columns that older scripts could write; expressions are put in their places later.
+    pub(super) fn plain_output(
+        &mut self,
+        select: &ast::Select,
+        mut column_of: impl FnMut(&mut Self, &ast::Path) -> (Side, usize),
+    ) -> Output {
+        let mut columns = Vec::new();
+        let mut has_aliases = false;
+        if let ast::Columns::List(list) = &select.columns {
+            for column in list {
+                has_aliases |= column.alias.is_some();
+                let value = match &column.value {
+                    ast::ColumnValue::Path(path) => {
+                        let (side, column) = column_of(self, path);
+                        OutputValue::Column { side, column }
+                    }
+                    ast::ColumnValue::Call(call) => {
+                        OutputValue::Call(self.row_call(call, |lowering, path| {
+                            let (side, column) = column_of(lowering, path);
+                            RowArgument::Column { side, column }
+                        }))
+                    }
+                    ast::ColumnValue::Expression(_) | ast::ColumnValue::Star(_) => {
+                        OutputValue::Computed(Program {
+                            operations: Vec::new(),
+                            places: Vec::new(),
+                        })
+                    }
+                };
+                let alias = column.alias.as_ref().map(|alias| alias.text.as_str().into());
+                columns.push(OutputColumn { alias, value });
+            }
+        }
+        Output { columns, has_aliases, is_flat: false }
+    }
+
+    /// What is done with the rows of a select that has expressions, an order and the like; `output` gets the
+    /// programs of its columns.
+    pub(super) fn steps<'s>(
+        &mut self,
+        select: &'s ast::Select,
+        tests: &[&ast::Condition],
+        rows: RowColumns<'_, 's>,
+        output: &mut Output,
+    ) -> Steps {
+        let (limit, offset) = if is_cut_by_source(select, tests) {
+            (None, None)
+        } else {
+            (self.bound(select.limit.as_ref()), self.bound(select.offset.as_ref()))
+        };
+        let mut compiler = Compiler::new(self, rows);
+        let has_star = match &select.columns {
+            ast::Columns::Star(_) => {
+                let (side, column) = compiler.rows.row();
+                let value = OutputValue::Column { side, column };
+                *output = Output {
+                    columns: vec![OutputColumn { alias: None, value }],
+                    has_aliases: false,
+                    is_flat: true,
+                };
+                false
+            }
+            ast::Columns::List(list) => {
+                list.iter().any(|column| matches!(column.value, ast::ColumnValue::Star(_)))
+            }
+        };
+        if let ast::Columns::List(list) = &select.columns {
+            if has_star {
+                let value = OutputValue::Computed(compiler.object_of(list));
+                *output = Output {
+                    columns: vec![OutputColumn { alias: None, value }],
+                    has_aliases: false,
+                    is_flat: true,
+                };
+            } else {
+                let is_alone = list.len() == 1 && !output.has_aliases;
+                for (column, shown) in list.iter().zip(&mut output.columns) {
+                    match &column.value {
+                        ast::ColumnValue::Expression(expression) => {
+                            output.is_flat |= is_alone && is_constructor(expression);
+                            shown.value = OutputValue::Computed(compiler.program(expression));
+                        }
+                        ast::ColumnValue::Path(path) if select.is_value => {
+                            // The alias alone is the row.
+                            let (side, column) = compiler.rows.column(compiler.lowering, path);
+                            shown.value = OutputValue::Column { side, column };
+                        }
+                        _ => {}
+                    }
+                    if output.has_aliases
+                        && shown.alias.is_none()
+                        && let ast::ColumnValue::Path(path) = &column.value
+                    {
+                        shown.alias = last_name(path).map(Into::into);
+                    }
+                }
+                output.is_flat |= select.is_value;
+            }
+        }
+        let filter = (!tests.is_empty()).then(|| compiler.all_of(tests));
+        compiler.outputs = output_names(&select.columns);
+        let mut order = Vec::with_capacity(select.order.len());
+        for key in &select.order {
+            let is_descending = key.direction == Some(ast::Direction::Descending);
+            let are_nulls_first = key.nulls == Some(ast::Nulls::First);
+            let program = compiler.program(&key.value);
+            order.push(SortKey { program, is_descending, are_nulls_first });
+        }
+        let givens = compiler.givens;
+        if select.is_distinct {
+            self.refuse_distinct_functions(select);
+        }
+        let is_distinct = select.is_distinct;
+        Steps { givens, filter, order, is_distinct, limit, offset }
+    }
+
+    /// Functions of modules are called last, when rows are distinct already.
+    fn refuse_distinct_functions(&mut self, select: &ast::Select) {
+        let ast::Columns::List(columns) = &select.columns else { return };
+        for column in columns {
+            let ast::ColumnValue::Call(call) = &column.value else { continue };
+            let message = "`distinct` looks at columns before functions of modules are called";
+            let hint = "bind the select to a variable, and select `distinct` from that";
+            self.problems
+                .push(Diagnostic::error(codes::MISPLACED_FUNCTION, call.span, message).hint(hint));
+        }
+    }
+
+    fn bound(&mut self, bound: Option<&ast::Bound>) -> Option<Bound> {
+        Some(match bound? {
+            ast::Bound::Count(count) => Bound::Count(count.value),
+            ast::Bound::Token { text, span } => Bound::Given {
+                name: format!("{{{text}}}").into(),
+                value: self.token_operand(text, *span),
+            },
+        })
     }
 
     /// Adds a column to a scan, its alias prefix cut off.
@@ -178,6 +323,68 @@ impl Lowering<'_> {
         }
         RowCall { callee, arguments, line: self.lines.line(call.span.start) }
     }
+}
+
+/// Whether a select does more than older scripts could say.
+pub(super) fn needs_steps(select: &ast::Select, alias: Option<&str>) -> bool {
+    let has_new_column = match &select.columns {
+        ast::Columns::Star(_) => false,
+        ast::Columns::List(columns) => columns.iter().any(|column| {
+            matches!(column.value, ast::ColumnValue::Expression(_) | ast::ColumnValue::Star(_))
+        }),
+    };
+    let is_token = |bound: &Option<ast::Bound>| matches!(bound, Some(ast::Bound::Token { .. }));
+    has_new_column
+        || select.is_distinct
+        || select.is_value
+        || !select.order.is_empty()
+        || is_token(&select.limit)
+        || is_token(&select.offset)
+        || select.conditions.iter().any(|condition| is_test(condition, alias))
+}
+
+/// Whether a condition tests the row rather than giving a parameter; so does one that compares with another
+/// column of a lone source.
+pub(super) fn is_test(condition: &ast::Condition, alias: Option<&str>) -> bool {
+    match condition {
+        ast::Condition::Test(_) => true,
+        ast::Condition::Equals {
+            operand: ast::Operand { kind: ast::OperandKind::Path(right), .. },
+            ..
+        } => alias.is_some_and(|alias| {
+            path::without_alias(right, alias).is_some() || path_text(right) == alias
+        }),
+        _ => false,
+    }
+}
+
+/// The bounds that are numbers and known to whoever reads the source.
+pub(super) fn own_bounds(
+    select: &ast::Select,
+    steps: Option<&Steps>,
+    tests: &[&ast::Condition],
+) -> (Option<u64>, Option<u64>) {
+    if steps.is_some() && !is_cut_by_source(select, tests) {
+        return (None, None);
+    }
+    let count = |bound: &Option<ast::Bound>| bound.as_ref().and_then(ast::Bound::count);
+    (count(&select.limit), count(&select.offset))
+}
+
+/// Whether `limit` and `offset` are numbers and nothing drops or moves rows, so that a table may be asked for
+/// just as many as are wanted.
+fn is_cut_by_source(select: &ast::Select, tests: &[&ast::Condition]) -> bool {
+    let is_count = |bound: &Option<ast::Bound>| !matches!(bound, Some(ast::Bound::Token { .. }));
+    tests.is_empty()
+        && select.order.is_empty()
+        && !select.is_distinct
+        && is_count(&select.limit)
+        && is_count(&select.offset)
+}
+
+/// Whether an expression makes the row itself (EXP-8).
+fn is_constructor(expression: &ast::Expression) -> bool {
+    matches!(expression.kind, ast::ExpressionKind::Object(_) | ast::ExpressionKind::List(_))
 }
 
 /// Puts a scan together with what has to be kept for it.

@@ -56,15 +56,16 @@ impl Lowering<'_> {
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Delete {
         let target = self.source(&delete.target);
         for condition in &delete.conditions {
-            // Left out, it would leave a delete of everything.
-            if let ast::Condition::Call(call) = condition {
-                let message = "a function cannot choose what `delete` removes";
-                self.problems.push(
-                    Diagnostic::error(codes::MISPLACED_CLAUSE, call.span, message).hint(
-                        "select what is to be deleted with it, then delete `where … in` that",
-                    ),
-                );
-            }
+            // Left out, they would leave a delete of everything.
+            let message = match condition {
+                ast::Condition::Call(_) => "a function cannot choose what `delete` removes",
+                ast::Condition::Test(_) => "`delete` chooses by `=` and `in`, joined with `and`",
+                _ => continue,
+            };
+            self.problems.push(
+                Diagnostic::error(codes::MISPLACED_CLAUSE, condition.span(), message)
+                    .hint("select what is to be deleted with it, then delete `where … in` that"),
+            );
         }
         let conditions: Vec<Condition> = delete
             .conditions
@@ -108,5 +109,7 @@ fn column_name(column: &ast::Column) -> Text {
     match &column.value {
         ast::ColumnValue::Path(path) => path_text(path).into(),
         ast::ColumnValue::Call(call) => call.callee.text.as_str().into(),
+        // Only columns of a select are more.
+        ast::ColumnValue::Expression(_) | ast::ColumnValue::Star(_) => Text::default(),
     }
 }

@@ -1,8 +1,9 @@
 //! The work of the nodes of a plan: names resolved, paths and templates parsed.
 //!
-//! [`select`] holds scans, joins and output shapes, [`write`] inserts, updates and deletes. This
+//! [`select`] holds scans, joins and output shapes, [`program`] expressions over rows, [`write`] inserts, updates and deletes. This
 //! module has the parts they share: expressions, operands, sources, calls and conditions.
 
+pub mod program;
 pub mod select;
 pub mod write;
 
@@ -10,6 +11,9 @@ use std::sync::Arc;
 
 use qlio_data::{Text, Value, path::Path, template::Template};
 
+pub use program::{
+    Bound, Calculation, Given, MemberName, Operation, PatternManner, Place, Program, SortKey, Steps,
+};
 pub use select::{
     Column, Condition, Expected, Join, JoinKey, Output, OutputColumn, OutputValue, RowArgument,
     RowCall, Scan, ScanColumns, Select, Side,

@@ -6,7 +6,7 @@
 
 use qlio_data::{Text, path::Path, projection::Projection};
 
-use super::{Callee, ColumnPath, Delays, Expression, Operand, Source};
+use super::{Callee, ColumnPath, Delays, Expression, Operand, Program, Source, Steps};
 
 /// A select statement or sub-select.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Select {
     pub output: Output,
     /// Row functions of the where clause, in text order.
     pub row_calls: Vec<RowCall>,
+    /// What is done with the rows between reading and showing; then `limit` and `offset` are there.
+    pub steps: Option<Box<Steps>>,
     /// `limit`.
     pub limit: Option<u64>,
     /// `offset`.
@@ -171,6 +173,8 @@ pub enum OutputValue {
     },
     /// The return value of a function called per row.
     Call(RowCall),
+    /// An expression.
+    Computed(Program),
 }
 
 /// A function called per row.

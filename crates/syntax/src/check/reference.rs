@@ -5,8 +5,8 @@
 
 use crate::{
     ast::{
-        Arg, Call, ColumnValue, Columns, Condition, Insert, Json, JsonKind, Operand, OperandKind,
-        Path, Primary, Segment, Select, Source,
+        Arg, Bound, Call, ColumnValue, Columns, Condition, Expression, ExpressionKind, Insert,
+        Json, JsonKind, Operand, OperandKind, Path, Primary, Segment, Select, Source,
     },
     caught::first_name,
     token,
@@ -37,16 +37,52 @@ fn select<'s>(node: &'s Select, found: &mut impl FnMut(&'s str)) {
     for source in &node.sources {
         found(&source.name.text);
     }
-    columns(&node.columns, found);
+    columns(&node.columns, &node.sources, found);
     conditions(&node.conditions, &node.sources, found);
+    for key in &node.order {
+        expression(&key.value, &node.sources, found);
+    }
+    for bound in [&node.limit, &node.offset].into_iter().flatten() {
+        if let Bound::Token { text, .. } = bound {
+            bare_token(text, found);
+        }
+    }
 }
 
-fn columns<'s>(columns: &'s Columns, found: &mut impl FnMut(&'s str)) {
+/// The names that an expression over rows refers to: those of its tokens and words.
+fn expression<'s>(node: &'s Expression, sources: &'s [Source], found: &mut impl FnMut(&'s str)) {
+    match &node.kind {
+        ExpressionKind::Text { text: value, .. } => text(value, found),
+        ExpressionKind::Token(value) => bare_token(value, found),
+        ExpressionKind::Word(word) => found(&word.text),
+        ExpressionKind::Path(path) => quoted_parts(path, found),
+        ExpressionKind::Condition(inner) => {
+            conditions(std::slice::from_ref(&**inner), sources, found);
+        }
+        _ => {
+            // The visitor of children takes a trait object, whose type does not grow with the depth.
+            let found: &mut dyn FnMut(&'s str) = found;
+            let mut found = found;
+            node.each_child(&mut |child| expression(child, sources, &mut found));
+        }
+    }
+}
+
+/// A token without quotes and braces.
+fn bare_token<'s>(token: &'s str, found: &mut impl FnMut(&'s str)) {
+    let name = token.trim_start_matches(['=', '^']);
+    let length = name.find(['.', '[', '{']).unwrap_or(name.len());
+    found(&name[..length]);
+}
+
+fn columns<'s>(columns: &'s Columns, sources: &'s [Source], found: &mut impl FnMut(&'s str)) {
     let Columns::List(columns) = columns else { return };
     for column in columns {
         match &column.value {
             ColumnValue::Path(path) => quoted_parts(path, found),
             ColumnValue::Call(node) => call(node, false, found),
+            ColumnValue::Expression(node) => expression(node, sources, found),
+            ColumnValue::Star(_) => {}
         }
     }
 }
@@ -57,7 +93,7 @@ fn insert<'s>(node: &'s Insert, found: &mut impl FnMut(&'s str)) {
         text(&object.text, found);
     }
     if let Some(list) = &node.columns {
-        columns(list, found);
+        columns(list, &[], found);
     }
     for value in node.values.iter().flatten() {
         operand(value, &[], found);
@@ -86,6 +122,7 @@ fn conditions<'s>(
                 select(inner, found);
             }
             Condition::Call(node) => call(node, false, found),
+            Condition::Test(test) => expression(test, sources, found),
         }
     }
 }
@@ -94,6 +131,7 @@ fn conditions<'s>(
 fn operand<'s>(operand: &'s Operand, sources: &'s [Source], found: &mut impl FnMut(&'s str)) {
     match &operand.kind {
         OperandKind::Text(value) => text(value, found),
+        OperandKind::Token(value) => bare_token(value, found),
         OperandKind::Path(path) => {
             let name = first_name(path);
             let is_column = sources.len() > 1

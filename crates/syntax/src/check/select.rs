@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use super::{Checker, Site};
 use crate::{
     ast::{
-        Arg, Call, Column, ColumnValue, Columns, Condition, OperandKind, Path, Segment, Select,
-        Source,
+        Arg, Call, Column, ColumnValue, Columns, Condition, Expression, ExpressionKind,
+        ObjectMember, OperandKind, Path, Segment, Select, Source,
     },
     caught::first_name,
     diagnostic::codes,
+    parser::last_name,
     source::Span,
     spelling,
 };
@@ -19,10 +20,15 @@ pub(super) fn check<'s>(checker: &mut Checker<'s>, site: Site, node: &'s Select)
     aliases(checker, site, &node.columns, node.span);
     if let Columns::List(columns) = &node.columns {
         for column in columns {
-            if let ColumnValue::Call(call) = &column.value {
-                row_function(checker, site, call);
+            match &column.value {
+                ColumnValue::Call(call) => row_function(checker, site, call),
+                ColumnValue::Expression(expression) => inner(checker, site, expression),
+                ColumnValue::Path(_) | ColumnValue::Star(_) => {}
             }
         }
+    }
+    for key in &node.order {
+        inner(checker, site, &key.value);
     }
     match node.sources.as_slice() {
         [] | [_] => {}
@@ -43,17 +49,58 @@ impl<'s> Checker<'s> {
             match condition {
                 Condition::Call(call) => row_function(self, site, call),
                 Condition::InSelect { select, .. } => self.select(site, select),
+                Condition::Test(test) => inner(self, site, test),
                 Condition::Equals { .. } | Condition::InList { .. } => {}
             }
         }
     }
 }
 
-/// Either all columns have an alias or none.
+/// Checks what stands inside an expression: functions of modules are called for all rows at once, so
+/// they cannot; sub-selects are statements of their own.
+fn inner<'s>(checker: &mut Checker<'s>, site: Site, expression: &'s Expression) {
+    if let ExpressionKind::Condition(condition) = &expression.kind {
+        match &**condition {
+            Condition::Call(call) => {
+                let name = &call.callee.text;
+                let message = format!("{name} is called inside an expression");
+                let diagnostic =
+                    checker.add(site, codes::MISPLACED_FUNCTION, call.callee.span, &message);
+                let hint = "a function of a module stands alone as a column or condition: give it a \
+                            column of its own, and select from the variable that holds the rows";
+                diagnostic.hints.push(hint.to_owned());
+            }
+            Condition::InSelect { select, .. } => checker.select(site, select),
+            Condition::Equals { .. } | Condition::InList { .. } | Condition::Test(_) => {}
+        }
+    }
+    expression.each_child(&mut |child| inner(checker, site, child));
+}
+
+/// Either all columns have an alias or none; beside expressions, and beside `*`, a bare column is called
+/// by its last name (EXP-9).
 pub(super) fn aliases(checker: &mut Checker<'_>, site: Site, columns: &Columns, span: Span) {
     let Columns::List(columns) = columns else { return };
+    let has_star = columns.iter().any(|column| matches!(column.value, ColumnValue::Star(_)));
     let named = columns.iter().filter(|column| column.alias.is_some()).count();
-    if named == 0 || named == columns.len() {
+    if (named == 0 && !has_star) || named == columns.len() {
+        return;
+    }
+    let is_new =
+        |column: &Column| matches!(column.value, ColumnValue::Expression(_) | ColumnValue::Star(_));
+    if columns.iter().any(is_new) {
+        for column in columns.iter().filter(|column| column.alias.is_none()) {
+            let is_named = match &column.value {
+                ColumnValue::Path(path) => last_name(path).is_some(),
+                ColumnValue::Star(_) => true,
+                ColumnValue::Call(_) | ColumnValue::Expression(_) => false,
+            };
+            if !is_named {
+                let message = "this column needs a name, because the rows are objects";
+                let diagnostic = checker.add(site, codes::UNNAMED_OUTPUT, column.span, message);
+                diagnostic.hints.push("give it one: `… as name`".to_owned());
+            }
+        }
         return;
     }
     let message = "Not all selected columns are using aliases.";
@@ -100,8 +147,23 @@ fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source;
                 match &column.value {
                     ColumnValue::Path(path) => require_prefix(checker, site, &prefixes, path),
                     ColumnValue::Call(call) => arguments(checker, site, &prefixes, call),
+                    ColumnValue::Expression(expression) => {
+                        prefixed(checker, site, &prefixes, expression);
+                    }
+                    ColumnValue::Star(star) => {
+                        let message = "select * is not supported in joins";
+                        checker.add(site, codes::STAR_IN_JOIN, star.span, message);
+                    }
                 }
             }
+        }
+    }
+    let outputs = output_names(&node.columns);
+    for key in &node.order {
+        let is_output = matches!(&key.value.kind, ExpressionKind::Path(path)
+            if matches!(path.segments.as_slice(), [Segment::Member { name, .. }] if outputs.contains(&name.as_str())));
+        if !is_output {
+            prefixed(checker, site, &prefixes, &key.value);
         }
     }
     for condition in &node.conditions {
@@ -119,8 +181,68 @@ fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source;
                 require_prefix(checker, site, &prefixes, path);
             }
             Condition::Call(call) => arguments(checker, site, &prefixes, call),
+            Condition::Test(test) => prefixed(checker, site, &prefixes, test),
         }
     }
+}
+
+/// The names of the members of a row that is an object.
+fn output_names(columns: &Columns) -> Vec<&str> {
+    let Columns::List(columns) = columns else { return Vec::new() };
+    let mut names = Vec::new();
+    for column in columns {
+        match (&column.alias, &column.value) {
+            (Some(alias), _) => names.push(alias.text.as_str()),
+            (None, ColumnValue::Path(path)) => names.extend(last_name(path)),
+            (
+                None,
+                ColumnValue::Expression(Expression {
+                    kind: ExpressionKind::Object(members), ..
+                }),
+            ) => {
+                for member in members {
+                    match member {
+                        ObjectMember::Named { key, .. } => names.push(key),
+                        ObjectMember::Path(path) => names.extend(last_name(path)),
+                        ObjectMember::Star(_) => {}
+                    }
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    names
+}
+
+/// Every column of an expression in a join names its source.
+fn prefixed(
+    checker: &mut Checker<'_>,
+    site: Site,
+    prefixes: &Prefixes<'_>,
+    expression: &Expression,
+) {
+    match &expression.kind {
+        ExpressionKind::Path(path) => require_prefix(checker, site, prefixes, path),
+        ExpressionKind::Condition(condition) => {
+            if let Some(path) = condition.path() {
+                require_prefix(checker, site, prefixes, path);
+            }
+        }
+        ExpressionKind::Object(members) => {
+            for member in members {
+                match member {
+                    ObjectMember::Path(path) => require_prefix(checker, site, prefixes, path),
+                    ObjectMember::Star(star) => {
+                        let message = "select * is not supported in joins";
+                        checker.add(site, codes::STAR_IN_JOIN, star.span, message);
+                    }
+                    ObjectMember::Named { .. } => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    expression.each_child(&mut |child| prefixed(checker, site, prefixes, child));
 }
 
 /// The aliases of a join.

@@ -37,6 +37,9 @@ registry! {
     1012 NOT_A_VALUE "not-a-value" "a control statement stands where a value should";
     1013 DOTTED_VARIABLE "dotted-variable" "a variable name has a dot";
     1014 UNKNOWN_OPERATOR "unknown-operator" "the language has no such operator";
+    1101 AMBIGUOUS_TEXT "ambiguous-text" "a quoted text stands where it could be a name";
+    1102 UNNAMED_OUTPUT "unnamed-output" "a value needs a name and has none";
+    1103 CONSTANT_KEY "constant-key" "rows are ordered by something that is no column";
     // 2xxx: names and planning
     2001 MISSING_SCRIPT "missing-script" "there is no statement at all";
     2002 UNRESOLVED_RETURN "unresolved-return" "`return` names a variable that does not exist";
@@ -70,6 +73,9 @@ registry! {
     2033 BAD_LIMIT "bad-limit" "a limit of a route allows nothing";
     2034 FOREIGN_REQUEST "foreign-request" "a page or a name of somebody else is used to run scripts";
     2035 WRITE_BY_GET "write-by-get" "a script that writes is sent by a method that only reads";
+    2101 MISPLACED_FUNCTION "misplaced-function" "a function of a module stands inside an expression";
+    2102 MISPLACED_STAR "misplaced-star" "`*` stands where it cannot";
+    2103 BAD_PATTERN "bad-pattern" "a pattern of `like` or `matches` is malformed";
     // 3xxx: catalog declarations and settings
     3001 DUPLICATE_TABLE "duplicate-table" "two files declare one table";
     3002 BROKEN_TABLE "broken-table" "a table file cannot be used";
@@ -115,6 +121,8 @@ registry! {
     4017 BAD_HEADER "bad-header" "a header name or value holds what it must not";
     4018 BAD_CBOR "bad-cbor" "a CBOR value is malformed";
     4019 DOT_SEGMENT "dot-segment" "a value makes a dot segment of the path of a URI";
+    4101 WRONG_OPERAND "wrong-operand" "a value is not of the kind that an operator needs";
+    4102 BAD_COUNT "bad-count" "`limit` or `offset` has no whole number";
     // 5xxx: upstream exchanges
     5001 UPSTREAM_STATUS "upstream-status" "the upstream answered with a failure";
     5002 CONNECT_FAILED "connect-failed" "no connection to the upstream";

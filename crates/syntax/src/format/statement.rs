@@ -2,12 +2,13 @@
 
 use super::{
     Doc, Printer,
+    expression::print_star,
     value::{path, raw},
 };
 use crate::{
     ast::{
-        Column, ColumnValue, Columns, Condition, Count, Delays, Delete, Describe, DescribeRoute,
-        Insert, Primary, RawText, Select, Show, Update,
+        Bound, Column, ColumnValue, Columns, Condition, Count, Delays, Delete, Describe,
+        DescribeRoute, Insert, Primary, RawText, Select, Show, Update,
     },
     source::Span,
 };
@@ -35,6 +36,12 @@ impl Printer<'_> {
 
     fn select(&mut self, docs: &mut Vec<Doc>, node: &Select) {
         docs.push(Doc::text("select"));
+        if node.is_distinct {
+            docs.push(Doc::text(" distinct"));
+        }
+        if node.is_value {
+            docs.push(Doc::text(" value"));
+        }
         let first = match &node.columns {
             Columns::Star(span) => span.start,
             Columns::List(columns) => columns.first().map_or(0, |column| column.span.start),
@@ -56,10 +63,23 @@ impl Printer<'_> {
         );
         clauses.push(Doc::group(vec![Doc::Indent(sources)]));
         self.conditions(&mut clauses, &node.conditions);
-        self.print_count(&mut clauses, "limit", node.limit);
-        self.print_count(&mut clauses, "offset", node.offset);
+        self.order(&mut clauses, &node.order);
+        self.print_bound(&mut clauses, "limit", node.limit.as_ref());
+        self.print_bound(&mut clauses, "offset", node.offset.as_ref());
         self.delays(&mut clauses, node.delays);
         docs.push(Doc::Indent(clauses));
+    }
+
+    /// `keyword n` or `keyword {=n}`, if there is one.
+    fn print_bound(&mut self, docs: &mut Vec<Doc>, keyword: &str, bound: Option<&Bound>) {
+        match bound {
+            None => {}
+            Some(Bound::Count(count)) => self.print_count(docs, keyword, Some(*count)),
+            Some(Bound::Token { text, span }) => {
+                self.separate(docs, Doc::Line, span.start);
+                docs.push(Doc::text(format!("{keyword} {{{text}}}")));
+            }
+        }
     }
 
     fn columns(&mut self, docs: &mut Vec<Doc>, columns: &Columns) {
@@ -76,6 +96,8 @@ impl Printer<'_> {
         match &column.value {
             ColumnValue::Path(node) => docs.push(Doc::text(path(node))),
             ColumnValue::Call(node) => self.call(docs, node),
+            ColumnValue::Expression(node) => self.expression(docs, node),
+            ColumnValue::Star(star) => print_star(docs, star),
         }
         if let Some(alias) = &column.alias {
             self.separate(docs, Doc::Space, alias.span.start);
@@ -101,21 +123,26 @@ impl Printer<'_> {
         docs.push(Doc::group(list));
     }
 
-    fn condition(&mut self, docs: &mut Vec<Doc>, condition: &Condition) {
+    pub(super) fn condition(&mut self, docs: &mut Vec<Doc>, condition: &Condition) {
+        self.condition_with(docs, condition, "");
+    }
+
+    /// A condition with `not ` before its operator, or nothing.
+    pub(super) fn condition_with(&mut self, docs: &mut Vec<Doc>, condition: &Condition, not: &str) {
         match condition {
             Condition::Equals { path: left, operand, is_in, .. } => {
                 docs.push(Doc::text(path(left)));
                 docs.push(Doc::Space);
-                docs.push(Doc::text(if *is_in { "in" } else { "=" }));
+                docs.push(Doc::text(if *is_in { format!("{not}in") } else { "=".to_owned() }));
                 self.separate(docs, Doc::Space, operand.span.start);
                 docs.push(Doc::text(super::value::operand(operand)));
             }
             Condition::InList { path: left, items, span } => {
-                docs.push(Doc::text(format!("{} in ", path(left))));
+                docs.push(Doc::text(format!("{} {not}in ", path(left))));
                 self.operands(docs, items, span.end);
             }
             Condition::InSelect { path: left, select, span } => {
-                docs.push(Doc::text(format!("{} in (", path(left))));
+                docs.push(Doc::text(format!("{} {not}in (", path(left))));
                 let mut inner = Vec::new();
                 self.separate(&mut inner, Doc::SoftLine, select.span.start);
                 let mut statement = Vec::new();
@@ -126,6 +153,7 @@ impl Printer<'_> {
                 docs.push(Doc::group(vec![Doc::Indent(inner), Doc::SoftLine, Doc::text(")")]));
             }
             Condition::Call(call) => self.call(docs, call),
+            Condition::Test(test) => self.expression(docs, test),
         }
     }
 

@@ -53,11 +53,18 @@ fn push_escape(quoted: &mut String, c: char) {
 
 /// A path as it is written in clauses.
 pub(super) fn path(path: &Path) -> String {
-    let mut text = String::new();
-    for (index, segment) in path.segments.iter().enumerate() {
+    let (first, rest) = match path.segments.as_slice() {
+        [Segment::Member { name, is_quoted: true }, rest @ ..] => (raw(name), rest),
+        [Segment::Member { name, is_quoted: false }, rest @ ..] => (name.clone(), rest),
+        segments => (String::new(), segments),
+    };
+    steps(first, rest)
+}
+
+/// `text` and the steps of a path behind it.
+pub(super) fn steps(mut text: String, segments: &[Segment]) -> String {
+    for segment in segments {
         let part = match segment {
-            Segment::Member { name, is_quoted: true } if index == 0 => raw(name),
-            Segment::Member { name, is_quoted: false } if index == 0 => name.clone(),
             Segment::Member { name, is_quoted: true } => format!("[{}]", raw(name)),
             Segment::Member { name, is_quoted: false } => format!(".{name}"),
             Segment::Descendant(name) => format!("..{name}"),
@@ -86,6 +93,7 @@ pub(super) fn operand(operand: &Operand) -> String {
         OperandKind::Bool(value) => value.to_string(),
         OperandKind::Null => "null".to_owned(),
         OperandKind::Path(node) => path(node),
+        OperandKind::Token(text) => format!("{{{text}}}"),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::lexer;
 /// Words before the failure and in front of it that belong together, with what to write instead. An
 /// empty word stands for any.
 const PAIRS: &[(&str, &str, &str)] = &[
-    ("order", "by", "there is no `order by`: let the API sort, or sort in a function of a module"),
+    ("order", "by", "`order by` is written in lower case and stands behind `where`"),
     (
         "group",
         "by",
@@ -20,7 +20,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "having",
         "there is no `having`: filter the rows by a select from the variable that holds them",
     ),
-    ("distinct", "", "there is no `distinct`: drop what is repeated in a function of a module"),
+    ("", "nulls", "`nulls first` and `nulls last` stand behind a key of `order by`"),
     ("join", "", JOIN),
     ("inner", "join", JOIN),
     ("outer", "join", JOIN),
@@ -58,10 +58,11 @@ const SIGNS: &[(&str, &str)] = &[
     ("//", "comments begin with `--`, or stand between `/*` and `*/`"),
     ("#", "comments begin with `--`, or stand between `/*` and `*/`"),
     ("=>", FUNCTION),
-    ("==", "one `=` compares in `where`; a condition of `if` is a variable or a path into one"),
-    ("!=", "one `=` compares in `where`; a condition of `if` is a variable or a path into one"),
-    ("`", "names have no quotes"),
-    ("+", "texts are put together with tokens: `\"{a}{b}\"`"),
+    ("==", "a condition of `if` is a variable or a path into one; values are compared by a select"),
+    ("!=", "a condition of `if` is a variable or a path into one; values are compared by a select"),
+    ("&&", "conditions of a select are joined with `and`"),
+    ("`", "names of tables have no quotes"),
+    ("+", "texts are put together with tokens: `\"{a}{b}\"`, in a select with `&`"),
 ];
 
 /// The clauses that continue a statement.

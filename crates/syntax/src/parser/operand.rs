@@ -71,6 +71,7 @@ impl Parser<'_> {
         self.mark_text(TokenPlace::Script);
         let first = match self.lexer.peek() {
             Some('"' | '\'') => Segment::Member { name: self.raw_part()?.text, is_quoted: true },
+            Some('`') => Segment::Member { name: self.backtick_part()?, is_quoted: true },
             Some(c) if lexer::is_word_start(c) => {
                 Segment::Member { name: self.ident_part().text, is_quoted: false }
             }
@@ -95,6 +96,21 @@ impl Parser<'_> {
                 return Ok(Path { segments, span: self.since(start) });
             }
         }
+    }
+
+    /// A name in backticks, on one line.
+    fn backtick_part(&mut self) -> Outcome<String> {
+        let rest = &self.lexer.rest()[1..];
+        let end = rest.find(|c| c == '`' || lexer::is_line_end(c));
+        let Some(end) = end.filter(|end| *end > 0 && rest[*end..].starts_with('`')) else {
+            let span = self.here();
+            let message = "this backtick begins no name";
+            let hint = "a name in backticks ends with one, on the same line: `` `a b` ``";
+            return self.error(codes::UNEXPECTED_TOKEN, span, message, hint);
+        };
+        let name = rest[..end].to_owned();
+        self.lexer.bump(end + 2);
+        Ok(name)
     }
 
     fn path_word(&mut self) -> Outcome<String> {

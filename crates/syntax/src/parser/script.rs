@@ -16,6 +16,9 @@ use crate::{
 const STATEMENT_KEYWORDS: &[&str] =
     &["select", "insert", "update", "delete", "create", "show", "describe", "desc"];
 
+/// The words that begin something in an expression or behind `select`, and may be modules as well.
+const EXPRESSION_KEYWORDS: &[&str] = &["not", "case", "exists", "value", "distinct"];
+
 /// Where a list of statements stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -158,7 +161,8 @@ impl Parser<'_> {
         let target = if !word.is_empty() && self.lexer.rest_after_word().starts_with('=') {
             let is_dotted = self.lexer.rest()[word.len()..].starts_with('.');
             debug_assert!(!is_dotted, "a dot is neither a blank nor a comment");
-            let keyword = STATEMENT_KEYWORDS.iter().find(|keyword| **keyword == word);
+            let keywords = STATEMENT_KEYWORDS.iter().chain(EXPRESSION_KEYWORDS);
+            let keyword = keywords.into_iter().find(|keyword| **keyword == word);
             self.keyword_variables.extend(keyword);
             let ident = self.ident()?;
             self.require("=")?;
@@ -237,8 +241,12 @@ impl Parser<'_> {
     /// the next assignment (`a = select b = 1`) is a variable; in `return` only if there is one.
     fn is_statement_ahead(&self, word: &str, allow_name: bool) -> bool {
         let after = self.lexer.rest_after_word();
-        if !STATEMENT_KEYWORDS.contains(&word) || after.starts_with('(') {
+        if !STATEMENT_KEYWORDS.contains(&word) {
             return false;
+        }
+        if after.starts_with('(') {
+            // `select (a) …`, unless a module is called so.
+            return word == "select" && !self.keyword_variables.contains(&word);
         }
         if !allow_name {
             return true;

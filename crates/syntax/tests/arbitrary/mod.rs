@@ -8,6 +8,8 @@ use proptest::{
 };
 use qlio_syntax::{ast::*, source::Span};
 
+mod expression;
+
 const SPAN: Span = Span::new(0, 0);
 
 fn word() -> impl Strategy<Value = String> {
@@ -156,6 +158,13 @@ fn simple_condition() -> BoxedStrategy<Condition> {
     .boxed()
 }
 
+fn bound() -> impl Strategy<Value = Bound> {
+    prop_oneof![
+        2 => count().prop_map(Bound::Count),
+        1 => Just(Bound::Token { text: "=n".to_owned(), span: SPAN }),
+    ]
+}
+
 fn select_with(condition: BoxedStrategy<Condition>) -> impl Strategy<Value = Select> {
     (
         columns(),
@@ -166,14 +175,61 @@ fn select_with(condition: BoxedStrategy<Condition>) -> impl Strategy<Value = Sel
         delays(),
     )
         .prop_map(|(columns, sources, conditions, limit, offset, delays)| Select {
+            is_distinct: false,
+            is_value: false,
             columns,
             sources,
             conditions,
-            limit,
-            offset,
+            order: Vec::new(),
+            limit: limit.map(Bound::Count),
+            offset: offset.map(Bound::Count),
             delays,
             span: SPAN,
         })
+}
+
+/// A script of one select that computes, tests and orders.
+pub(crate) fn computing() -> impl Strategy<Value = Script> {
+    let column = |alias: Option<Name>| {
+        move |value| Column { value: ColumnValue::Expression(value), alias, span: SPAN }
+    };
+    let computed = (expression::column(), option::of(name()))
+        .prop_map(move |(value, alias)| column(alias)(value));
+    let output = prop_oneof![
+        3 => vec(computed, 1..3).prop_map(|columns| (Columns::List(columns), false, true)),
+        1 => expression::column()
+            .prop_map(move |value| (Columns::List(vec![column(None)(value)]), true, true)),
+        1 => columns().prop_map(|columns| (columns, false, false)),
+    ];
+    let test = prop_oneof![
+        1 => simple_condition(),
+        3 => expression::test(false, 1).prop_map(Condition::Test),
+    ];
+    let first = (output, any::<bool>(), vec(test, 0..3), vec(expression::sort_key(), 0..3));
+    (first, option::of(bound()), option::of(bound())).prop_map(|(first, limit, offset)| {
+        let ((columns, is_value, is_new), is_distinct, conditions, order) = first;
+        let name = Name { text: "t".to_owned(), span: SPAN };
+        let select = Select {
+            // A column called `from` would be the clause.
+            is_distinct: is_distinct && is_new,
+            is_value,
+            columns,
+            sources: vec![Source { name, alias: None, span: SPAN }],
+            conditions,
+            order,
+            limit,
+            offset,
+            delays: Delays::default(),
+            span: SPAN,
+        };
+        let statement = Statement {
+            docs: Vec::new(),
+            target: None,
+            alternatives: vec![Primary::Select(Box::new(select))],
+            span: SPAN,
+        };
+        Script { items: vec![Item::Statement(statement)], ..Script::default() }
+    })
 }
 
 fn condition() -> BoxedStrategy<Condition> {

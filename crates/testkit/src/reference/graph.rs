@@ -158,7 +158,7 @@ fn condition_reads(condition: &ast::Condition, reads: &mut Vec<String>) {
             }
         }
         ast::Condition::InSelect { select, .. } => select_reads(select, reads),
-        ast::Condition::Call(_) => {}
+        ast::Condition::Call(_) | ast::Condition::Test(_) => {}
     }
 }
 

@@ -66,11 +66,8 @@ impl Interpreter<'_> {
         let mut keys = Vec::new();
         let (mut of_main, mut of_joined) = (Vec::new(), Vec::new());
         for condition in &select.conditions {
-            let left = match condition {
-                ast::Condition::Equals { path, .. }
-                | ast::Condition::InList { path, .. }
-                | ast::Condition::InSelect { path, .. } => path,
-                ast::Condition::Call(_) => return Err(Failure::Unsupported("a row function")),
+            let Some(left) = condition.path() else {
+                return Err(Failure::Unsupported("a row function or an expression"));
             };
             if let ast::Condition::Equals { operand, .. } = condition
                 && let ast::OperandKind::Path(right) = &operand.kind

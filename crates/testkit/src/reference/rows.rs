@@ -226,8 +226,8 @@ pub(super) fn cut(value: Value, select: &ast::Select) -> Value {
     if limit.is_none() && offset.is_none() {
         return value;
     }
-    let offset = offset.map_or(0, |count| count.value as usize);
-    let limit = limit.map_or(usize::MAX, |count| count.value as usize);
+    let offset = offset.and_then(ast::Bound::count).map_or(0, |count| count as usize);
+    let limit = limit.and_then(ast::Bound::count).map_or(usize::MAX, |count| count as usize);
     match value.into_tree() {
         Value::Array(rows) => rows.iter().skip(offset).take(limit).cloned().collect(),
         other => other,

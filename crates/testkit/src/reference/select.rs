@@ -19,6 +19,15 @@ pub(super) struct Columns {
 
 impl Interpreter<'_> {
     pub(super) fn select(&mut self, select: &ast::Select) -> Result<Value, Failure> {
+        let is_token = |bound: &Option<ast::Bound>| matches!(bound, Some(ast::Bound::Token { .. }));
+        if select.is_distinct
+            || select.is_value
+            || !select.order.is_empty()
+            || is_token(&select.limit)
+            || is_token(&select.offset)
+        {
+            return Err(Failure::Unsupported("a step behind the rows"));
+        }
         if let [main, joined] = select.sources.as_slice() {
             return self.join(select, main, joined);
         }
@@ -172,6 +181,7 @@ impl Interpreter<'_> {
             }
             ast::Condition::InSelect { path, select, .. } => (path, as_rows(&self.select(select)?)),
             ast::Condition::Call(_) => return Err(Failure::Unsupported("a row function")),
+            ast::Condition::Test(_) => return Err(Failure::Unsupported("an expression")),
         };
         let path = without_alias(path, alias);
         Ok(Condition { name: path_text(&path), path: path_of(&path)?, expected })
@@ -197,6 +207,7 @@ impl Interpreter<'_> {
             ast::OperandKind::Bool(value) => Ok(Value::Bool(*value)),
             ast::OperandKind::Null => Ok(Value::Null),
             ast::OperandKind::Path(path) => self.fill(&format!("{{={}}}", path_text(path))),
+            ast::OperandKind::Token(text) => self.fill(&format!("{{{text}}}")),
         }
     }
 }
@@ -260,7 +271,7 @@ fn condition_texts<'s>(condition: &'s ast::Condition, texts: &mut Vec<&'s str>) 
             }
         }
         ast::Condition::InSelect { select, .. } => select_texts(select, texts),
-        ast::Condition::Call(_) => {}
+        ast::Condition::Call(_) | ast::Condition::Test(_) => {}
     }
 }
 

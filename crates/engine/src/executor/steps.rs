@@ -1,0 +1,271 @@
+//! What a select does with its rows beyond reading and showing columns: test, order, drop what is
+//! repeated, cut, compute columns.
+//!
+//! In: the rows that were read. Out: the value of the select. Rows are moved and dropped by their numbers,
+//! so that rows which are text stay text.
+
+use std::{cell::Cell, collections::HashSet};
+
+use foldhash::quality::RandomState;
+use qlio_data::{Value, compute::order::Key};
+use qlio_plan::operator::{Bound, Given, OutputValue, Program, Select, SourceKind, Steps};
+use qlio_syntax::diagnostic::codes;
+
+use super::conditions;
+use crate::{
+    budget::VALUE_BYTES,
+    error::{Origin, RunError},
+    evaluate::operand,
+    function,
+    operator::{
+        filter::Expectation,
+        program::{GivenValue, Machine},
+        rows::{Relation, Tuples, bounds},
+        shape, sort,
+    },
+    request::Caller,
+    run::Run,
+};
+
+/// Bytes of the number of a row.
+const NUMBER_BYTES: usize = 4;
+
+/// The value of a select with steps. A source that is nothing, or no row, is the value itself.
+pub(super) async fn finish(
+    run: &Run<'_>,
+    select: &Select,
+    steps: &Steps,
+    relation: Relation<Tuples>,
+) -> Result<Value, RunError> {
+    let rows = match relation {
+        Relation::Rows(rows) => rows,
+        Relation::Value(value) => return Ok(value),
+    };
+    let limit = bound(run, steps.limit.as_ref(), "limit")?;
+    let offset = bound(run, steps.offset.as_ref(), "offset")?;
+    let givens = givens(run, steps).await?;
+    let machine = Machine {
+        budget: &run.budget,
+        givens: &givens,
+        source: &select.scan.source.name,
+        fault: fault_of(run, select),
+        zero_divisions: Cell::new(0),
+    };
+    let rows = match &steps.filter {
+        Some(filter) => keep(&machine, filter, rows).await?,
+        None => rows,
+    };
+    let (skip, take) = bounds(limit, offset);
+    // What is dropped as repeated is known only behind the sort.
+    let wanted = if steps.is_distinct { usize::MAX } else { skip.saturating_add(take) };
+    let rows =
+        if steps.order.is_empty() { rows } else { order(&machine, steps, rows, wanted).await? };
+    let rows = if steps.is_distinct { drop_repeated(&machine, select, rows).await? } else { rows };
+    let rows = cut(rows, skip, take);
+    let computed = compute(&machine, select, &rows).await?;
+    match machine.zero_divisions.get() {
+        0 => {}
+        1 => run.warn("a division by zero gave null"),
+        count => run.warn(format!("{count} divisions by zero gave null")),
+    }
+    show(run, select, rows, computed).await
+}
+
+/// The values that are the same for all rows.
+async fn givens(run: &Run<'_>, steps: &Steps) -> Result<Vec<GivenValue>, RunError> {
+    let mut values = Vec::with_capacity(steps.givens.len());
+    for given in &steps.givens {
+        values.push(match given {
+            Given::Value(value) => GivenValue::Value(operand(run, value)?),
+            Given::Condition(expected) => {
+                let expected = conditions::expected_value(run, expected).await?;
+                GivenValue::Expectation(Expectation::new(&expected))
+            }
+        });
+    }
+    Ok(values)
+}
+
+/// Rows that cannot be computed with are the fault of the API that sent them, else of the script.
+fn fault_of(run: &Run<'_>, select: &Select) -> Origin {
+    match (&select.scan.source.kind, run.caller) {
+        (SourceKind::Slot(_), Caller::AdHoc { .. }) => Origin::Client,
+        (SourceKind::Slot(_), Caller::Route | Caller::Operator) => Origin::Gateway,
+        _ => Origin::Upstream,
+    }
+}
+
+/// The number that `limit` or `offset` has.
+fn bound(run: &Run<'_>, bound: Option<&Bound>, clause: &str) -> Result<Option<u64>, RunError> {
+    let (name, value) = match bound {
+        None => return Ok(None),
+        Some(Bound::Count(count)) => return Ok(Some(*count)),
+        Some(Bound::Given { name, value }) => (name, operand(run, value)?),
+    };
+    let text = value.scalar_text();
+    let count = text.as_deref().and_then(|text| text.parse().ok());
+    count.map(Some).ok_or_else(|| {
+        let found = match (&text, value.is_nothing()) {
+            (Some(text), _) => {
+                format!("`{}`", text.chars().take(SHOWN_CHARS_MAX).collect::<String>())
+            }
+            (None, true) => "nothing".to_owned(),
+            (None, false) => "a structure".to_owned(),
+        };
+        let message =
+            format!("`{clause} {name}` needs a whole number from 0 on, and there is {found}");
+        RunError::client(codes::BAD_COUNT, message)
+    })
+}
+
+/// Characters of a value that a message repeats.
+const SHOWN_CHARS_MAX: usize = 40;
+
+/// The rows for which a program is truthy.
+async fn keep(machine: &Machine<'_>, filter: &Program, rows: Tuples) -> Result<Tuples, RunError> {
+    let mut kept = Vec::new();
+    let mut stack = Vec::new();
+    for number in 0..rows.len() {
+        if machine.run(filter, &mut stack, rows.tuple(number), number)?.is_truthy() {
+            kept.push(number as u32);
+        }
+        if machine.budget.spend(filter.operations.len()) {
+            machine.budget.pause().await?;
+        }
+    }
+    machine.budget.charge_memory(kept.len() * NUMBER_BYTES)?;
+    Ok(rows.select(kept))
+}
+
+/// The rows in order; of them the first `wanted`.
+async fn order(
+    machine: &Machine<'_>,
+    steps: &Steps,
+    rows: Tuples,
+    wanted: usize,
+) -> Result<Tuples, RunError> {
+    let count = rows.len();
+    let mut keys = Vec::with_capacity(count.saturating_mul(steps.order.len()));
+    machine.budget.charge_memory(keys.capacity().saturating_mul(size_of::<Key>()))?;
+    let mut stack = Vec::new();
+    for number in 0..count {
+        for key in &steps.order {
+            let value = machine.run(&key.program, &mut stack, rows.tuple(number), number)?;
+            keys.push(key_of(machine, &value)?);
+        }
+        if machine.budget.spend(steps.order.len()) {
+            machine.budget.pause().await?;
+        }
+    }
+    let order = sort::sort(machine.budget, count, &keys, &steps.order, wanted).await?;
+    machine.budget.charge_memory(order.len() * NUMBER_BYTES)?;
+    Ok(rows.select(order))
+}
+
+/// A value as it is ordered and told from others; its bytes are charged.
+fn key_of(machine: &Machine<'_>, value: &Value) -> Result<Key, RunError> {
+    let key = Key::of(value)
+        .map_err(|error| RunError::client(codes::WRONG_OPERAND, error.to_string()))?;
+    if key.bytes() > 0 {
+        machine.budget.work(key.bytes() / KEY_BYTES_PER_UNIT);
+        machine.budget.charge_memory(key.bytes())?;
+    }
+    Ok(key)
+}
+
+/// Bytes of a key that are made for a unit of work.
+const KEY_BYTES_PER_UNIT: usize = 128;
+
+/// The first of all rows that show the same.
+async fn drop_repeated(
+    machine: &Machine<'_>,
+    select: &Select,
+    rows: Tuples,
+) -> Result<Tuples, RunError> {
+    let mut seen: HashSet<Vec<Key>, RandomState> = HashSet::default();
+    let mut kept = Vec::new();
+    let mut stack = Vec::new();
+    for number in 0..rows.len() {
+        let tuple = rows.tuple(number);
+        let mut shown = Vec::with_capacity(select.output.columns.len());
+        for column in &select.output.columns {
+            let value = match &column.value {
+                OutputValue::Column { side, column } => tuple.cell(*side, *column).value(),
+                OutputValue::Computed(program) => {
+                    machine.run(program, &mut stack, tuple, number)?
+                }
+                // Such columns are refused beside `distinct`.
+                OutputValue::Call(_) => Value::Absent,
+            };
+            shown.push(key_of(machine, &value)?);
+        }
+        if seen.insert(shown) {
+            let width = select.output.columns.len();
+            machine.budget.charge_memory(NUMBER_BYTES + width * size_of::<Key>())?;
+            kept.push(number as u32);
+        }
+        if machine.budget.spend(1 + select.output.columns.len()) {
+            machine.budget.pause().await?;
+        }
+    }
+    Ok(rows.select(kept))
+}
+
+fn cut(rows: Tuples, skip: usize, take: usize) -> Tuples {
+    if skip == 0 && take >= rows.len() {
+        return rows;
+    }
+    let count = rows.len();
+    let end = skip.saturating_add(take).min(count);
+    rows.select((skip.min(count) as u32..end as u32).collect())
+}
+
+/// The values of the computed columns, one list for each.
+async fn compute(
+    machine: &Machine<'_>,
+    select: &Select,
+    rows: &Tuples,
+) -> Result<Vec<Vec<Value>>, RunError> {
+    let mut columns = Vec::new();
+    let mut stack = Vec::new();
+    for column in &select.output.columns {
+        let OutputValue::Computed(program) = &column.value else { continue };
+        machine.budget.charge_memory(rows.len() * VALUE_BYTES)?;
+        let mut values = Vec::with_capacity(rows.len());
+        for number in 0..rows.len() {
+            values.push(machine.run(program, &mut stack, rows.tuple(number), number)?);
+            if machine.budget.spend(program.operations.len()) {
+                machine.budget.pause().await?;
+            }
+        }
+        columns.push(values);
+    }
+    Ok(columns)
+}
+
+/// The rows as values, functions of modules called for them.
+async fn show(
+    run: &Run<'_>,
+    select: &Select,
+    rows: Tuples,
+    computed: Vec<Vec<Value>>,
+) -> Result<Value, RunError> {
+    if !select.calls_functions() {
+        return shape::shape(&run.budget, &select.output, rows, &computed).await;
+    }
+    let mut called = function::output_calls(run, select, &rows).await?.into_iter();
+    let mut computed = computed.into_iter();
+    let mut columns = Vec::new();
+    for column in &select.output.columns {
+        columns.extend(match column.value {
+            OutputValue::Column { .. } => None,
+            OutputValue::Call(_) => called.next(),
+            OutputValue::Computed(_) => computed.next(),
+        });
+    }
+    if select.row_calls.is_empty() {
+        return shape::shape(&run.budget, &select.output, rows, &columns).await;
+    }
+    let value = shape::shape_values(&run.budget, &select.output, rows.clone(), &columns).await?;
+    function::apply_row_calls(run, select, Some(&rows), value).await
+}

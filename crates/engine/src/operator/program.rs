@@ -1,0 +1,250 @@
+//! Running the programs of expressions over rows (ADR 0028).
+//!
+//! In: a program, a row, the values that are the same for all rows. Out: a value. One [`Machine`] serves
+//! all programs and rows of a statement, so that a row costs no allocation but those of its values.
+
+use std::cell::Cell;
+
+use qlio_data::{
+    Object, Text, Value,
+    compute::{ComputeError, number, test},
+};
+use qlio_plan::operator::{Calculation, MemberName, Operation, PatternManner, Place, Program};
+use qlio_syntax::diagnostic::codes;
+
+use super::{filter::Expectation, rows::Tuple};
+use crate::{
+    budget::{Budget, VALUE_BYTES},
+    error::{Origin, RunError},
+};
+
+/// A value that the statement has computed before its rows.
+pub(crate) enum GivenValue {
+    /// The value itself.
+    Value(Value),
+    /// What a condition expects.
+    Expectation(Expectation),
+}
+
+/// What programs of a statement share.
+pub(crate) struct Machine<'a> {
+    pub(crate) budget: &'a Budget,
+    pub(crate) givens: &'a [GivenValue],
+    /// The name of the source, for messages.
+    pub(crate) source: &'a Text,
+    /// Who is at fault if a row has a value that cannot be computed with.
+    pub(crate) fault: Origin,
+    /// Divisions by zero so far, which give null.
+    pub(crate) zero_divisions: Cell<usize>,
+}
+
+impl Machine<'_> {
+    /// The value of a program for a row, whose number messages tell. `stack` is empty, and is empty again
+    /// afterwards.
+    pub(crate) fn run(
+        &self,
+        program: &Program,
+        stack: &mut Vec<Value>,
+        row: Tuple<'_>,
+        number: usize,
+    ) -> Result<Value, RunError> {
+        let outcome = self.execute(program, stack, row, number);
+        let value = stack.pop().unwrap_or_default();
+        stack.clear();
+        outcome.map(|()| value)
+    }
+
+    fn execute(
+        &self,
+        program: &Program,
+        stack: &mut Vec<Value>,
+        row: Tuple<'_>,
+        number: usize,
+    ) -> Result<(), RunError> {
+        let mut next = 0;
+        while let Some(operation) = program.operations.get(next) {
+            next += 1;
+            match operation {
+                Operation::Constant(value) => stack.push(value.clone()),
+                Operation::Given(given) => stack.push(match &self.givens[*given] {
+                    GivenValue::Value(value) => value.clone(),
+                    GivenValue::Expectation(_) => Value::Absent,
+                }),
+                Operation::Column(side, column) => stack.push(row.cell(*side, *column).value()),
+                Operation::Matches { side, column, given } => {
+                    let cell = row.cell(*side, *column).value();
+                    let holds = match &self.givens[*given] {
+                        GivenValue::Expectation(expected) => expected.holds_for_some(&cell),
+                        GivenValue::Value(_) => false,
+                    };
+                    stack.push(Value::Bool(holds));
+                }
+                Operation::Jump(target) => next = *target,
+                Operation::JumpIfFalse(target) => {
+                    if !pop(stack).is_truthy() {
+                        next = *target;
+                    }
+                }
+                Operation::JumpIfTrue(target) => {
+                    if pop(stack).is_truthy() {
+                        next = *target;
+                    }
+                }
+                Operation::Copy => {
+                    let value = stack.last().cloned().unwrap_or_default();
+                    stack.push(value);
+                }
+                Operation::Drop => {
+                    stack.pop();
+                }
+                Operation::Compute(calculation, place) => {
+                    let result = self
+                        .calculate(*calculation, stack)
+                        .map_err(|error| self.refuse(&program.places[*place], &error, number))?;
+                    if let Value::String(text) = &result {
+                        self.budget.charge_memory(text.len())?;
+                    }
+                    stack.push(result);
+                }
+                Operation::Negate(place) => {
+                    let negative = number::negate(&pop(stack))
+                        .map_err(|error| self.refuse(&program.places[*place], &error, number))?;
+                    stack.push(negative);
+                }
+                Operation::LikeDynamic(manner, place) => {
+                    let holds = self
+                        .fits(*manner, stack)
+                        .map_err(|error| self.refuse(&program.places[*place], &error, number))?;
+                    stack.push(Value::Bool(holds));
+                }
+                Operation::Object(names) => {
+                    let values = stack.split_off(stack.len().saturating_sub(names.len()));
+                    stack.push(self.make_object(names, values)?);
+                }
+                Operation::List(count) => {
+                    let items = stack.split_off(stack.len().saturating_sub(*count));
+                    self.budget.charge_memory(items.len() * VALUE_BYTES)?;
+                    stack.push(items.into_iter().map(or_null).collect());
+                }
+                test => apply_test(test, stack),
+            }
+        }
+        Ok(())
+    }
+
+    fn calculate(
+        &self,
+        calculation: Calculation,
+        stack: &mut Vec<Value>,
+    ) -> Result<Value, ComputeError> {
+        let (left, right) = pop_two(stack);
+        let result = calculation.of(&left, &right)?;
+        let is_division = matches!(calculation, Calculation::Divide | Calculation::Remainder);
+        if is_division && result.is_nothing() && !left.is_nothing() && !right.is_nothing() {
+            self.zero_divisions.set(self.zero_divisions.get() + 1);
+        }
+        Ok(result)
+    }
+
+    /// Whether a text fits a pattern that is a value of the row, and so is compiled for each.
+    fn fits(&self, manner: PatternManner, stack: &mut Vec<Value>) -> Result<bool, ComputeError> {
+        let (value, pattern) = pop_two(stack);
+        let Some(text) = pattern.scalar_text() else { return Ok(false) };
+        let compiled = manner.compile(&text);
+        let compiled = compiled.map_err(|error| ComputeError::invalid(0, error.to_string()))?;
+        self.budget.work(1 + text.len());
+        Ok(test::matches(&value, &compiled))
+    }
+
+    fn make_object(&self, names: &[MemberName], values: Vec<Value>) -> Result<Value, RunError> {
+        let mut object = Object::with_capacity(names.len());
+        for (name, value) in names.iter().zip(values) {
+            match name {
+                MemberName::Named(name) => {
+                    if !value.is_absent() {
+                        object.insert(name.clone(), value);
+                    }
+                }
+                MemberName::Members(excluded) => {
+                    let opened = value.open();
+                    let Value::Object(members) = &*opened else { continue };
+                    for (name, member) in members.iter() {
+                        if !excluded.contains(name) {
+                            object.insert(name.clone(), member.clone());
+                        }
+                    }
+                }
+            }
+        }
+        self.budget.charge_memory(object.len() * 2 * VALUE_BYTES)?;
+        Ok(Value::object(object))
+    }
+
+    /// A row has a value that cannot be computed with.
+    #[cold]
+    fn refuse(&self, place: &Place, error: &ComputeError, row: usize) -> RunError {
+        let operand = error.position().and_then(|position| place.operands.get(position));
+        let text = &place.text;
+        let what = match operand {
+            Some(operand) if operand != text => format!("`{text}`: `{operand}` is "),
+            _ => format!("`{text}`: "),
+        };
+        let reason = match (operand, error) {
+            (Some(_), ComputeError::WrongOperand { found, wanted, .. }) => {
+                format!("{found} and not {wanted}")
+            }
+            _ => error.to_string(),
+        };
+        let message = format!("{what}{reason} in row {} of {}", row + 1, self.source);
+        RunError::new(codes::WRONG_OPERAND, self.fault, message).at_line(place.line)
+    }
+}
+
+/// An operation that only tests what is on the stack.
+fn apply_test(operation: &Operation, stack: &mut Vec<Value>) {
+    let holds = match operation {
+        Operation::Truth => pop(stack).is_truthy(),
+        Operation::Not => !pop(stack).is_truthy(),
+        Operation::Equals => {
+            let (left, right) = pop_two(stack);
+            are_equal(&left, &right)
+        }
+        Operation::Compare(comparison) => {
+            let (left, right) = pop_two(stack);
+            comparison.holds(&left, &right)
+        }
+        Operation::In(count) => {
+            let items = stack.split_off(stack.len().saturating_sub(*count));
+            let value = pop(stack);
+            items.iter().any(|item| are_equal(&value, item))
+        }
+        Operation::Between => {
+            let (low, high) = pop_two(stack);
+            test::is_between(&pop(stack), &low, &high)
+        }
+        Operation::Like(pattern) => test::matches(&pop(stack), pattern),
+        Operation::Is(kind) => kind.is_of(&pop(stack)),
+        // All others are done where the operations are counted.
+        _ => return,
+    };
+    stack.push(Value::Bool(holds));
+}
+
+fn pop(stack: &mut Vec<Value>) -> Value {
+    stack.pop().unwrap_or_default()
+}
+
+fn pop_two(stack: &mut Vec<Value>) -> (Value, Value) {
+    let right = pop(stack);
+    let left = pop(stack);
+    (left, right)
+}
+
+/// What is absent equals nothing, not even null (SEL-16).
+fn are_equal(left: &Value, right: &Value) -> bool {
+    !left.is_absent() && !right.is_absent() && test::equals(left, right)
+}
+
+fn or_null(value: Value) -> Value {
+    if value.is_absent() { Value::Null } else { value }
+}
