@@ -49,12 +49,13 @@ const READ_BYTES_FIRST: usize = 2 * 1024;
 const READ_BYTES_MIN: usize = 512;
 const READ_BYTES_MAX: usize = 64 * 1024;
 
-/// How much of a body is read at once, in bytes, if it is looked at while it arrives: what is looked at
-/// then is still in the processor's cache, and the upstream sends on meanwhile.
-const SHOWN_BYTES_MAX: usize = 256 * 1024;
+/// How much of a body is read at once, in bytes: what looks at it while it arrives finds it in the processor's
+/// cache, and the upstream sends on meanwhile.
+const READ_AT_ONCE_BYTES_MAX: usize = 256 * 1024;
 
-/// After so many bytes that were looked at, others get their turn; to let them costs some microseconds.
-const TURN_BYTES: usize = 1024 * 1024;
+/// After so many bytes others get their turn: about as many as are read and looked at in half a millisecond. To
+/// let others go first costs a microsecond or two.
+const TURN_BYTES: usize = 256 * 1024;
 
 /// Room for a head of the usual size, in bytes.
 const HEAD_BYTES_USUAL: usize = 512;
@@ -285,7 +286,6 @@ impl Connection {
         mut watcher: Option<&mut impl Watcher>,
     ) -> Result<Bytes, Fault> {
         let mut receiving = Receiving::new(framing, allowance.limit())?;
-        let bytes_max = if watcher.is_some() { SHOWN_BYTES_MAX } else { usize::MAX };
         let mut turn_ends_at = TURN_BYTES;
         loop {
             if let Some(body) = receiving.take(&mut self.arrived)? {
@@ -296,16 +296,15 @@ impl Connection {
                 && let Some(beginning) = receiving.beginning()
             {
                 watcher.on_body(beginning);
-                if beginning.len() >= turn_ends_at {
-                    turn_ends_at = beginning.len() + TURN_BYTES;
-                    yield_now().await;
-                }
             }
-            let arrival =
-                poll_fn(|cx| match self.poll_more(cx, &mut receiving, bytes_max, patience) {
-                    Poll::Pending => patience.poll_expired(cx).map(Err),
-                    ready @ Poll::Ready(_) => ready,
-                });
+            if receiving.len() >= turn_ends_at {
+                turn_ends_at = receiving.len() + TURN_BYTES;
+                yield_now().await;
+            }
+            let arrival = poll_fn(|cx| match self.poll_more(cx, &mut receiving, patience) {
+                Poll::Pending => patience.poll_expired(cx).map(Err),
+                ready @ Poll::Ready(_) => ready,
+            });
             match arrival.await? {
                 Arrival::Data => {}
                 Arrival::End => return receiving.end(),
@@ -318,12 +317,12 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         receiving: &mut Receiving,
-        bytes_max: usize,
         patience: &mut Patience<'_>,
     ) -> Poll<Result<Arrival, Fault>> {
         let Some(room) = receiving.room() else { return self.poll_arrival(cx, patience) };
         self.poll_send(cx, patience);
-        let read = ready!(pin!(self.stream.read_buf(&mut room.limit(bytes_max))).poll(cx));
+        let mut room = room.limit(READ_AT_ONCE_BYTES_MAX);
+        let read = ready!(pin!(self.stream.read_buf(&mut room)).poll(cx));
         patience.touch(Instant::now());
         Poll::Ready(arrival(read))
     }

@@ -23,6 +23,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::{
     io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest, ReadBuf, copy, sink},
     net::TcpStream,
+    task::yield_now,
     time::{Instant, timeout},
 };
 
@@ -40,6 +41,16 @@ const ASK_AFTER: Duration = Duration::from_millis(5);
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Bytes of such a client that are read and dropped.
 const LINGER_BYTES_MAX: u64 = 16 << 20;
+
+/// Bytes of an answer that are written until others have their turn.
+const TURN_BYTES: usize = 256 * 1024;
+
+/// How much of an answer the socket has taken.
+#[derive(PartialEq, Eq)]
+enum Written {
+    Whole,
+    InPart,
+}
 
 /// A socket, and what has arrived on it and is not used yet.
 #[derive(Debug)]
@@ -111,10 +122,13 @@ impl<'t> Wire<'t> {
         let mut waiting = None;
         let mut written = 0;
         let mut is_due = false;
-        poll_fn(|context| {
+        let mut turn_ends_at = TURN_BYTES;
+        let mut write_turn = |context: &mut Context<'_>| {
             ready!(self.poll_interim(context))?;
             while !(head.is_empty() && body.is_empty()) {
-                let slices = [IoSlice::new(head), IoSlice::new(body)];
+                // A large answer fills the socket in one go, and to copy that much takes a while.
+                let piece = &body[..body.len().min(TURN_BYTES)];
+                let slices = [IoSlice::new(head), IoSlice::new(piece)];
                 let stream = Pin::new(&mut self.stream);
                 if let Poll::Ready(count) = stream.poll_write_vectored(context, &slices) {
                     let count = count?;
@@ -123,6 +137,10 @@ impl<'t> Wire<'t> {
                     body.advance(count - of_head);
                     written += count;
                     is_due = false;
+                    if written >= turn_ends_at && !body.is_empty() {
+                        turn_ends_at = written + TURN_BYTES;
+                        return Poll::Ready(Ok(Written::InPart));
+                    }
                     continue;
                 }
                 let now = Instant::now();
@@ -147,9 +165,12 @@ impl<'t> Wire<'t> {
                 ready!(self.timer.poll(context));
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            Poll::Ready(Ok(()))
-        })
-        .await
+            Poll::Ready(Ok(Written::Whole))
+        };
+        while poll_fn(&mut write_turn).await? == Written::InPart {
+            yield_now().await;
+        }
+        Ok(())
     }
 
     /// Completes when it is certain that nobody can get an answer any more. Nothing is read.
