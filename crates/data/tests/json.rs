@@ -220,6 +220,19 @@ fn a_small_value_that_is_huge_as_text_is_stopped() {
     assert!(out.len() < 1_000_100);
 }
 
+#[test]
+fn a_text_that_grows_by_its_escapes_is_not_written_beyond_the_bound() {
+    for text in ["\"".repeat(1_000), "\u{1}".repeat(1_000), "a\n".repeat(500)] {
+        let bytes = json::to_string(&Value::from(text.clone())).len();
+        for (bytes_max, fits) in [(bytes, true), (bytes - 1, false), (text.len(), false)] {
+            let mut out = Vec::new();
+            let written = json::encode_within(&Value::from(text.clone()), &mut out, bytes_max);
+            assert_eq!(written.is_ok(), fits, "{bytes_max} of {bytes}");
+            assert!(out.len() <= bytes_max);
+        }
+    }
+}
+
 fn to_serde(value: &Value) -> serde_json::Value {
     match value.open().as_ref() {
         Value::Absent | Value::Null | Value::Raw(_) => serde_json::Value::Null,

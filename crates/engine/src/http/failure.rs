@@ -27,7 +27,7 @@ pub(super) fn transport_failed(error: &TransportError) -> RunError {
         ErrorKind::ResponseTooLarge { limit } | ErrorKind::DecodedTooLarge { limit } => {
             failed.with(Fact::Limit(*limit as u64))
         }
-        ErrorKind::QueueFull { limit } => {
+        ErrorKind::QueueFull { limit } | ErrorKind::NoMemory { limit } => {
             failed.with(Fact::RetryAfterSeconds(1)).with(Fact::Limit(*limit as u64))
         }
         ErrorKind::Busy(busy) => RunError::from(*busy),
@@ -62,6 +62,7 @@ fn classify(kind: &ErrorKind) -> (Code, Origin) {
         | ErrorKind::UseProxy305 => (codes::BAD_REDIRECT, Upstream),
         ErrorKind::BackOff { .. } => (codes::BACK_OFF, Upstream),
         ErrorKind::QueueFull { .. } => (codes::OVERLOAD, Gateway),
+        ErrorKind::NoMemory { .. } => (codes::UPSTREAM_MEMORY, Gateway),
         ErrorKind::Busy(_) => (codes::BUSY, Gateway),
         ErrorKind::EgressDenied { .. } => (codes::EGRESS_DENIED, Client),
         ErrorKind::InvalidUri => (codes::BAD_URI, Client),

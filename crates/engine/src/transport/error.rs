@@ -48,6 +48,11 @@ pub enum ErrorKind {
     },
     /// The caller has no memory left for the body.
     NoRoom,
+    /// The large bodies of all callers take all memory that they may.
+    NoMemory {
+        /// The limit, in bytes.
+        limit: usize,
+    },
     /// The body has a content coding that we do not speak.
     ContentCoding {
         /// The coding as the upstream named it, lower-cased and shortened.
@@ -185,6 +190,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "decoded response length exceeds limit of {limit} bytes")
             }
             Self::NoRoom => f.write_str("no memory is left for the response"),
+            Self::NoMemory { limit } => write!(
+                f,
+                "the answers of upstreams take all memory that they may (`maxUpstreamMemory` is {limit} bytes)"
+            ),
             Self::ContentCoding { name } => {
                 write!(f, "Content-Encoding '{name}' is not supported")
             }

@@ -142,8 +142,9 @@ impl Hop<'_> {
                     && body.length().is_some_and(|bytes| watcher.wants_body(bytes));
                 let watcher = is_wanted.then_some(watcher);
                 let tail = tail.as_deref_mut();
-                let mut allowance = Allowance::new(limit, exchange.room.as_ref());
-                Box::pin(connection.body(body, patience, &mut allowance, tail, watcher)).await
+                let memory = &transport.body_memory;
+                let allowance = Allowance::new(limit, exchange.room.as_ref(), memory);
+                Box::pin(receive(&mut connection, body, patience, allowance, tail, watcher)).await
             };
             let ended = patience.moved_at();
             if received.is_ok() {
@@ -360,4 +361,20 @@ impl Hop<'_> {
         *request.headers_mut() = headers;
         Ok(request)
     }
+}
+
+/// The whole body, which counts in the memory of all from before its first byte until its last part is dropped.
+async fn receive(
+    connection: &mut Connection,
+    body: Body,
+    patience: &mut Patience<'_>,
+    mut allowance: Allowance<'_>,
+    tail: Option<&mut Tail>,
+    watcher: Option<&mut impl Watcher>,
+) -> Result<Bytes, Fault> {
+    let length = body.length().unwrap_or_default();
+    // Longer ones than may be are refused for that.
+    allowance.expect(length.min(allowance.limit() as u64))?;
+    let received = connection.body(body, patience, &mut allowance, tail, watcher).await?;
+    allowance.keep(received)
 }

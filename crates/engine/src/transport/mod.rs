@@ -70,7 +70,7 @@ pub use settings::{
 };
 
 use crate::heavy::Heavy;
-pub use allowance::Room;
+pub use allowance::{BodyMemory, Room};
 use backoff::{BackOff, Bounds, Failure, Pass};
 use egress::Egress;
 use error::{Fault, is_network};
@@ -104,6 +104,7 @@ pub struct Transport {
     decoded_bytes_max: usize,
     redirects_max: u32,
     heavy: Heavy,
+    body_memory: BodyMemory,
 }
 
 impl std::fmt::Debug for Transport {
@@ -194,6 +195,7 @@ impl Transport {
             decoded_bytes_max: settings.decoded_bytes_max,
             redirects_max: settings.redirects_max,
             heavy: settings.heavy,
+            body_memory: settings.body_memory,
         })
     }
 
@@ -294,8 +296,8 @@ impl Transport {
                 } else {
                     let room = exchange.room.as_ref().map_or(usize::MAX, Room::left);
                     let limit = self.decoded_bytes_max.min(room);
-                    Box::pin(coding::decode(answer.body, answer.codings, limit, &self.heavy))
-                        .await?
+                    let decoding = coding::decode(answer.body, answer.codings, limit, &self.heavy);
+                    self.body_memory.keep(Box::pin(decoding).await?)?
                 };
                 let (uri, redirects) = match course.detour.take() {
                     None => (course.first.take_uri_text(), 0),

@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderValue;
 
+use super::allowance::BodyMemory;
 use crate::heavy::Heavy;
 
 /// Settings of one transport. `Default` gives the values named at each member.
@@ -35,6 +36,8 @@ pub struct TransportSettings {
     pub user_agent: String,
     /// Where large bodies are decompressed. Default: where they arrive.
     pub heavy: Heavy,
+    /// What the large bodies of all threads may take. Default: any.
+    pub body_memory: BodyMemory,
 }
 
 impl Default for TransportSettings {
@@ -52,6 +55,7 @@ impl Default for TransportSettings {
             egress: EgressSettings::default(),
             user_agent: concat!("qlio/", env!("CARGO_PKG_VERSION")).to_owned(),
             heavy: Heavy::default(),
+            body_memory: BodyMemory::default(),
         }
     }
 }

@@ -10,7 +10,11 @@ use std::{
 use arc_swap::ArcSwap;
 use clap::Args;
 use qlio_data::Value;
-use qlio_engine::{Engine, EngineOptions, cache::Cache};
+use qlio_engine::{
+    Engine, EngineOptions,
+    cache::Cache,
+    transport::{BodyMemory, TransportSettings},
+};
 use tokio::runtime::Runtime;
 
 use super::{
@@ -204,9 +208,10 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         quotas: Quotas::new(&config.front.keep),
         sockets: config.front.sockets,
     });
+    let body_memory = BodyMemory::new(config.front.keep.upstream_bytes_max);
     let engine = EngineOptions {
         settings: config.settings,
-        transport: config.transport,
+        transport: TransportSettings { body_memory, ..config.transport },
         cache: cache.clone(),
         describe_error: run_error::body,
         heavy: HeavyPool::start(config.front.heavy),

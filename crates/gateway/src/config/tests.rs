@@ -68,7 +68,7 @@ fn settings_of_endpoints_and_scripts_are_read() {
             "ecvControl": "true", "wsOrigins": ["https://a.test"], "trust": {"hosts": "api.test"}, "wsMaxFrame": 10,
             "wsMaxMessage": "20", "wsPingInterval": 30, "wsPongTimeout": 40, "logs": "var/logs",
             "wsMaxConnections": 1, "wsMaxSessions": 2, "wsMaxQueue": 3, "wsIdleTimeout": 4,
-            "wsSessionIdle": 5, "wsSessionTime": 6, "maxBodiesMemory": 7, "maxAnswersMemory": "8",
+            "wsSessionIdle": 5, "wsSessionTime": 6, "maxBodiesMemory": 7, "maxAnswersMemory": "8", "maxUpstreamMemory": 14,
             "maxConnections": 9, "body": {"pauseMs": 10, "minBytesPerSecond": 11},
             "answer": {"pauseMs": 12, "minBytesPerSecond": 13},
             "xml": {"coerce": "none"}, "backoff": {"scope": "origin"},
@@ -104,6 +104,7 @@ fn settings_of_endpoints_and_scripts_are_read() {
         keep: KeepLimits {
             bodies_bytes_max: 7,
             answers_bytes_max: 8,
+            upstream_bytes_max: 14,
             sockets_max: 1,
             sessions_max: 2,
         },

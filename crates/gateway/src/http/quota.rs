@@ -12,6 +12,8 @@ pub struct KeepLimits {
     pub bodies_bytes_max: usize,
     /// Setting `maxAnswersMemory`: bytes of all answers and messages that wait to be taken; default 256 MiB.
     pub answers_bytes_max: usize,
+    /// Setting `maxUpstreamMemory`: bytes of the large answers of upstreams; default 256 MiB.
+    pub upstream_bytes_max: usize,
     /// Setting `wsMaxConnections`: WebSocket connections; default 1024.
     pub sockets_max: usize,
     /// Setting `wsMaxSessions`: scripts that are run step by step; default 64.
@@ -23,6 +25,7 @@ impl Default for KeepLimits {
         Self {
             bodies_bytes_max: 256 << 20,
             answers_bytes_max: 256 << 20,
+            upstream_bytes_max: 256 << 20,
             sockets_max: 1024,
             sessions_max: 64,
         }

@@ -16,7 +16,7 @@ pub fn status(error: &RunError) -> u16 {
     }
     match (error.code, error.origin) {
         (codes::AUTH_DENIED, _) => 403,
-        (codes::BACK_OFF | codes::OVERLOAD | codes::BUSY, _) => 503,
+        (codes::BACK_OFF | codes::OVERLOAD | codes::BUSY | codes::UPSTREAM_MEMORY, _) => 503,
         (codes::TOO_MANY_HOPS, _) => 508,
         (codes::UPSTREAM_TIMEOUT | codes::DEADLINE, _) => 504,
         (_, Origin::Client) => 400,
@@ -109,6 +109,7 @@ fn has_open_message(error: &RunError) -> bool {
         | codes::BACK_OFF
         | codes::OVERLOAD
         | codes::BUSY
+        | codes::UPSTREAM_MEMORY
         | codes::AUTH_DENIED
         | codes::PARAM_REJECTED
         | codes::UNKNOWN_SETTING => true,
@@ -192,6 +193,7 @@ mod tests {
             (RunError::upstream(codes::BACK_OFF, ""), 503),
             (RunError::gateway(codes::OVERLOAD, ""), 503),
             (RunError::gateway(codes::BUSY, ""), 503),
+            (RunError::gateway(codes::UPSTREAM_MEMORY, ""), 503),
             (RunError::gateway(codes::AUTH_DENIED, ""), 403),
             (RunError::internal(""), 500),
             (RunError::upstream(codes::UPSTREAM_STATUS, "").with(Fact::PassedStatus(404)), 404),

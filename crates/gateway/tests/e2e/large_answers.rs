@@ -116,3 +116,43 @@ fn of_a_body_that_broke_off_nothing_is_left() {
     assert_eq!(text(&answers[1]), text(&answers[2]), "a coded one");
     upstream.verify().unwrap();
 }
+
+#[test]
+fn large_answers_of_upstreams_share_a_memory_that_they_give_back() {
+    const LENGTH: usize = 200_000;
+    let body = |length: usize| format!("\"{}\"", "x".repeat(length));
+    let answers = [("fits", LENGTH), ("large", 2 * LENGTH), ("pieces", 2 * LENGTH), ("small", 7)];
+    let expectations = answers.map(|(name, length)| {
+        let respond = if name == "pieces" {
+            Respond { chunked: true, ..in_pieces(&body(length)) }
+        } else {
+            respond(&body(length))
+        };
+        Expectation::get(&format!("/{name}")).any_calls().respond(respond)
+    });
+    let upstream = Upstream::with(expectations).unwrap();
+    let base = upstream.base();
+    let mut files = vec![("qlio.json".to_owned(), r#"{"maxUpstreamMemory": 300000}"#.to_owned())];
+    for (name, _) in answers {
+        let table = format!("create table {name} on select get from '{base}/{name}'");
+        files.push((format!("tables/{name}.ql"), table));
+        let route = format!("return select * from {name} via route '/{name}' using method get");
+        files.push((format!("routes/{name}.ql"), route));
+    }
+    let files: Vec<_> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
+    let folder = folder(&files);
+    let server = serve_folder(folder.path(), &["--workers", "2", "--config", "qlio.json"]);
+    let get = |path: &str| fetch(server.address(), &Request::get(path), PATIENCE).unwrap();
+    for _ in 0..3 {
+        // What one has taken is free for the next, whether it was an answer or not.
+        assert_eq!(text(&get("/fits")), (200, body(LENGTH)));
+        for path in ["/large", "/pieces"] {
+            let refused = get(path);
+            let error = refused.json().unwrap();
+            assert_eq!((refused.status, error["code"].as_str()), (503, Some("Q7021")), "{error}");
+            assert_eq!(error["limit"], 300_000, "{error}");
+            assert_eq!(refused.header("retry-after").as_deref(), Some("1"));
+        }
+        assert_eq!(text(&get("/small")), (200, body(7)));
+    }
+}

@@ -166,6 +166,7 @@ registry! {
     7014 TOO_MANY_PARTS "too-many-parts" "a multipart body has more parts than allowed";
     7016 RUN_LIMIT "run-limit" "a run asks for more than it may use";
     7020 TOO_MANY_HOPS "too-many-hops" "a request has passed more servers of this kind than allowed";
+    7021 UPSTREAM_MEMORY "upstream-memory" "the answers of upstreams take all memory that they may";
     // 9xxx: own bugs
     9001 INTERNAL "internal" "a bug of ours";
 }

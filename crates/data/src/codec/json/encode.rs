@@ -7,7 +7,10 @@
 
 use bytes::Bytes;
 
-use super::{text::write_string, tokens::is_number};
+use super::{
+    text::{is_written_within, write_string},
+    tokens::is_number,
+};
 use crate::{Number, Object, Text, Value};
 
 /// A value takes more bytes than allowed.
@@ -44,6 +47,7 @@ pub fn to_string(value: &Value) -> String {
 /// stops soon after the bound, not at the end.
 pub fn encode_within(value: &Value, out: &mut Vec<u8>, bytes_max: usize) -> Result<(), TooLarge> {
     let start = out.len();
+    let left = |out: &[u8]| bytes_max.saturating_sub(out.len() - start);
     let mut frames: Vec<Frame<'_>> = Vec::new();
     let mut next = value;
     loop {
@@ -56,8 +60,9 @@ pub fn encode_within(value: &Value, out: &mut Vec<u8>, bytes_max: usize) -> Resu
                 out.push(b'{');
                 frames.push(Frame::Object { object, at: 0, is_first: true });
             }
-            // What cannot fit alone is not copied first.
-            Value::Raw(text) | Value::String(text) if text.len() > bytes_max => {
+            // What cannot fit is not copied first.
+            Value::Raw(text) if text.len() > left(out) => return Err(TooLarge { bytes_max }),
+            Value::String(text) if !is_written_within(text, left(out)) => {
                 return Err(TooLarge { bytes_max });
             }
             leaf => write_leaf(leaf, out),

@@ -72,6 +72,27 @@ pub(in crate::codec) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Whether [`write_string`] writes no more than so many bytes.
+pub(super) fn is_written_within(text: &str, bytes_max: usize) -> bool {
+    /// `\u` and four digits.
+    const ESCAPE_BYTES_MAX: usize = 6;
+    const QUOTES: usize = 2;
+    if text.len().saturating_mul(ESCAPE_BYTES_MAX).saturating_add(QUOTES) <= bytes_max {
+        return true;
+    }
+    let bytes = text.as_bytes();
+    let mut written = bytes.len() + QUOTES;
+    let mut at = special_byte(bytes, 0);
+    while let Some(special) = bytes.get(at)
+        && written <= bytes_max
+    {
+        let is_short = matches!(special, b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12);
+        written += if is_short { 1 } else { ESCAPE_BYTES_MAX - 1 };
+        at = special_byte(bytes, at + 1);
+    }
+    written <= bytes_max
+}
+
 /// Writes a part of `source`, which is text, as a JSON string with its quotes. What stands behind the
 /// part is looked at and not written, so that short parts of a long source, too, are taken sixteen
 /// bytes at a time.
@@ -132,6 +153,14 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn whether_a_text_fits_is_known_before(text in "(.|[\\x00-\\x1f\"]){0,20}", missing in 0_usize..3) {
+            let mut written = Vec::new();
+            write_string(&text, &mut written);
+            prop_assert_eq!(is_written_within(&text, written.len() - missing), missing == 0);
+            prop_assert!(is_written_within(&text, written.len() + 1));
+        }
+
         #[test]
         fn a_part_is_written_as_if_it_stood_alone(
             before in ".{0,20}", text in "([ -~]|\\PC|[\"\\\\\n\r\t\u{1}\u{8}\u{c}\u{1f}é]){0,40}", after in ".{0,20}",

@@ -23,6 +23,12 @@ pub(super) const SETTINGS: &[Setting] = &[
     )
     .limit("the server", "the client that takes its answer slowest loses it"),
     Setting::new(
+        "maxUpstreamMemory",
+        |draft| &mut draft.front.keep.upstream_bytes_max,
+        "Most bytes of answers of upstreams of 64 KiB and more, of all runs together, from their arrival until nothing of them is needed any more. An answer that does not fit is not received, and its request fails with 503, Q7021.",
+    )
+    .limit("the server", "503, Q7021"),
+    Setting::new(
         "body.pauseMs",
         |draft| &mut draft.front.body_pace.pause_max,
         "How long nothing of a body may come until it is answered with 408.",
