@@ -42,6 +42,9 @@ pub(super) fn keep(template: &Template, scope: &dyn Scope) -> Result<Value, Path
     Ok(Value::string(filled.text))
 }
 
+/// Parts of a text from this size on are not left to grow in, in bytes.
+const LARGE_PART_BYTES: usize = 64 * 1024;
+
 /// A text that is being filled, no longer than its scope has room for.
 struct Filled<'f> {
     text: String,
@@ -60,6 +63,7 @@ impl<'f> Filled<'f> {
         if text.len() > self.room {
             return Err(self.refuse());
         }
+        self.reserve(text.len());
         self.room -= text.len();
         self.text.push_str(text);
         Ok(())
@@ -69,8 +73,12 @@ impl<'f> Filled<'f> {
         if let Some(text) = value.scalar_text() {
             return self.push(&text);
         }
-        if value.weigh_decoded(self.room) > self.room {
+        let weight = value.weigh_decoded(self.room);
+        if weight > self.room {
             return Err(self.refuse());
+        }
+        if weight >= LARGE_PART_BYTES {
+            self.reserve(value.weigh_written(self.room));
         }
         // Decoded first: the text must not depend on the blanks of an upstream.
         let mut text = std::mem::take(&mut self.text).into_bytes();
@@ -83,6 +91,15 @@ impl<'f> Filled<'f> {
         self.room = self.room.saturating_sub(text.len() - before);
         self.text = String::from_utf8(text).unwrap_or_default();
         Ok(())
+    }
+
+    /// Makes place for a large part, and for as much in each other piece: a text that grows step by step is there
+    /// twice each time it moves. Place that is not written to costs no memory.
+    fn reserve(&mut self, bytes: usize) {
+        if bytes >= LARGE_PART_BYTES && self.text.capacity() - self.text.len() < bytes {
+            let pieces = self.template.pieces.len().max(1);
+            self.text.reserve_exact(bytes.saturating_mul(pieces).min(self.room));
+        }
     }
 
     fn refuse(&self) -> PathError {

@@ -1,6 +1,7 @@
 //! How much memory a value stands for.
 
 use super::Value;
+use crate::codec::json;
 
 /// Bytes of a value beside its text.
 const VALUE_BYTES: usize = size_of::<Value>();
@@ -23,6 +24,15 @@ impl Value {
             value => own_bytes(value),
         };
         Weighing::of(self, bytes_max, decoded_bytes).finish()
+    }
+
+    /// About how many bytes the value takes as JSON text; an estimate from above. Stops soon after `bytes_max`.
+    pub fn weigh_written(&self, bytes_max: usize) -> usize {
+        let written_bytes = |value: &Self| match value {
+            Self::String(text) => json::written_bytes(text),
+            value => own_bytes(value),
+        };
+        Weighing::of(self, bytes_max, written_bytes).finish()
     }
 
     /// [`weigh`](Self::weigh), step by step.
@@ -119,7 +129,6 @@ fn own_bytes(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::json;
 
     #[test]
     fn texts_names_and_parts_count() {
@@ -138,6 +147,19 @@ mod tests {
             let tree = raw.into_tree().weigh(usize::MAX);
             assert!(raw.weigh_decoded(usize::MAX) >= tree, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_written_is_no_longer_than_its_weight() {
+        for text in
+            [r#"["\"\\\n\u0001",{"a\tb":[1,true,null,-2.5e300]}]"#, "\"\\u0001\"", "[[],{}]"]
+        {
+            let value = json::parse_str(text).unwrap().into_tree();
+            let written = json::to_string(&value).len();
+            assert!(value.weigh_written(usize::MAX) >= written, "{text}");
+        }
+        let quotes = Value::from("\"".repeat(1_000));
+        assert_eq!(quotes.weigh_written(usize::MAX), json::to_string(&quotes).len());
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub(super) use opening::Opening;
 pub(crate) use raw::{count, element, elements, member, open};
 pub use row_reader::RowReader;
 pub use rows::{RowCell, RowForm, RowWriter};
+pub(crate) use text::written_bytes;
 pub(super) use text::{write_escape, write_part};
 
 const FORMAT: &str = "JSON";

@@ -72,25 +72,29 @@ pub(in crate::codec) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// `\u` and four digits.
+const ESCAPE_BYTES_MAX: usize = 6;
+
+/// The quotes of a string.
+const QUOTES: usize = 2;
+
 /// Whether [`write_string`] writes no more than so many bytes.
 pub(super) fn is_written_within(text: &str, bytes_max: usize) -> bool {
-    /// `\u` and four digits.
-    const ESCAPE_BYTES_MAX: usize = 6;
-    const QUOTES: usize = 2;
-    if text.len().saturating_mul(ESCAPE_BYTES_MAX).saturating_add(QUOTES) <= bytes_max {
-        return true;
-    }
+    text.len().saturating_mul(ESCAPE_BYTES_MAX).saturating_add(QUOTES) <= bytes_max
+        || written_bytes(text) <= bytes_max
+}
+
+/// How many bytes a text takes as a JSON string, quotes included.
+pub(crate) fn written_bytes(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut written = bytes.len() + QUOTES;
     let mut at = special_byte(bytes, 0);
-    while let Some(special) = bytes.get(at)
-        && written <= bytes_max
-    {
+    while let Some(special) = bytes.get(at) {
         let is_short = matches!(special, b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12);
         written += if is_short { 1 } else { ESCAPE_BYTES_MAX - 1 };
         at = special_byte(bytes, at + 1);
     }
-    written <= bytes_max
+    written
 }
 
 /// Writes a part of `source`, which is text, as a JSON string with its quotes. What stands behind the
