@@ -100,7 +100,9 @@ impl State {
             && match &failure.reason {
                 Reason::Transport(error) => match error.kind {
                     ErrorKind::Deadline => false,
-                    ErrorKind::Timeout { .. } => failure.timeout >= timeout,
+                    ErrorKind::Timeout { .. } | ErrorKind::QueueTimeout { .. } => {
+                        failure.timeout >= timeout
+                    }
                     _ => true,
                 },
                 Reason::Refused(_) => true,

@@ -20,7 +20,9 @@ pub(super) fn transport_failed(error: &TransportError) -> RunError {
     }
     match &error.kind {
         ErrorKind::Connect { code } => failed.with(Fact::ConnectCause(code)),
-        ErrorKind::Timeout { ms } => failed.with(Fact::TimeoutMs(*ms)),
+        ErrorKind::Timeout { ms } | ErrorKind::QueueTimeout { ms } => {
+            failed.with(Fact::TimeoutMs(*ms))
+        }
         ErrorKind::BackOff { count, delay_ms, retry_after } => failed
             .with(Fact::RetryAfterSeconds(*retry_after))
             .with(Fact::BackOff { count: *count, delay_ms: *delay_ms }),
@@ -43,7 +45,9 @@ fn classify(kind: &ErrorKind) -> (Code, Origin) {
         }
         ErrorKind::Connect { code: "ECONNRESET" | "EPIPE" } => (codes::CONNECTION_LOST, Upstream),
         ErrorKind::Connect { .. } | ErrorKind::ProxyFailed => (codes::CONNECT_FAILED, Upstream),
-        ErrorKind::Timeout { .. } => (codes::UPSTREAM_TIMEOUT, Upstream),
+        ErrorKind::Timeout { .. } | ErrorKind::QueueTimeout { .. } => {
+            (codes::UPSTREAM_TIMEOUT, Upstream)
+        }
         ErrorKind::Deadline => (codes::DEADLINE, Upstream),
         ErrorKind::Tls => (codes::TLS_FAILED, Upstream),
         ErrorKind::Truncated | ErrorKind::LengthMismatch => (codes::TRUNCATED_RESPONSE, Upstream),

@@ -28,6 +28,12 @@ pub enum ErrorKind {
         /// The timeout, in milliseconds.
         ms: u64,
     },
+    /// Nothing moved for the exchange's idle timeout while it waited for one of our own connections to become free:
+    /// the upstream has not been asked.
+    QueueTimeout {
+        /// The timeout, in milliseconds.
+        ms: u64,
+    },
     /// The overall deadline of the caller has passed.
     Deadline,
     /// The TLS handshake failed, or the certificate could not be verified.
@@ -163,6 +169,7 @@ impl ErrorKind {
         matches!(
             self,
             Self::Timeout { .. }
+                | Self::QueueTimeout { .. }
                 | Self::ResponseTooLarge { .. }
                 | Self::NoRoom
                 | Self::RedirectLimit
@@ -180,7 +187,7 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect { code } => write!(f, "connection failed ({code})"),
-            Self::Timeout { .. } => f.write_str("Request timed out"),
+            Self::Timeout { .. } | Self::QueueTimeout { .. } => f.write_str("Request timed out"),
             Self::Deadline => f.write_str("the deadline passed before the upstream answered"),
             Self::Tls => f.write_str("no secure connection to the upstream"),
             Self::Truncated => f.write_str("the response ended before its body was complete"),
@@ -246,6 +253,14 @@ impl From<qlio_http1::Malformed> for Fault {
 impl Fault {
     pub(super) fn new(kind: ErrorKind, detail: impl fmt::Display) -> Self {
         Self { kind, detail: Some(detail.to_string().into()) }
+    }
+
+    /// A time-out that is none of the upstream's.
+    pub(super) fn in_queue(self) -> Self {
+        match self.kind {
+            ErrorKind::Timeout { ms } => ErrorKind::QueueTimeout { ms }.into(),
+            _ => self,
+        }
     }
 
     pub(super) fn network(code: &'static str) -> Self {

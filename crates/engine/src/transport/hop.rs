@@ -116,7 +116,8 @@ impl Hop<'_> {
                 Ok(lease) => lease,
                 Err(origin) => {
                     let started = Instant::now();
-                    let lease = Box::pin(patience.limit(transport.pool.queue(origin))).await??;
+                    let queued = Box::pin(patience.limit(transport.pool.queue(origin))).await;
+                    let lease = queued.map_err(Fault::in_queue)??;
                     patience.touch(Instant::now());
                     timings.blocked = Some(patience.moved_at() - started);
                     lease

@@ -170,13 +170,41 @@ async fn the_queue_is_bounded_and_waiting_in_it_times_out() {
     hasty.timeout = HASTY;
     let (waiting, refused) =
         tokio::join!(failure_of(&transport, hasty), failure_of(&transport, get(&uri)));
-    assert_eq!(waiting.kind, ErrorKind::Timeout { ms: 150 });
+    assert_eq!(waiting.kind, ErrorKind::QueueTimeout { ms: 150 });
     assert_eq!(refused.kind, ErrorKind::QueueFull { limit: 1 });
     let late = Exchange { deadline: Some(Instant::now() + HASTY), ..get(&uri) };
     assert_eq!(failure_of(&transport, late).await.kind, ErrorKind::Deadline);
     holder.abort();
     assert!(holder.await.is_err());
     assert_eq!(upstream.log().requests.len(), 1);
+}
+
+#[tokio::test]
+async fn time_outs_in_our_own_queue_close_no_upstream() {
+    let gate = Arc::new(Notify::new());
+    let held = Arc::clone(&gate);
+    let upstream = Upstream::start(move |_| {
+        let mut steps = vec![Step::Wait(Arc::clone(&held))];
+        steps.extend(ok("x"));
+        steps
+    })
+    .await;
+    let settings =
+        TransportSettings { connections_per_host_max: 1, ..TransportSettings::default() };
+    let transport = Arc::new(Transport::new(settings).expect("valid"));
+    let uri = upstream.uri("/");
+    let (shared, exchange) = (Arc::clone(&transport), get(&uri));
+    let holder = tokio::spawn(async move { shared.send(exchange).await });
+    upstream.until(|log| log.requests.len() == 1).await;
+    for run in 1..=6 {
+        let hasty = Exchange { run, timeout: HASTY, ..get(&uri) };
+        let error = failure_of(&transport, hasty).await;
+        assert_eq!((error.kind, error.attempts), (ErrorKind::QueueTimeout { ms: 150 }, 1));
+    }
+    gate.notify_one();
+    assert!(holder.await.expect("it ends").is_ok());
+    gate.notify_one();
+    assert_eq!(body_of(&transport, &uri).await, "x");
 }
 
 #[tokio::test]
