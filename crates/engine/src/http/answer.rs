@@ -182,12 +182,24 @@ impl Call<'_> {
         rows: Option<Box<RowReader<'_>>>,
     ) -> Result<Decoded, RunError> {
         match hooks.filter(|hooks| hooks.see_answers()) {
-            Some(hooks) => Box::pin(self.hooked_rows(answer, hooks, rows)).await,
+            Some(hooks) => self.hooked_rows(answer, hooks, rows).await,
             None => self.plain_rows(answer, rows),
         }
     }
 
-    fn plain_rows(
+    /// A reply as it came, and the watcher is told.
+    pub(super) fn received<'r>(
+        &self,
+        reply: &'r Reply,
+        asked_uri: &'r str,
+        announced: Option<&Announced>,
+    ) -> Answer<'r> {
+        let answer = Answer::received(reply, asked_uri);
+        self.announce_answer(announced, &answer);
+        answer
+    }
+
+    pub(super) fn plain_rows(
         &self,
         answer: &Answer<'_>,
         rows: Option<Box<RowReader<'_>>>,

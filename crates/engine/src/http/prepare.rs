@@ -141,7 +141,12 @@ impl Call<'_> {
             }
             let mut tasks = Vec::with_capacity(uris.len());
             for uri in uris {
-                tasks.push(task(self.request(uri, own, hooks.clone(), &common).await)?);
+                // A future for each of many requests costs more than the request.
+                tasks.push(task(if hooks.is_none() && !self.verb.has_body() {
+                    self.plain_request(uri, own, &common)
+                } else {
+                    Box::pin(self.request(uri, own, hooks.clone(), &common)).await
+                })?);
             }
             return Ok(Preparation { tasks, merge });
         };
@@ -186,6 +191,26 @@ impl Call<'_> {
         Ok(patched)
     }
 
+    /// A request without a body, of a verb without hooks.
+    fn plain_request(
+        &self,
+        uri: String,
+        own: &Own,
+        common: &Common<'_>,
+    ) -> Result<Prepared, Unprepared> {
+        let headers = if let Some(known) = &common.headers {
+            known.clone()
+        } else {
+            let mut headers = self.headers(own, None)?;
+            self.seal(&mut headers);
+            headers.into()
+        };
+        let is_cached = self.is_cached();
+        let cache_key = is_cached.then(|| self.default_cache_key(&uri, &headers, b""));
+        let exchange = self.exchange_of(common.method.clone(), uri, headers, Bytes::new());
+        Ok(Prepared { exchange, hooks: None, cache_key })
+    }
+
     async fn request(
         &self,
         uri: String,
@@ -228,12 +253,7 @@ impl Call<'_> {
         body: &[u8],
         hooks: Option<&Hooks>,
     ) -> Result<Option<CacheKey>, RunError> {
-        // A client's table must not be answered with what a loaded table of the same name fetched.
-        let is_cached = self.kind == VerbKind::Select
-            && !self.is_untrusted()
-            && self.verb.expires_seconds.is_some()
-            && self.run.engine.cache().is_some();
-        if !is_cached {
+        if !self.is_cached() {
             return Ok(None);
         }
         if let Some(hooks) = hooks {
@@ -243,20 +263,33 @@ impl Call<'_> {
                 ComputedKey::Key(text) => return Ok(CacheKey::computed(&text)),
             }
         }
+        Ok(Some(self.default_cache_key(uri, headers, body)))
+    }
+
+    /// Whether answers are kept. A client's table must not be answered with what a loaded table of the same name
+    /// fetched.
+    fn is_cached(&self) -> bool {
+        self.kind == VerbKind::Select
+            && self.verb.expires_seconds.is_some()
+            && !self.is_untrusted()
+            && self.run.engine.cache().is_some()
+    }
+
+    fn default_cache_key(&self, uri: &str, headers: &HeaderMap, body: &[u8]) -> CacheKey {
         // Whoever has asked us before, the answer is the same.
         let headers: Vec<(&str, &str)> = headers
             .iter()
             .filter(|(name, _)| **name != HOPS)
             .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
             .collect();
-        Ok(Some(CacheKey::of(&KeyParts {
+        CacheKey::of(&KeyParts {
             table: &self.table.name,
             method: &self.verb.method,
             uri,
             headers: &headers,
             request_id_header: &self.run.engine.settings().request_id_header,
             body,
-        })))
+        })
     }
 
     /// The parameters of this statement with these own values.

@@ -19,7 +19,10 @@ use super::{
 use crate::{
     error::{Fact, RunError},
     hops::{self, HOPS},
-    operator::{project::Decoded, rows::Relation},
+    operator::{
+        project::{Decoded, project_cells},
+        rows::Relation,
+    },
     request::Caller,
     transport::{
         BACKOFF_MAX_DEFAULT, BACKOFF_MIN_DEFAULT, ErrorKind, Exchange, Guard, PatienceOf, Reply,
@@ -62,7 +65,10 @@ impl Call<'_> {
             return Box::pin(self.send_cached(request, key, cache)).await;
         }
         let (decoded, ()) = self.send_uncached(request, |_| ()).await?;
-        self.project(decoded).await
+        match decoded {
+            Decoded::Cells(cells) => project_cells(self.run, self.scan, cells),
+            decoded @ Decoded::Value(_) => self.project(decoded).await,
+        }
     }
 
     /// What is decoded of a request that is made in any case, and what `keep` takes of its answer.
@@ -88,10 +94,17 @@ impl Call<'_> {
             }
             self.run.budget.work_of_decoding(reply.body.len());
             let announced = onlooker.announced.as_deref();
-            let answer = self.parse(&reply, asked_uri, hooks.as_deref(), announced, None).await?;
+            // What no hook sees costs no future.
+            let answer = match hooks.as_deref() {
+                None => self.received(&reply, asked_uri, announced),
+                hooks => Box::pin(self.parse(&reply, asked_uri, hooks, announced, None)).await?,
+            };
             let kept = keep(&answer);
             let rows = onlooker.into_rows();
-            let decoded = self.decoded_rows(&answer, hooks.as_deref(), rows).await?;
+            let decoded = match hooks.as_deref() {
+                None => self.plain_rows(&answer, rows)?,
+                hooks => Box::pin(self.decoded_rows(&answer, hooks, rows)).await?,
+            };
             self.run.budget.pause().await?;
             Ok((decoded, kept))
         }
