@@ -6,11 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use qlio_data::{Text, Value};
+use qlio_data::{Text, Value, compute::function::Context};
 use qlio_plan::{Catalog, Plan, SlotId};
 
 use crate::{
     budget::Budget,
+    clock,
     deadline::Deadline,
     error::RunError,
     event::{Event, Observation, Watch},
@@ -46,6 +47,8 @@ pub(crate) struct Run<'a> {
     pub(crate) request_ids: RefCell<String>,
     /// The id that upstream calls are sent with, made when the first one needs it.
     pub(crate) request_id: OnceCell<Text>,
+    /// Milliseconds since 1970, read when the first select with expressions needs it.
+    moment_ms: OnceCell<u64>,
     /// How many upstream calls were given a number.
     pub(crate) calls: Cell<u32>,
     pub(crate) warnings: RefCell<Vec<String>>,
@@ -110,6 +113,7 @@ impl<'a> Run<'a> {
             created: RefCell::default(),
             request_ids: RefCell::default(),
             request_id: OnceCell::new(),
+            moment_ms: OnceCell::new(),
             calls: Cell::default(),
             warnings: RefCell::default(),
             budget: Budget::new(engine.settings(), plan.route.as_ref(), caller),
@@ -154,6 +158,15 @@ impl<'a> Run<'a> {
 
     pub(crate) fn set_slot(&self, slot: SlotId, value: Value) {
         self.slots.borrow_mut()[slot.index()] = value;
+    }
+
+    /// What functions of expressions need; the time is the same for all of the run.
+    pub(crate) fn function_context(&self) -> Context<'a> {
+        let milliseconds = *self.moment_ms.get_or_init(clock::epoch_ms);
+        let seconds = i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX);
+        let nanoseconds = (milliseconds % 1000) as u32 * 1_000_000;
+        let random: &dyn Fn() -> u128 = &|| uuid::Uuid::new_v4().as_u128();
+        Context::new((seconds, nanoseconds), random, self.engine.patterns())
     }
 
     pub(crate) fn warn(&self, message: impl Into<String>) {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use qlio_data::Value;
+use qlio_data::{Value, compute::function::PatternCache};
 use qlio_plan::catalog::{ModuleFolders, Table};
 use qlio_syntax::ast::VerbKind;
 
@@ -78,6 +78,7 @@ pub(crate) struct Services {
     modules: RefCell<HashMap<String, (ModuleFolders, FunctionModule)>>,
     cache: Option<CacheClient>,
     tokens: Tokens,
+    patterns: PatternCache,
     describe_error: DescribeError,
     /// How many runs there were.
     runs: Cell<u64>,
@@ -114,11 +115,17 @@ impl Services {
             modules: RefCell::default(),
             cache: cache.as_ref().map(Cache::client),
             tokens: Tokens::default(),
+            patterns: PatternCache::default(),
             describe_error,
             runs: Cell::default(),
             heavy,
             scripts: RefCell::default(),
         })
+    }
+
+    /// The patterns that functions of expressions have compiled.
+    pub(crate) fn patterns(&self) -> &PatternCache {
+        &self.patterns
     }
 
     /// How scripts run.

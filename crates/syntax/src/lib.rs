@@ -17,6 +17,7 @@ pub mod check;
 pub mod complete;
 pub mod diagnostic;
 pub mod format;
+pub mod functions;
 pub mod limits;
 pub mod parser;
 pub mod render;

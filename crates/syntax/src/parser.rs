@@ -3,7 +3,8 @@
 //! In: a text. Out: [`Parsed`]: as much of the tree as could be read, every independent problem and
 //! every comment. A production that fails has already reported why and gives [`Failed`]; the list of
 //! statements around it goes on at the next statement. There is no backtracking: a choice looks ahead
-//! one word, so the cost is linear in the length of the text.
+//! one word, so the cost is linear in the length of the text. A text that calls a module by the name of
+//! a built-in function and binds it further below is read a second time, knowing the name (FUN-1).
 //!
 //! There are no reserved words (GRM-1): a word is a keyword only where the grammar says
 //! so and what follows does not turn it into a name (`limit = 2` is a statement, `limit 2` a clause).
@@ -79,7 +80,12 @@ pub fn parse_with(text: &str, limits: &Limits) -> Parsed {
         };
     }
     let mut parser = Parser::new(text, *limits);
-    let script = parser.script();
+    let mut script = parser.script();
+    if parser.is_module_bound_below() {
+        let modules = parser.modules;
+        parser = Parser { modules, ..Parser::new(text, *limits) };
+        script = parser.script();
+    }
     Parsed { script, diagnostics: parser.diagnostics, comments: parser.lexer.comments }
 }
 
@@ -101,6 +107,10 @@ struct Parser<'t> {
     statements: usize,
     /// Keywords that start statements and are variables here.
     keyword_variables: Vec<&'static str>,
+    /// Names of built-in functions that the script binds to modules, as far as it has been read.
+    modules: Vec<&'static str>,
+    /// Names that were read as built-in functions.
+    functions: Vec<&'static str>,
     /// The text being read belongs to `return`: all variables are known.
     is_in_return: bool,
     /// Where the expression stands that is being read.
@@ -122,11 +132,19 @@ impl<'t> Parser<'t> {
             depth: 0,
             statements: 0,
             keyword_variables: Vec::new(),
+            modules: Vec::new(),
+            functions: Vec::new(),
             is_in_return: false,
             place: expression::Place::default(),
             is_stopped: false,
             cursor: None,
         }
+    }
+
+    /// Whether a call was read as one of a built-in function whose name a later statement binds to a
+    /// module: statements run in the order in which they need each other, so the module is meant.
+    fn is_module_bound_below(&self) -> bool {
+        self.modules.iter().any(|name| self.functions.contains(name))
     }
 
     /// Runs a production one level deeper.

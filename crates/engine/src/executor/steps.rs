@@ -49,6 +49,7 @@ pub(super) async fn finish(
         givens: &givens,
         source: &select.scan.source.name,
         fault: fault_of(run, select),
+        context: run.function_context(),
         zero_divisions: Cell::new(0),
     };
     let rows = match &steps.filter {

@@ -7,7 +7,11 @@ use std::cell::Cell;
 
 use qlio_data::{
     Object, Text, Value,
-    compute::{ComputeError, number, test},
+    compute::{
+        ComputeError,
+        function::{Context, Function},
+        number, test,
+    },
 };
 use qlio_plan::operator::{Calculation, MemberName, Operation, PatternManner, Place, Program};
 use qlio_syntax::diagnostic::codes;
@@ -26,6 +30,22 @@ pub(crate) enum GivenValue {
     Expectation(Expectation),
 }
 
+/// Bytes that functions read or make in about the time of one row.
+const WORK_BYTES: usize = 64;
+
+/// Where a program is.
+#[derive(Default)]
+struct Flow {
+    next: usize,
+    guards: Vec<Guarded>,
+}
+
+/// What `try` is around of: where it ends, and the height of the stack before it.
+struct Guarded {
+    end: usize,
+    depth: usize,
+}
+
 /// What programs of a statement share.
 pub(crate) struct Machine<'a> {
     pub(crate) budget: &'a Budget,
@@ -34,6 +54,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) source: &'a Text,
     /// Who is at fault if a row has a value that cannot be computed with.
     pub(crate) fault: Origin,
+    /// The time and what else functions need.
+    pub(crate) context: Context<'a>,
     /// Divisions by zero so far, which give null.
     pub(crate) zero_divisions: Cell<usize>,
 }
@@ -61,9 +83,31 @@ impl Machine<'_> {
         row: Tuple<'_>,
         number: usize,
     ) -> Result<(), RunError> {
-        let mut next = 0;
-        while let Some(operation) = program.operations.get(next) {
-            next += 1;
+        let mut flow = Flow::default();
+        loop {
+            match self.go_on(&mut flow, program, stack, row, number) {
+                Err(error) if error.code == codes::WRONG_OPERAND => {
+                    // What `try` is around of is null; anything else ends the select.
+                    let Some(guarded) = flow.guards.pop() else { return Err(error) };
+                    stack.truncate(guarded.depth);
+                    stack.push(Value::Null);
+                    flow.next = guarded.end;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn go_on(
+        &self,
+        flow: &mut Flow,
+        program: &Program,
+        stack: &mut Vec<Value>,
+        row: Tuple<'_>,
+        number: usize,
+    ) -> Result<(), RunError> {
+        while let Some(operation) = program.operations.get(flow.next) {
+            flow.next += 1;
             match operation {
                 Operation::Constant(value) => stack.push(value.clone()),
                 Operation::Given(given) => stack.push(match &self.givens[*given] {
@@ -79,15 +123,15 @@ impl Machine<'_> {
                     };
                     stack.push(Value::Bool(holds));
                 }
-                Operation::Jump(target) => next = *target,
+                Operation::Jump(target) => flow.next = *target,
                 Operation::JumpIfFalse(target) => {
                     if !pop(stack).is_truthy() {
-                        next = *target;
+                        flow.next = *target;
                     }
                 }
                 Operation::JumpIfTrue(target) => {
                     if pop(stack).is_truthy() {
-                        next = *target;
+                        flow.next = *target;
                     }
                 }
                 Operation::Copy => {
@@ -105,6 +149,17 @@ impl Machine<'_> {
                         self.budget.charge_memory(text.len())?;
                     }
                     stack.push(result);
+                }
+                Operation::Call { function, arguments, place } => {
+                    let place = &program.places[*place];
+                    let refuse = |error| self.refuse(place, &error, number);
+                    self.call(function, *arguments, stack, refuse)?;
+                }
+                Operation::Guard(end) => {
+                    flow.guards.push(Guarded { end: *end, depth: stack.len() });
+                }
+                Operation::Unguard => {
+                    flow.guards.pop();
                 }
                 Operation::Negate(place) => {
                     let negative = number::negate(&pop(stack))
@@ -156,6 +211,31 @@ impl Machine<'_> {
         Ok(test::matches(&value, &compiled))
     }
 
+    /// Calls a function with the last values, counts its work and notes a division by zero.
+    fn call(
+        &self,
+        function: &Function,
+        count: usize,
+        stack: &mut Vec<Value>,
+        refuse: impl FnOnce(ComputeError) -> RunError,
+    ) -> Result<(), RunError> {
+        let first = stack.len().saturating_sub(count);
+        let arguments = &stack[first..];
+        let result = function.call(&self.context, arguments).map_err(refuse)?;
+        let is_division = matches!(function.name, "mod" | "div");
+        if is_division && result.is_nothing() && !arguments.iter().any(Value::is_nothing) {
+            self.zero_divisions.set(self.zero_divisions.get() + 1);
+        }
+        let read: usize = arguments.iter().map(size_of).sum();
+        let made = size_of(&result);
+        // Long texts and lists take time, of which a row alone says nothing.
+        self.budget.work(1 + (read + made) / WORK_BYTES);
+        self.budget.charge_memory(made)?;
+        stack.truncate(first);
+        stack.push(result);
+        Ok(())
+    }
+
     fn make_object(&self, names: &[MemberName], values: Vec<Value>) -> Result<Value, RunError> {
         let mut object = Object::with_capacity(names.len());
         for (name, value) in names.iter().zip(values) {
@@ -186,17 +266,31 @@ impl Machine<'_> {
         let operand = error.position().and_then(|position| place.operands.get(position));
         let text = &place.text;
         let what = match operand {
-            Some(operand) if operand != text => format!("`{text}`: `{operand}` is "),
-            _ => format!("`{text}`: "),
+            Some(operand) if operand != text => format!("`{text}`: `{operand}`"),
+            _ => format!("`{text}`"),
         };
         let reason = match (operand, error) {
-            (Some(_), ComputeError::WrongOperand { found, wanted, .. }) => {
-                format!("{found} and not {wanted}")
+            (Some(operand), ComputeError::WrongOperand { found, wanted, .. })
+                if operand != text =>
+            {
+                format!(" is {found} and not {wanted}")
             }
-            _ => error.to_string(),
+            (Some(_), ComputeError::WrongOperand { found, wanted, .. }) => {
+                format!(": {found} and not {wanted}")
+            }
+            _ => format!(": {error}"),
         };
         let message = format!("{what}{reason} in row {} of {}", row + 1, self.source);
         RunError::new(codes::WRONG_OPERAND, self.fault, message).at_line(place.line)
+    }
+}
+
+/// About how many bytes a value takes by itself, without what its elements hold.
+fn size_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) | Value::Raw(text) => text.len(),
+        Value::Array(_) | Value::Object(_) => value.len() * VALUE_BYTES,
+        _ => 0,
     }
 }
 

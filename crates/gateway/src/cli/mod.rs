@@ -59,6 +59,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Print settings: those that hold, a JSON schema, the reference.
     Config(config::ConfigArgs),
+    /// Print the functions of expressions as Markdown, which is `docs/language/reference/functions.md`.
+    Functions,
     /// Measure: load on servers, scaling, formats.
     Bench(bench::BenchArgs),
 }
@@ -124,6 +126,10 @@ pub fn main() -> ExitCode {
         Command::Test(args) => test::test(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Config(args) => config::config(&args),
+        Command::Functions => {
+            report::raw(&qlio_data::compute::function::reference());
+            Exit::Success
+        }
         Command::Bench(args) => bench::bench(&args),
     };
     if exit == Exit::Success && report::is_data_lost() {

@@ -7,7 +7,11 @@ use std::collections::HashMap;
 
 use qlio_data::{
     Text, Value,
-    compute::{ComputeError, Kind, number, test},
+    compute::{
+        ComputeError, Kind,
+        function::{self, Context, Evaluation, Function, PatternCache, Volatility},
+        number, test,
+    },
     path::Path,
 };
 use qlio_syntax::{
@@ -148,6 +152,8 @@ pub(super) struct Compiler<'c, 'l, 'a, 's> {
     pub(super) outputs: HashMap<&'s str, OutputName<'s>>,
     operations: Vec<Operation>,
     places: Vec<Place>,
+    /// How many calls of `try` are around, in which constants that cannot be computed with are null.
+    guards: usize,
 }
 
 impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
@@ -159,6 +165,7 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             outputs: HashMap::new(),
             operations: Vec::new(),
             places: Vec::new(),
+            guards: 0,
         }
     }
 
@@ -303,6 +310,9 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
                 }
                 self.operations.push(Operation::List(items.len()));
             }
+            ExpressionKind::Function { name, arguments, .. } => {
+                self.function(expression, name, arguments);
+            }
             ExpressionKind::Group(inner) => self.emit(inner),
         }
     }
@@ -431,12 +441,14 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
         let start = self.operations.len();
         self.emit(inner);
         match self.constant_from(start).map(number::negate) {
-            None => {
+            Some(Ok(value)) => self.fold(start, value),
+            Some(Err(error)) if self.guards == 0 => {
+                self.refuse_constant(start, &error, whole.span, &[inner.span]);
+            }
+            _ => {
                 let place = self.place(whole.span, &[inner.span]);
                 self.operations.push(Operation::Negate(place));
             }
-            Some(Ok(value)) => self.fold(start, value),
-            Some(Err(error)) => self.refuse_constant(start, &error, &[inner.span]),
         }
     }
 
@@ -459,8 +471,10 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             };
             match constants {
                 Some(Ok(value)) => self.fold(start, value),
-                Some(Err(error)) => self.refuse_constant(start, &error, &spans),
-                None => {
+                Some(Err(error)) if self.guards == 0 => {
+                    self.refuse_constant(start, &error, whole, &spans);
+                }
+                _ => {
                     let place = self.place(whole, &spans);
                     self.operations.push(Operation::Compute(calculation, place));
                 }
@@ -468,9 +482,113 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
         }
     }
 
+    /// A call of a built-in function (FUN-1).
+    fn function(&mut self, whole: &ast::Expression, name: &str, arguments: &[ast::Expression]) {
+        // A test says that all names of `syntax` are in the table.
+        let Some(function) = function::find(name) else { return self.constant(Value::Null) };
+        if !function.arguments().contains(&arguments.len()) {
+            let message = format!("`{name}` is called with {} arguments", arguments.len());
+            let hint = format!("it is called as `{}`", function.signature);
+            let problem = Diagnostic::error(codes::ARGUMENT_COUNT, whole.span, message).hint(hint);
+            self.lowering.problems.push(problem);
+            return self.constant(Value::Null);
+        }
+        match (function.evaluation, arguments) {
+            (Evaluation::UntilValue, arguments) => self.until_value(arguments),
+            (Evaluation::Branch, [condition, then, otherwise @ ..]) => {
+                self.branch(condition, then, otherwise.first());
+            }
+            (Evaluation::Guarded, [guarded]) => {
+                let start = self.operations.len();
+                self.operations.push(Operation::Guard(0));
+                self.guards += 1;
+                self.emit(guarded);
+                self.guards -= 1;
+                self.operations.push(Operation::Unguard);
+                self.operations[start] = Operation::Guard(self.operations.len());
+            }
+            _ => self.eager(whole, function, arguments),
+        }
+    }
+
+    fn eager(
+        &mut self,
+        whole: &ast::Expression,
+        function: &'static Function,
+        arguments: &[ast::Expression],
+    ) {
+        let start = self.operations.len();
+        for argument in arguments {
+            self.emit(argument);
+        }
+        let spans: Vec<_> = arguments.iter().map(|argument| argument.span).collect();
+        let constants: Vec<_> = self.operations[start..]
+            .iter()
+            .map_while(|operation| match operation {
+                Operation::Constant(value) => Some(value.clone()),
+                _ => None,
+            })
+            .collect();
+        let is_constant = function.volatility == Volatility::Constant
+            && self.operations.len() - start == arguments.len()
+            && constants.len() == arguments.len();
+        if is_constant {
+            let patterns = PatternCache::default();
+            // Neither the time nor chance is asked for by what is always the same.
+            let context = Context::new((0, 0), &|| 0, &patterns);
+            match function.call(&context, &constants) {
+                Ok(value) => return self.fold(start, value),
+                Err(error) if self.guards == 0 => {
+                    return self.refuse_constant(start, &error, whole.span, &spans);
+                }
+                // `try` turns it into null when it runs.
+                Err(_) => {}
+            }
+        }
+        let place = self.place(whole.span, &spans);
+        self.operations.push(Operation::Call { function, arguments: arguments.len(), place });
+    }
+
+    /// The first value that is not null.
+    fn until_value(&mut self, arguments: &[ast::Expression]) {
+        let mut jumps = Vec::new();
+        for (position, argument) in arguments.iter().enumerate() {
+            self.emit(argument);
+            if position + 1 < arguments.len() {
+                self.operations.extend([Operation::Copy, Operation::Is(Kind::Null)]);
+                jumps.push(self.operations.len());
+                self.operations.extend([Operation::Jump(0), Operation::Drop]);
+            }
+        }
+        let end = self.operations.len();
+        for jump in jumps {
+            self.operations[jump] = Operation::JumpIfFalse(end);
+        }
+    }
+
+    fn branch(
+        &mut self,
+        condition: &ast::Expression,
+        then: &ast::Expression,
+        otherwise: Option<&ast::Expression>,
+    ) {
+        self.emit(condition);
+        let test = self.operations.len();
+        self.operations.push(Operation::Jump(0));
+        self.emit(then);
+        let end = self.operations.len();
+        self.operations.push(Operation::Jump(0));
+        self.operations[test] = Operation::JumpIfFalse(self.operations.len());
+        match otherwise {
+            Some(otherwise) => self.emit(otherwise),
+            None => self.constant(Value::Null),
+        }
+        self.operations[end] = Operation::Jump(self.operations.len());
+    }
+
     /// Reports that constants cannot be computed with.
-    fn refuse_constant(&mut self, start: usize, error: &ComputeError, spans: &[Span]) {
-        let at = error.position().and_then(|position| spans.get(position)).unwrap_or(&spans[0]);
+    fn refuse_constant(&mut self, start: usize, error: &ComputeError, whole: Span, spans: &[Span]) {
+        let at = error.position().and_then(|position| spans.get(position)).unwrap_or(&whole);
         self.lowering.problems.push(Diagnostic::error(
             codes::WRONG_OPERAND,
             *at,
@@ -645,5 +763,17 @@ fn kind_of(kind: ast::ValueKind) -> Kind {
         ast::ValueKind::Boolean => Kind::Boolean,
         ast::ValueKind::List => Kind::List,
         ast::ValueKind::Object => Kind::Object,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_the_syntax_are_those_of_the_table() {
+        let mut names: Vec<_> = function::all().map(|function| function.name).collect();
+        names.sort_unstable();
+        assert_eq!(qlio_syntax::functions::FUNCTION_NAMES, names);
     }
 }

@@ -7,7 +7,9 @@
 use qlio_data::{
     Text, Value,
     compute::{
-        ComputeError, Kind, number,
+        ComputeError, Kind,
+        function::Function,
+        number,
         pattern::{Pattern, PatternError},
         test, text,
     },
@@ -60,6 +62,20 @@ pub enum Operation {
     Not,
     /// A computation of two values; the number is its place.
     Compute(Calculation, usize),
+    /// What a function gives for the last values.
+    Call {
+        /// The function.
+        function: &'static Function,
+        /// How many arguments it is given.
+        arguments: usize,
+        /// Its place.
+        place: usize,
+    },
+    /// From here to the next [`Operation::Unguard`] of the same depth, what cannot be computed is null,
+    /// and the program goes on at an operation behind it.
+    Guard(usize),
+    /// The end of what is guarded.
+    Unguard,
     /// The negative of a number; the number is its place.
     Negate(usize),
     /// Loosely equal, or some element of the one and some of the other.

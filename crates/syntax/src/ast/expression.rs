@@ -117,6 +117,15 @@ pub enum ExpressionKind {
     Object(Vec<ObjectMember>),
     /// `[a, b]`.
     List(Vec<Expression>),
+    /// `lower(x)`: a built-in function (FUN-1).
+    Function {
+        /// Its name, one of [`crate::functions::FUNCTION_NAMES`].
+        name: &'static str,
+        /// Where the name stands.
+        span: Span,
+        /// The arguments.
+        arguments: Vec<Expression>,
+    },
     /// `(x)`.
     Group(Box<Expression>),
 }
@@ -376,6 +385,7 @@ impl Expression {
             | ExpressionKind::Group(inner) => visit(inner),
             ExpressionKind::All(items)
             | ExpressionKind::Any(items)
+            | ExpressionKind::Function { arguments: items, .. }
             | ExpressionKind::List(items) => {
                 items.iter().for_each(visit);
             }

@@ -76,6 +76,7 @@ registry! {
     2101 MISPLACED_FUNCTION "misplaced-function" "a function of a module stands inside an expression";
     2102 MISPLACED_STAR "misplaced-star" "`*` stands where it cannot";
     2103 BAD_PATTERN "bad-pattern" "a pattern of `like` or `matches` is malformed";
+    2131 ARGUMENT_COUNT "argument-count" "a function is called with too few or too many arguments";
     // 3xxx: catalog declarations and settings
     3001 DUPLICATE_TABLE "duplicate-table" "two files declare one table";
     3002 BROKEN_TABLE "broken-table" "a table file cannot be used";

@@ -74,6 +74,15 @@ impl Printer<'_> {
                 self.list(&mut list, items, |item| item.span, Self::expression);
                 self.enclose(docs, ("[", "]"), list, expression.span.end);
             }
+            ExpressionKind::Function { name, arguments, .. } => {
+                docs.push(Doc::text(*name));
+                let mut list = Vec::new();
+                if let Some(first) = arguments.first() {
+                    self.separate(&mut list, Doc::SoftLine, first.span.start);
+                }
+                self.list(&mut list, arguments, |argument| argument.span, Self::expression);
+                self.enclose(docs, ("(", ")"), list, expression.span.end);
+            }
             ExpressionKind::Group(inner) => {
                 let mut list = Vec::new();
                 self.separate(&mut list, Doc::SoftLine, inner.span.start);

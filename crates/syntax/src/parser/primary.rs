@@ -4,6 +4,7 @@ use super::{Outcome, Parser, expect::Expected};
 use crate::{
     ast::{Condition, Expression, ExpressionKind, Ident, ObjectMember, Path, Segment, Star},
     diagnostic::codes,
+    functions::function_name,
     lexer,
 };
 
@@ -98,11 +99,43 @@ impl Parser<'_> {
         if word == "case" && (is_when || !self.is_column_word()) {
             return self.bracketed(false, Self::case);
         }
+        if let Some(name) = self.function_ahead() {
+            return self.bracketed(true, |parser| parser.function(name));
+        }
         if self.lexer.is_call_ahead() {
             let call = self.call()?;
             return Ok(ExpressionKind::Condition(Box::new(Condition::Call(call))));
         }
         self.path().map(ExpressionKind::Path)
+    }
+
+    /// The name of a built-in function that is called next, unless the script binds it to a module.
+    fn function_ahead(&self) -> Option<&'static str> {
+        let word = self.lexer.peek_word();
+        let is_call = self.lexer.rest_after_word().starts_with('(');
+        let name = function_name(word).filter(|_| is_call && self.lexer.is_call_ahead())?;
+        (!self.modules.contains(&name)).then_some(name)
+    }
+
+    /// `call = Word '(' [ expr { ',' expr } ] ')'` (FUN-1).
+    fn function(&mut self, name: &'static str) -> Outcome<ExpressionKind> {
+        if !self.functions.contains(&name) {
+            self.functions.push(name);
+        }
+        let callee = self.ident_part();
+        self.lexer.skip_trivia();
+        self.require("(")?;
+        let mut arguments = Vec::new();
+        if self.accept(")").is_none() {
+            loop {
+                arguments.push(self.expression()?);
+                if self.accept(",").is_none() {
+                    break;
+                }
+            }
+            self.require(")")?;
+        }
+        Ok(ExpressionKind::Function { name, span: callee.span, arguments })
     }
 
     /// `'(' expr ')'`.

@@ -9,6 +9,7 @@ use crate::{
     ast::{Call, Comment, Ident, Item, Primary, Return, Script, Statement},
     complete::Wanted,
     diagnostic::codes,
+    functions::function_name,
     source::Span,
 };
 
@@ -171,6 +172,12 @@ impl Parser<'_> {
             None
         };
         let alternatives = self.alternatives(target.is_some())?;
+        if let Some(name) = target.as_ref().and_then(|target| function_name(&target.text))
+            && alternatives.iter().any(may_be_module)
+            && !self.modules.contains(&name)
+        {
+            self.modules.push(name);
+        }
         let span = self.since(start);
         self.semicolons();
         Ok(Statement { docs, target, alternatives, span })
@@ -366,6 +373,15 @@ impl Parser<'_> {
         let span = self.since(start);
         self.semicolons();
         Ok(Return { docs, alternatives, route, span })
+    }
+}
+
+/// Whether a value may be a module: `require(…)`, or a variable, which may hold one.
+fn may_be_module(value: &Primary) -> bool {
+    match value {
+        Primary::Call(call) => call.callee.text == "require",
+        Primary::Reference(_) => true,
+        _ => false,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
 pub(super) const GROUP: Group = Group { title: "Lists", functions: &FUNCTIONS };
 
 /// The most numbers that `range` gives.
-const RANGE_MAX: usize = 1_000_000;
+pub(super) const RANGE_MAX: usize = 1_000_000;
 
 const FUNCTIONS: [Function; 14] = [
     function(

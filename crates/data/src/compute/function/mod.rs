@@ -8,6 +8,7 @@ mod argument;
 mod choice;
 mod context;
 mod date;
+mod document;
 mod list;
 mod math;
 mod moment;
@@ -22,6 +23,7 @@ use super::ComputeError;
 use crate::Value;
 
 pub use context::{Context, PatternCache};
+pub use document::reference;
 
 /// The most arguments of a call.
 pub const ARGUMENTS_MAX: usize = 255;
