@@ -63,7 +63,9 @@ impl<'f> Filled<'f> {
         if text.len() > self.room {
             return Err(self.refuse());
         }
-        self.reserve(text.len());
+        if text.len() >= LARGE_PART_BYTES {
+            self.reserve(text.len());
+        }
         self.room -= text.len();
         self.text.push_str(text);
         Ok(())
@@ -95,8 +97,9 @@ impl<'f> Filled<'f> {
 
     /// Makes place for a large part, and for as much in each other piece: a text that grows step by step is there
     /// twice each time it moves. Place that is not written to costs no memory.
+    #[cold]
     fn reserve(&mut self, bytes: usize) {
-        if bytes >= LARGE_PART_BYTES && self.text.capacity() - self.text.len() < bytes {
+        if self.text.capacity() - self.text.len() < bytes {
             let pieces = self.template.pieces.len().max(1);
             self.text.reserve_exact(bytes.saturating_mul(pieces).min(self.room));
         }
