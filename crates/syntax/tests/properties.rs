@@ -5,7 +5,9 @@ mod arbitrary;
 
 use proptest::prelude::*;
 use qlio_syntax::{
-    analyse, format, parse,
+    analyse,
+    ast::Script,
+    format, parse,
     render::{render, wire},
 };
 
@@ -123,27 +125,27 @@ fn read_all(text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+fn check_read_as_printed(script: &Script) -> Result<(), TestCaseError> {
+    let text = format::format_script(script);
+    let parsed = parse(&text);
+    prop_assert!(parsed.is_ok(), "{text}\n{:?}", parsed.diagnostics);
+    prop_assert_eq!(without_spans(script), without_spans(&parsed.script), "{}", text);
+    let formatted = format::format_text(&text);
+    prop_assert_eq!(formatted.as_deref(), Ok(text.as_str()));
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn printing_and_reading_are_inverse(script in arbitrary::script()) {
-        let text = format::format_script(&script);
-        let parsed = parse(&text);
-        prop_assert!(parsed.is_ok(), "{text}\n{:?}", parsed.diagnostics);
-        prop_assert_eq!(without_spans(&script), without_spans(&parsed.script), "{}", text);
-        let formatted = format::format_text(&text);
-        prop_assert_eq!(formatted.as_deref(), Ok(text.as_str()));
+        check_read_as_printed(&script)?;
     }
 
     #[test]
     fn expressions_are_read_as_they_are_printed(script in arbitrary::computing()) {
-        let text = format::format_script(&script);
-        let parsed = parse(&text);
-        prop_assert!(parsed.is_ok(), "{text}\n{:?}", parsed.diagnostics);
-        prop_assert_eq!(without_spans(&script), without_spans(&parsed.script), "{}", text);
-        let formatted = format::format_text(&text);
-        prop_assert_eq!(formatted.as_deref(), Ok(text.as_str()));
+        check_read_as_printed(&script)?;
     }
 
     #[test]

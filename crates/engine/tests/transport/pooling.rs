@@ -120,8 +120,8 @@ async fn a_connection_the_upstream_has_closed_is_not_used_even_for_a_post() {
     assert_eq!(upstream.log().connections, 3);
 }
 
-#[tokio::test]
-async fn exchanges_beyond_the_limit_wait_their_turn() {
+/// An upstream that answers each time it is told to.
+async fn gated() -> (Upstream, Arc<Notify>) {
     let gate = Arc::new(Notify::new());
     let held = Arc::clone(&gate);
     let upstream = Upstream::start(move |_| {
@@ -130,6 +130,12 @@ async fn exchanges_beyond_the_limit_wait_their_turn() {
         steps
     })
     .await;
+    (upstream, gate)
+}
+
+#[tokio::test]
+async fn exchanges_beyond_the_limit_wait_their_turn() {
+    let (upstream, gate) = gated().await;
     let settings =
         TransportSettings { connections_per_host_max: 2, ..TransportSettings::default() };
     let transport = Transport::new(settings).expect("valid");
@@ -181,14 +187,7 @@ async fn the_queue_is_bounded_and_waiting_in_it_times_out() {
 
 #[tokio::test]
 async fn time_outs_in_our_own_queue_close_no_upstream() {
-    let gate = Arc::new(Notify::new());
-    let held = Arc::clone(&gate);
-    let upstream = Upstream::start(move |_| {
-        let mut steps = vec![Step::Wait(Arc::clone(&held))];
-        steps.extend(ok("x"));
-        steps
-    })
-    .await;
+    let (upstream, gate) = gated().await;
     let settings =
         TransportSettings { connections_per_host_max: 1, ..TransportSettings::default() };
     let transport = Arc::new(Transport::new(settings).expect("valid"));

@@ -3,16 +3,15 @@
 //! The code of an expression follows that of its operands, so an operand is constant if its code is one
 //! [`Operation::Constant`]. Nothing here recurses deeper than the tree, which the parser bounds.
 
+mod choice;
+mod columns;
+mod comparison;
+
 use std::collections::HashMap;
 
 use qlio_data::{
     Text, Value,
-    compute::{
-        ComputeError, Kind,
-        function::{self, Context, Evaluation, Function, PatternCache, Volatility},
-        number, test,
-    },
-    path::Path,
+    compute::{ComputeError, Kind, number},
 };
 use qlio_syntax::{
     ast::{self, ExpressionKind},
@@ -21,126 +20,13 @@ use qlio_syntax::{
     source::Span,
 };
 
-use super::{Lowering, join::Halves, path_text, select::ScanBuilder, without_alias};
+pub(super) use columns::{OutputName, RowColumns, output_names};
+
+use super::Lowering;
 use crate::{
     catalog,
-    operator::{
-        Calculation, ColumnPath, Expected, Given, MemberName, Operand, Operation, PatternManner,
-        Place, Program, Side,
-    },
+    operator::{Calculation, Given, MemberName, Operand, Operation, Place, Program},
 };
-
-/// The sources whose rows an expression sees.
-pub(super) enum RowColumns<'c, 's> {
-    /// One source, perhaps with an alias.
-    One { alias: Option<&'s str>, builder: &'c mut ScanBuilder },
-    /// Two.
-    Two(&'c mut Halves<'s>),
-}
-
-impl RowColumns<'_, '_> {
-    pub(super) fn column(
-        &mut self,
-        lowering: &mut Lowering<'_>,
-        path: &ast::Path,
-    ) -> (Side, usize) {
-        match self {
-            Self::One { alias, builder } => {
-                if alias.is_some_and(|alias| path_text(path) == alias) {
-                    return (Side::Main, builder.row());
-                }
-                (Side::Main, lowering.column(path, *alias, builder))
-            }
-            Self::Two(halves) => halves.column(lowering, path),
-        }
-    }
-
-    /// A column that holds all matches, as filters see them.
-    fn key(&mut self, lowering: &mut Lowering<'_>, path: &ast::Path) -> (Side, usize) {
-        match self {
-            Self::One { alias, builder } => {
-                (Side::Main, lowering.key_column(path, *alias, builder))
-            }
-            Self::Two(halves) => halves.key(lowering, path),
-        }
-    }
-
-    /// The whole row, where there is one source.
-    pub(super) fn row(&mut self) -> (Side, usize) {
-        match self {
-            Self::One { builder, .. } => (Side::Main, builder.row()),
-            // The checks of `syntax` have refused `*` in joins.
-            Self::Two(halves) => (Side::Main, halves.main.row()),
-        }
-    }
-
-    /// Whether a path begins with the alias of a source, or is it.
-    fn is_own(&self, path: &ast::Path) -> bool {
-        let has = |alias: &str| without_alias(path, alias).is_some() || path_text(path) == alias;
-        match self {
-            Self::One { alias, .. } => alias.is_some_and(has),
-            Self::Two(halves) => has(halves.main_alias) || has(halves.joined_alias),
-        }
-    }
-}
-
-impl ScanBuilder {
-    /// The column that is the row itself.
-    pub(super) fn row(&mut self) -> usize {
-        self.add("\u{0}row".to_owned(), ColumnPath::Static(Path::from_segments(Vec::new())), false)
-    }
-}
-
-/// What a name of the output stands for in `order by`.
-#[derive(Clone, Copy)]
-pub(super) enum OutputName<'s> {
-    /// A column of the row.
-    Path(&'s ast::Path),
-    /// A computed column.
-    Expression(&'s ast::Expression),
-    /// A function of a module.
-    Call(Span),
-}
-
-/// The names of an output that is an object.
-pub(super) fn output_names(columns: &ast::Columns) -> HashMap<&str, OutputName<'_>> {
-    let mut names = HashMap::new();
-    let ast::Columns::List(columns) = columns else { return names };
-    for column in columns {
-        let alias = column.alias.as_ref().map(|alias| alias.text.as_str());
-        match (alias, &column.value) {
-            (Some(alias), ast::ColumnValue::Path(path)) => {
-                names.insert(alias, OutputName::Path(path));
-            }
-            (None, ast::ColumnValue::Path(path)) => {
-                names.extend(last_name(path).map(|name| (name, OutputName::Path(path))));
-            }
-            (Some(alias), ast::ColumnValue::Expression(expression)) => {
-                names.insert(alias, OutputName::Expression(expression));
-            }
-            (Some(alias), ast::ColumnValue::Call(call)) => {
-                names.insert(alias, OutputName::Call(call.span));
-            }
-            (None, ast::ColumnValue::Expression(expression)) => {
-                let ExpressionKind::Object(members) = &expression.kind else { continue };
-                for member in members {
-                    match member {
-                        ast::ObjectMember::Named { key, value, .. } => {
-                            names.insert(key, OutputName::Expression(value));
-                        }
-                        ast::ObjectMember::Path(path) => {
-                            names
-                                .extend(last_name(path).map(|name| (name, OutputName::Path(path))));
-                        }
-                        ast::ObjectMember::Star(_) => {}
-                    }
-                }
-            }
-            (_, ast::ColumnValue::Call(_) | ast::ColumnValue::Star(_)) => {}
-        }
-    }
-    names
-}
 
 /// Compiles the expressions of one select.
 pub(super) struct Compiler<'c, 'l, 'a, 's> {
@@ -364,79 +250,6 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
         self.constant(Value::Absent);
     }
 
-    /// A condition in the form that parameters have: here it tests the row.
-    fn condition(&mut self, condition: &ast::Condition) {
-        let (path, expected) = match condition {
-            ast::Condition::Test(test) => return self.emit(test),
-            // The checks of `syntax` have refused functions inside of expressions.
-            ast::Condition::Call(call) => return self.refuse_function(call.span),
-            ast::Condition::Equals { path, operand, .. } => {
-                if let ast::OperandKind::Path(right) = &operand.kind
-                    && self.rows.is_own(right)
-                {
-                    self.path(path);
-                    self.path(right);
-                    return self.operations.push(Operation::Equals);
-                }
-                (path, Expected::Equals(self.lowering.operand(operand)))
-            }
-            ast::Condition::InList { path, items, .. } => {
-                let items = items.iter().map(|item| self.lowering.listed_operand(item)).collect();
-                (path, Expected::List(items))
-            }
-            ast::Condition::InSelect { path, select, .. } => {
-                (path, Expected::Select(Box::new(self.lowering.select(select))))
-            }
-        };
-        let (side, column) = self.rows.key(self.lowering, path);
-        let given = self.given(Given::Condition(expected));
-        self.operations.push(Operation::Matches { side, column, given });
-    }
-
-    /// Terms of which the first that decides ends the evaluation: a falsy one of all, a truthy one of any.
-    fn joined<T>(&mut self, terms: &[T], is_any: bool, emit: impl Fn(&mut Self, &T)) {
-        let mut jumps = Vec::new();
-        for (position, term) in terms.iter().enumerate() {
-            let start = self.operations.len();
-            emit(self, term);
-            if let Some(truth) = self.constant_from(start).map(Value::is_truthy) {
-                self.operations.truncate(start);
-                if truth == is_any {
-                    // The rest is never looked at.
-                    self.constant(Value::Bool(is_any));
-                    return self.decide(jumps, is_any);
-                }
-                if position + 1 < terms.len() {
-                    continue;
-                }
-                self.constant(Value::Bool(!is_any));
-            } else if position + 1 < terms.len() {
-                jumps.push(self.operations.len());
-                self.operations.push(Operation::Jump(0));
-            } else {
-                self.operations.push(Operation::Truth);
-            }
-        }
-        self.decide(jumps, is_any);
-    }
-
-    /// The end of joined terms, where those that decide lead to.
-    fn decide(&mut self, jumps: Vec<usize>, is_any: bool) {
-        if jumps.is_empty() {
-            return;
-        }
-        self.operations.push(Operation::Jump(self.operations.len() + 2));
-        let decided = self.operations.len();
-        self.constant(Value::Bool(is_any));
-        for jump in jumps {
-            self.operations[jump] = if is_any {
-                Operation::JumpIfTrue(decided)
-            } else {
-                Operation::JumpIfFalse(decided)
-            };
-        }
-    }
-
     fn negative(&mut self, whole: &ast::Expression, inner: &ast::Expression) {
         let start = self.operations.len();
         self.emit(inner);
@@ -482,110 +295,6 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
         }
     }
 
-    /// A call of a built-in function (FUN-1).
-    fn function(&mut self, whole: &ast::Expression, name: &str, arguments: &[ast::Expression]) {
-        // A test says that all names of `syntax` are in the table.
-        let Some(function) = function::find(name) else { return self.constant(Value::Null) };
-        if !function.arguments().contains(&arguments.len()) {
-            let message = format!("`{name}` is called with {} arguments", arguments.len());
-            let hint = format!("it is called as `{}`", function.signature);
-            let problem = Diagnostic::error(codes::ARGUMENT_COUNT, whole.span, message).hint(hint);
-            self.lowering.problems.push(problem);
-            return self.constant(Value::Null);
-        }
-        match (function.evaluation, arguments) {
-            (Evaluation::UntilValue, arguments) => self.until_value(arguments),
-            (Evaluation::Branch, [condition, then, otherwise @ ..]) => {
-                self.branch(condition, then, otherwise.first());
-            }
-            (Evaluation::Guarded, [guarded]) => {
-                let start = self.operations.len();
-                self.operations.push(Operation::Guard(0));
-                self.guards += 1;
-                self.emit(guarded);
-                self.guards -= 1;
-                self.operations.push(Operation::Unguard);
-                self.operations[start] = Operation::Guard(self.operations.len());
-            }
-            _ => self.eager(whole, function, arguments),
-        }
-    }
-
-    fn eager(
-        &mut self,
-        whole: &ast::Expression,
-        function: &'static Function,
-        arguments: &[ast::Expression],
-    ) {
-        let start = self.operations.len();
-        for argument in arguments {
-            self.emit(argument);
-        }
-        let spans: Vec<_> = arguments.iter().map(|argument| argument.span).collect();
-        let constants: Vec<_> = self.operations[start..]
-            .iter()
-            .map_while(|operation| match operation {
-                Operation::Constant(value) => Some(value.clone()),
-                _ => None,
-            })
-            .collect();
-        let is_constant = function.volatility == Volatility::Constant
-            && self.operations.len() - start == arguments.len()
-            && constants.len() == arguments.len();
-        if is_constant {
-            let patterns = PatternCache::default();
-            // Neither the time nor chance is asked for by what is always the same.
-            let context = Context::new((0, 0), &|| 0, &patterns);
-            match function.call(&context, &constants) {
-                Ok(value) => return self.fold(start, value),
-                Err(error) if self.guards == 0 => {
-                    return self.refuse_constant(start, &error, whole.span, &spans);
-                }
-                // `try` turns it into null when it runs.
-                Err(_) => {}
-            }
-        }
-        let place = self.place(whole.span, &spans);
-        self.operations.push(Operation::Call { function, arguments: arguments.len(), place });
-    }
-
-    /// The first value that is not null.
-    fn until_value(&mut self, arguments: &[ast::Expression]) {
-        let mut jumps = Vec::new();
-        for (position, argument) in arguments.iter().enumerate() {
-            self.emit(argument);
-            if position + 1 < arguments.len() {
-                self.operations.extend([Operation::Copy, Operation::Is(Kind::Null)]);
-                jumps.push(self.operations.len());
-                self.operations.extend([Operation::Jump(0), Operation::Drop]);
-            }
-        }
-        let end = self.operations.len();
-        for jump in jumps {
-            self.operations[jump] = Operation::JumpIfFalse(end);
-        }
-    }
-
-    fn branch(
-        &mut self,
-        condition: &ast::Expression,
-        then: &ast::Expression,
-        otherwise: Option<&ast::Expression>,
-    ) {
-        self.emit(condition);
-        let test = self.operations.len();
-        self.operations.push(Operation::Jump(0));
-        self.emit(then);
-        let end = self.operations.len();
-        self.operations.push(Operation::Jump(0));
-        self.operations[test] = Operation::JumpIfFalse(self.operations.len());
-        match otherwise {
-            Some(otherwise) => self.emit(otherwise),
-            None => self.constant(Value::Null),
-        }
-        self.operations[end] = Operation::Jump(self.operations.len());
-    }
-
     /// Reports that constants cannot be computed with.
     fn refuse_constant(&mut self, start: usize, error: &ComputeError, whole: Span, spans: &[Span]) {
         let at = error.position().and_then(|position| spans.get(position)).unwrap_or(&whole);
@@ -605,104 +314,6 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             line: self.lowering.lines.line(whole.start),
         });
         self.places.len() - 1
-    }
-
-    fn compare(
-        &mut self,
-        left: &ast::Expression,
-        comparison: ast::Comparison,
-        right: &ast::Expression,
-    ) {
-        self.emit(left);
-        self.emit(right);
-        let operation = match comparison {
-            ast::Comparison::Equals | ast::Comparison::Same => Operation::Equals,
-            ast::Comparison::Differs => {
-                self.operations.push(Operation::Equals);
-                Operation::Not
-            }
-            ast::Comparison::Less => Operation::Compare(test::Comparison::Less),
-            ast::Comparison::LessOrEqual => Operation::Compare(test::Comparison::LessOrEqual),
-            ast::Comparison::Greater => Operation::Compare(test::Comparison::Greater),
-            ast::Comparison::GreaterOrEqual => Operation::Compare(test::Comparison::GreaterOrEqual),
-        };
-        self.operations.push(operation);
-    }
-
-    fn like(
-        &mut self,
-        value: &ast::Expression,
-        manner: ast::PatternManner,
-        pattern: &ast::Expression,
-    ) {
-        let manner = match manner {
-            ast::PatternManner::Like => PatternManner::Like,
-            ast::PatternManner::LikeAnyCase => PatternManner::LikeAnyCase,
-            ast::PatternManner::Matches => PatternManner::Matches,
-        };
-        self.emit(value);
-        let start = self.operations.len();
-        self.emit(pattern);
-        let Some(constant) = self.constant_from(start) else {
-            let place = self.place(pattern.span, &[pattern.span]);
-            return self.operations.push(Operation::LikeDynamic(manner, place));
-        };
-        let compiled = match constant.scalar_text() {
-            Some(text) => manner.compile(&text).map_err(|error| error.to_string()),
-            None => Err("a pattern is a text".to_owned()),
-        };
-        match compiled {
-            Ok(compiled) => {
-                self.operations.truncate(start);
-                self.operations.push(Operation::Like(Box::new(compiled)));
-            }
-            Err(reason) => self.lowering.problems.push(Diagnostic::error(
-                codes::BAD_PATTERN,
-                pattern.span,
-                reason,
-            )),
-        }
-    }
-
-    fn case(
-        &mut self,
-        subject: Option<&ast::Expression>,
-        branches: &[(ast::Expression, ast::Expression)],
-        otherwise: Option<&ast::Expression>,
-    ) {
-        if let Some(subject) = subject {
-            self.emit(subject);
-        }
-        let mut ends = Vec::with_capacity(branches.len());
-        for (when, then) in branches {
-            if subject.is_some() {
-                self.operations.push(Operation::Copy);
-                self.emit(when);
-                self.operations.push(Operation::Equals);
-            } else {
-                self.emit(when);
-            }
-            let test = self.operations.len();
-            self.operations.push(Operation::Jump(0));
-            if subject.is_some() {
-                self.operations.push(Operation::Drop);
-            }
-            self.emit(then);
-            ends.push(self.operations.len());
-            self.operations.push(Operation::Jump(0));
-            self.operations[test] = Operation::JumpIfFalse(self.operations.len());
-        }
-        if subject.is_some() {
-            self.operations.push(Operation::Drop);
-        }
-        match otherwise {
-            Some(otherwise) => self.emit(otherwise),
-            None => self.constant(Value::Null),
-        }
-        let end = self.operations.len();
-        for jump in ends {
-            self.operations[jump] = Operation::Jump(end);
-        }
     }
 
     fn member(&mut self, member: &ast::ObjectMember) -> MemberName {
@@ -768,7 +379,7 @@ fn kind_of(kind: ast::ValueKind) -> Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use qlio_data::compute::function;
 
     #[test]
     fn the_names_of_the_syntax_are_those_of_the_table() {
