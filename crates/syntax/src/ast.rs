@@ -13,8 +13,9 @@ mod declaration;
 mod expression;
 
 pub use declaration::{
-    BodyTemplate, Create, Expected, FormatClause, FormatOption, HTTP_METHODS, NameValue,
-    Oauth2Clause, RouteClause, RouteLimit, RouteStatus, RunLimit, Verb, VerbKind,
+    BodyTemplate, ColumnParameter, ColumnTest, Create, Expected, FormatClause, FormatOption,
+    HTTP_METHODS, NameValue, Oauth2Clause, RouteClause, RouteLimit, RouteStatus, RunLimit, Verb,
+    VerbKind,
 };
 pub use expression::{
     Arithmetic, Bound, Comparison, Direction, Expression, ExpressionKind, Nulls, ObjectMember,

@@ -283,8 +283,11 @@ fn clauses_come_in_any_order() {
          using defaults a.b = 1, 'c d' = e using headers 'X-Y' = \"{z}\" with aliases limit = 'n' \
          using format 'protobuf' from 'x.proto' message 'M' defaults on paging upstream \
          using oauth2 client 'i' token 'u' secret 's' using request format 'json' \
-         using xml coerce 'none' using transformer 't.js'",
+         using xml coerce 'none' using transformer 't.js' \
+         with columns a.b = 'x', 'c d' >= 'y', e like 'z'",
     );
+    let tests: Vec<_> = verb.columns.iter().map(|column| column.test).collect();
+    assert_eq!(tests, [ColumnTest::Equals, ColumnTest::GreaterOrEqual, ColumnTest::Like]);
     assert!(verb.is_retry_off && verb.is_paged_upstream);
     assert_eq!(verb.expires.map(|count| count.value), Some(5));
     assert_eq!(verb.xml_arrays.len(), 2);

@@ -18,7 +18,7 @@ use qlio_syntax::{
 use super::{
     Resources, ScriptFile,
     credentials::{shown_header, shown_template, shown_value},
-    fill_settings, mentions,
+    fill_settings,
     settings::{MissingSetting, ROOT, headers_from_settings},
     table::{
         Body, DefaultValue, Format, FormatKind, Grpc, NeededSetting, Oauth2, Table, Verb, Written,
@@ -26,10 +26,14 @@ use super::{
     },
 };
 
+mod columns;
 #[cfg(feature = "protobuf")]
 mod grpc;
+mod parameters;
 #[cfg(feature = "protobuf")]
 mod protobuf;
+
+use parameters::Parameters;
 
 /// A table and what is wrong with it.
 #[derive(Debug)]
@@ -155,16 +159,11 @@ impl Builder<'_> {
             .and_then(|file| self.module(file, codes::MISSING_TRANSFORMER));
         let written = |name: Option<&ast::RawText>| name.map(|name| Text::from(name.text.as_str()));
         let patch_text = patch.as_ref().map(ScriptFile::text).unwrap_or_default();
-        let takes = |name: &Text, plain: &str| {
-            verb.is_paged_upstream
-                || uri.tokens().iter().any(|token| token.name == name.as_str())
-                || body.as_ref().is_some_and(|body| mentions::in_body(body, name))
-                || mentions::in_script(&patch_text, plain)
-                || call.as_ref().is_some_and(|call| call.takes(name))
-        };
-        let (takes_limit, takes_offset) =
-            (takes(&limit_name, "limit"), takes(&offset_name, "offset"));
+        let parameters = Parameters::of(verb, &uri, body.as_ref(), &patch_text, call.as_ref());
+        let takes_limit = parameters.takes(&limit_name, "limit");
+        let takes_offset = parameters.takes(&offset_name, "offset");
         let missing_settings = self.missing_settings(verb, &uri, body.as_ref());
+        let columns = self.columns(&verb.columns, &parameters);
         let (grpc, format, request_format) = match call {
             Some(Call { grpc, answer, request }) => (Some(grpc), answer, request),
             None => (
@@ -186,6 +185,7 @@ impl Builder<'_> {
             defaults: self.defaults(&verb.defaults),
             takes_limit,
             takes_offset,
+            columns,
             uri,
             limit_name,
             offset_name,

@@ -71,6 +71,16 @@ fn describe_verb(verb: &Verb) -> Value {
         ]);
         result.insert("body", body);
     }
+    if !verb.columns.is_empty() {
+        let columns = verb.columns.iter().map(|column| {
+            object([
+                ("column", Value::from(column.column.clone())),
+                ("test", Value::from(column.test.symbol())),
+                ("parameter", Value::from(column.parameter.clone())),
+            ])
+        });
+        result.insert("columns", columns.collect());
+    }
     if !verb.passed_statuses.is_empty() {
         let passed = verb.passed_statuses.iter().map(|status| Value::int(i64::from(*status)));
         result.insert("passedStatuses", passed.collect());

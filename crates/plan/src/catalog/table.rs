@@ -7,10 +7,11 @@ use std::sync::Arc;
 use qlio_data::{
     Text, Value,
     codec::xml::Coerce,
+    path::Path,
     template::Template,
     uri_template::{TemplateError, UriTemplate},
 };
-use qlio_syntax::ast::VerbKind;
+use qlio_syntax::ast::{ColumnTest, VerbKind};
 
 use super::ScriptFile;
 
@@ -104,6 +105,8 @@ pub struct Verb {
     pub takes_limit: bool,
     /// The upstream is given `offset`.
     pub takes_offset: bool,
+    /// Which parameters decide which rows are sent, by a column of theirs (TAB-24).
+    pub columns: Vec<ColumnParameter>,
     /// The patch.
     pub patch: Option<ScriptFile>,
     /// The request body.
@@ -173,6 +176,19 @@ impl Verb {
     pub fn has_body(&self) -> bool {
         matches!(self.method.as_str(), "post" | "put" | "delete" | "patch") || self.grpc.is_some()
     }
+}
+
+/// A parameter of `with columns`: the API sends only rows whose column passes the test with its value.
+#[derive(Debug, Clone)]
+pub struct ColumnParameter {
+    /// The column as written, without quotes.
+    pub column: Text,
+    /// The path of the column in a row.
+    pub path: Path,
+    /// What holds between the column, on the left, and the value.
+    pub test: ColumnTest,
+    /// The parameter.
+    pub parameter: Text,
 }
 
 /// A default parameter.

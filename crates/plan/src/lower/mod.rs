@@ -42,7 +42,7 @@ use crate::{
     rewrite::{self, Noted},
 };
 
-pub(crate) use path::{path_text, without_alias};
+pub(crate) use path::{lower_path, path_text, without_alias};
 use symbols::Symbols;
 
 /// Where a script comes from, which decides what it may do.

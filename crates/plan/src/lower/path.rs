@@ -49,7 +49,7 @@ pub(crate) fn without_alias(path: &ast::Path, alias: &str) -> Option<ast::Path> 
 }
 
 /// Lowers the segments; expressions are parsed here.
-pub(super) fn lower_path(path: &ast::Path) -> Result<Path, PathError> {
+pub(crate) fn lower_path(path: &ast::Path) -> Result<Path, PathError> {
     let mut segments = Vec::with_capacity(path.segments.len());
     for (position, segment) in path.segments.iter().enumerate() {
         segments.push(match segment {

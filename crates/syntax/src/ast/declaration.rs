@@ -2,7 +2,7 @@
 //!
 //! Source: GRM-8, GRM-9.
 
-use super::{Count, Ident, Name, Operand, RawText};
+use super::{Count, Ident, Name, Operand, Path, RawText};
 use crate::source::Span;
 
 /// The methods of the http connector.
@@ -59,6 +59,8 @@ pub struct Verb {
     pub uri: RawText,
     /// `with aliases`.
     pub aliases: Vec<NameValue>,
+    /// `with columns`.
+    pub columns: Vec<ColumnParameter>,
     /// `using headers`.
     pub headers: Vec<NameValue>,
     /// `expect ^a, b`.
@@ -96,6 +98,59 @@ pub struct Verb {
     pub oauth2: Option<Oauth2Clause>,
     /// The whole block.
     pub span: Span,
+}
+
+/// `created_at >= 'since'` of `with columns`: a parameter that decides which rows an API sends, by this
+/// column of theirs (TAB-24).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnParameter {
+    /// The column.
+    pub path: Path,
+    /// What the API promises of it.
+    pub test: ColumnTest,
+    /// The name of the parameter.
+    pub parameter: RawText,
+}
+
+/// How the column of a row relates to the parameter of the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ColumnTest {
+    /// `=`.
+    Equals,
+    /// `>=`.
+    GreaterOrEqual,
+    /// `<=`.
+    LessOrEqual,
+    /// `>`.
+    Greater,
+    /// `<`.
+    Less,
+    /// `like`.
+    Like,
+}
+
+impl ColumnTest {
+    /// All of them; symbols that begin with another one stand before it.
+    pub const ALL: [Self; 6] = [
+        Self::GreaterOrEqual,
+        Self::LessOrEqual,
+        Self::Greater,
+        Self::Less,
+        Self::Equals,
+        Self::Like,
+    ];
+
+    /// As it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Equals => "=",
+            Self::GreaterOrEqual => ">=",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::Less => "<",
+            Self::Like => "like",
+        }
+    }
 }
 
 /// `using bodyTemplate`.

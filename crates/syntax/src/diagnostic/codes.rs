@@ -102,6 +102,7 @@ registry! {
     3024 BAD_RESULTSET "bad-resultset" "a `resultset` path is malformed";
     3025 BAD_PATCH "bad-patch" "a patch file cannot be loaded";
     3026 BAD_RPC "bad-rpc" "a gRPC method cannot be called";
+    3027 BAD_COLUMNS "bad-columns" "`with columns` names what cannot be asked for";
     // 4xxx: codecs, templates and paths
     4001 BAD_JSON "bad-json" "a JSON text is malformed";
     4002 BAD_XML "bad-xml" "an XML text is malformed";

@@ -2,11 +2,11 @@
 
 use super::{
     Doc, Printer,
-    value::{raw, uri},
+    value::{path, raw, uri},
 };
 use crate::ast::{
-    Count, Create, Expected, FormatClause, FormatOption, NameValue, RawText, RouteClause,
-    RouteLimit, RouteStatus, Verb,
+    ColumnParameter, Count, Create, Expected, FormatClause, FormatOption, NameValue, RawText,
+    RouteClause, RouteLimit, RouteStatus, Verb,
 };
 
 /// A table of one verb with at most this many clauses may stand on one line.
@@ -67,6 +67,17 @@ impl Printer<'_> {
 
     fn verb_pairs(&mut self, clauses: &mut Clauses, verb: &Verb) {
         self.pairs(clauses, "with aliases ", &verb.aliases);
+        if let Some(first) = verb.columns.first() {
+            self.clause(clauses, "with columns ", first.path.span.start);
+            let mut list = Vec::new();
+            let span = |column: &ColumnParameter| column.path.span;
+            self.list(&mut list, &verb.columns, span, |printer, docs, column| {
+                docs.push(Doc::text(format!("{} {}", path(&column.path), column.test.symbol())));
+                printer.separate(docs, Doc::Space, column.parameter.span.start);
+                docs.push(Doc::text(raw(&column.parameter.text)));
+            });
+            clauses.docs.push(Doc::group(vec![Doc::Indent(list)]));
+        }
         self.pairs(clauses, "using headers ", &verb.headers);
         if let Some(first) = verb.expect.first() {
             self.clause(clauses, "expect ", first.name.span.start);

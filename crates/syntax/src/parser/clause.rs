@@ -1,8 +1,11 @@
 //! The clauses of an `on …` block: any order, each at most once (TAB-3, GRM-8).
 
-use super::{Outcome, Parser};
+use super::{Outcome, Parser, expect};
 use crate::{
-    ast::{BodyTemplate, Count, Expected, FormatClause, FormatOption, Oauth2Clause, RawText, Verb},
+    ast::{
+        BodyTemplate, ColumnParameter, ColumnTest, Count, Expected, FormatClause, FormatOption,
+        Oauth2Clause, RawText, Verb,
+    },
     diagnostic::{Diagnostic, codes},
     source::Span,
 };
@@ -28,9 +31,13 @@ impl Parser<'_> {
         loop {
             let start = self.start();
             if self.accept_clause("with").is_some() {
-                self.require_word("aliases")?;
-                self.once(&mut seen, "with aliases", start)?;
-                verb.aliases = self.name_values()?;
+                if self.one_of(&["aliases", "columns"])?.0 == 0 {
+                    self.once(&mut seen, "with aliases", start)?;
+                    verb.aliases = self.name_values()?;
+                } else {
+                    self.once(&mut seen, "with columns", start)?;
+                    verb.columns = self.column_parameters()?;
+                }
             } else if self.accept_clause("using").is_some() {
                 self.using(verb, &mut seen, start)?;
             } else if self.accept_clause("expect").is_some() {
@@ -65,6 +72,32 @@ impl Parser<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// `Path test QStr { ',' Path test QStr }`.
+    fn column_parameters(&mut self) -> Outcome<Vec<ColumnParameter>> {
+        let mut columns = vec![self.column_parameter()?];
+        while self.accept(",").is_some() {
+            columns.push(self.column_parameter()?);
+        }
+        Ok(columns)
+    }
+
+    fn column_parameter(&mut self) -> Outcome<ColumnParameter> {
+        let path = self.path()?;
+        let is_next = |test: &ColumnTest| match test {
+            ColumnTest::Like => self.lexer.peek_word() == test.symbol(),
+            _ => self.lexer.rest().starts_with(test.symbol()),
+        };
+        let Some(test) = ColumnTest::ALL.into_iter().find(is_next) else {
+            for test in ColumnTest::ALL {
+                self.expect(expect::Expected::Literal(test.symbol()));
+            }
+            return self.fail();
+        };
+        self.lexer.take(test.symbol().len());
+        let parameter = self.raw_text()?;
+        Ok(ColumnParameter { path, test, parameter })
     }
 
     /// `Digits { ',' Digits }`.

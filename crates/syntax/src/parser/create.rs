@@ -62,6 +62,7 @@ impl Parser<'_> {
             is_do,
             uri,
             aliases: Vec::new(),
+            columns: Vec::new(),
             headers: Vec::new(),
             expect: Vec::new(),
             defaults: Vec::new(),

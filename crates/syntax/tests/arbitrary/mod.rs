@@ -270,6 +270,11 @@ fn pairs() -> impl Strategy<Value = Vec<NameValue>> {
     vec(pair, 0..3)
 }
 
+fn column_parameters() -> impl Strategy<Value = Vec<ColumnParameter>> {
+    let column = (path_from(true), select(ColumnTest::ALL.to_vec()), raw());
+    vec(column.prop_map(|(path, test, parameter)| ColumnParameter { path, test, parameter }), 0..3)
+}
+
 fn options(
     names: &'static [&'static str],
     required: usize,
@@ -305,7 +310,8 @@ fn verb(kind: VerbKind) -> impl Strategy<Value = Verb> {
         .prop_map(|(template, media_type, foreach)| BodyTemplate { template, media_type, foreach });
     let oauth2 = options(&["client", "secret", "token", "scope"], 3)
         .prop_map(|options| Oauth2Clause { options, span: SPAN });
-    let first = (method, raw(), pairs(), pairs(), expect, pairs());
+    let columns = column_parameters();
+    let first = (method, raw(), pairs(), columns, pairs(), expect, pairs());
     let second = (
         option::of(raw()),
         option::of(body),
@@ -324,7 +330,7 @@ fn verb(kind: VerbKind) -> impl Strategy<Value = Verb> {
         vec(count(), 0..3),
     );
     (first, second, third).prop_map(move |(first, second, third)| {
-        let ((method, is_do), uri, aliases, headers, expect, defaults) = first;
+        let ((method, is_do), uri, aliases, columns, headers, expect, defaults) = first;
         let (patch, body, auth, resultset, expires) = second;
         let (format, request_format, xml_coerce, xml_arrays, transformer, flags, oauth2, passed) =
             third;
@@ -334,6 +340,7 @@ fn verb(kind: VerbKind) -> impl Strategy<Value = Verb> {
             is_do,
             uri,
             aliases,
+            columns,
             headers,
             expect: if is_do { expect } else { Vec::new() },
             defaults,
