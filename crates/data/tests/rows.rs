@@ -6,7 +6,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use qlio_data::{
     Object, Text, Value,
     codec::{
-        DecodeLimits,
+        DecodeLimits, Stop,
         json::{self, CellTable, RowForm, RowReader, RowWriter},
     },
     projection::Projection,
@@ -216,20 +216,20 @@ proptest! {
     fn rows_are_cells(body in rows()) {
         prop_assert!(agrees(&body, &[])?, "{}", body);
         let raw = Text::from(&*body);
-        prop_assert!(CellTable::of_raw(&raw, &COLUMNS).is_some());
+        prop_assert!(CellTable::of_raw(&raw, &COLUMNS, Stop::default()).is_some());
     }
 
     #[test]
     fn rows_that_came_one_by_one_are_the_same_cells(rows in vec(row(), 0..6), other in select(&VALUES[..])) {
         let raw = |text: &str| Value::Raw(Text::from(text));
         let elements: Vec<Value> = rows.iter().map(|row| raw(row)).collect();
-        let together = CellTable::of_raw(&Text::from(format!("[{}]", rows.join(","))), &COLUMNS);
+        let together = CellTable::of_raw(&Text::from(format!("[{}]", rows.join(","))), &COLUMNS, Stop::default());
         prop_assert_eq!(together.is_some(), !rows.is_empty());
-        prop_assert_eq!(shown(CellTable::of_elements(&elements, &COLUMNS)), shown(together));
+        prop_assert_eq!(shown(CellTable::of_elements(&elements, &COLUMNS, Stop::default())), shown(together));
         for other in [raw("[{}]"), json::decode(Bytes::from(other), &Projection::All, &DecodeLimits::default()).unwrap()] {
             if !matches!(&other, Value::Raw(text) if text.starts_with('{')) {
                 let elements = [&elements[..], &[other]].concat();
-                prop_assert!(CellTable::of_elements(&elements, &COLUMNS).is_none());
+                prop_assert!(CellTable::of_elements(&elements, &COLUMNS, Stop::default()).is_none());
             }
         }
     }
@@ -282,7 +282,7 @@ proptest! {
         elements_max in 0_usize..40,
     ) {
         let default = DecodeLimits::default();
-        for limits in [default, DecodeLimits { depth_max, ..default }, DecodeLimits { elements_max, ..default }] {
+        for limits in [default.clone(), DecodeLimits { depth_max, ..default.clone() }, DecodeLimits { elements_max, ..default.clone() }] {
             reads_alike_in_pieces(body.as_bytes(), &[], &cuts, &limits)?;
             reads_alike_in_pieces(envelope.as_bytes(), &["r", "s"], &cuts, &limits)?;
             reads_alike_in_pieces(object.as_bytes(), &[], &cuts, &limits)?;
@@ -309,7 +309,7 @@ proptest! {
 
     #[test]
     fn a_cut_keeps_the_rows_between(body in rows(), skip in 0_usize..8, take in 0_usize..8) {
-        let mut cells = CellTable::of_raw(&Text::from(&*body), &COLUMNS).unwrap();
+        let mut cells = CellTable::of_raw(&Text::from(&*body), &COLUMNS, Stop::default()).unwrap();
         let all: Vec<String> = (0..cells.len()).map(|row| json::to_string(&cells.value(row, 0))).collect();
         cells.cut(skip, take);
         let kept: Vec<String> = (0..cells.len()).map(|row| json::to_string(&cells.value(row, 0))).collect();
@@ -367,11 +367,11 @@ fn what_is_not_simply_rows_is_refused() {
     );
     let body = r#"[{"a":[1]},{"a":2}]"#;
     for (limits, is_taken) in [
-        (DecodeLimits { depth_max: 3, ..limits }, true),
-        (DecodeLimits { depth_max: 2, ..limits }, false),
-        (DecodeLimits { elements_max: 4, ..limits }, true),
-        (DecodeLimits { elements_max: 3, ..limits }, false),
-        (DecodeLimits { decoded_bytes_max: body.len() - 1, ..limits }, false),
+        (DecodeLimits { depth_max: 3, ..limits.clone() }, true),
+        (DecodeLimits { depth_max: 2, ..limits.clone() }, false),
+        (DecodeLimits { elements_max: 4, ..limits.clone() }, true),
+        (DecodeLimits { elements_max: 3, ..limits.clone() }, false),
+        (DecodeLimits { decoded_bytes_max: body.len() - 1, ..limits.clone() }, false),
     ] {
         assert_eq!(decode(body, &limits).is_some(), is_taken, "{limits:?}");
         // The general decoder agrees.

@@ -147,7 +147,7 @@ fn document() -> impl Strategy<Value = String> {
 }
 
 fn limits(elements_max: usize, depth_max: usize, decoded_bytes_max: usize) -> DecodeLimits {
-    DecodeLimits { depth_max, decoded_bytes_max, elements_max }
+    DecodeLimits { depth_max, decoded_bytes_max, elements_max, ..DecodeLimits::default() }
 }
 
 fn cells(
@@ -261,9 +261,9 @@ proptest! {
     ) {
         let (options, default) = (XmlOptions::default(), DecodeLimits::default());
         let bytes_max = text.len() + more;
-        agrees(&text, &STEPS, &options, &DecodeLimits { elements_max, ..default })?;
-        agrees(&text, &STEPS, &options, &DecodeLimits { depth_max, ..default })?;
-        agrees(&text, &STEPS, &options, &DecodeLimits { decoded_bytes_max: bytes_max, ..default })?;
+        agrees(&text, &STEPS, &options, &DecodeLimits { elements_max, ..default.clone() })?;
+        agrees(&text, &STEPS, &options, &DecodeLimits { depth_max, ..default.clone() })?;
+        agrees(&text, &STEPS, &options, &DecodeLimits { decoded_bytes_max: bytes_max, ..default.clone() })?;
         agrees(&text, &STEPS, &options, &limits(elements_max, depth_max, 2 * bytes_max))?;
     }
 
@@ -342,10 +342,10 @@ fn what_is_not_simply_rows_is_refused() {
     }
     let text = "<e><item><title>a</title></item></e>";
     for (limits, expected) in [
-        (DecodeLimits { depth_max: 3, ..default }, true),
-        (DecodeLimits { depth_max: 2, ..default }, false),
-        (DecodeLimits { elements_max: 2, ..default }, false),
-        (DecodeLimits { decoded_bytes_max: text.len(), ..default }, false),
+        (DecodeLimits { depth_max: 3, ..default.clone() }, true),
+        (DecodeLimits { depth_max: 2, ..default.clone() }, false),
+        (DecodeLimits { elements_max: 2, ..default.clone() }, false),
+        (DecodeLimits { decoded_bytes_max: text.len(), ..default.clone() }, false),
     ] {
         assert_eq!(is_taken(text, &limits), expected, "{limits:?}");
     }

@@ -13,13 +13,11 @@ use std::{
     fmt,
     ops::{Deref, DerefMut},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use qlio_data::codec::Stop;
 use tokio::sync::oneshot;
 
 use crate::clock;
@@ -90,16 +88,21 @@ impl Job {
 
 /// Tells a job whether somebody still waits for what it gives. Long jobs ask between two steps.
 #[derive(Debug, Clone)]
-pub struct Wanted(Arc<AtomicBool>);
+pub struct Wanted(Stop);
 
 impl Wanted {
     fn new() -> Self {
-        Self(Arc::new(AtomicBool::new(true)))
+        Self(Stop::new())
     }
 
     /// Whether to go on.
     pub fn is_wanted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        !self.0.is_asked()
+    }
+
+    /// For a decoder, which asks by itself.
+    pub fn stop(&self) -> Stop {
+        self.0.clone()
     }
 }
 
@@ -111,7 +114,7 @@ struct Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.wanted.0.store(false, Ordering::Relaxed);
+        self.wanted.0.ask();
         drop(self.job.take());
     }
 }

@@ -11,7 +11,10 @@
 use bytes::Bytes;
 use memchr::{memchr, memchr_iter, memchr3};
 
-use super::{DecodeError, DecodeLimits};
+use super::{
+    DecodeError, DecodeLimits,
+    stop::{self, Watch},
+};
 use crate::{Object, Text, Value, projection::Projection};
 
 const FORMAT: &str = "CSV";
@@ -44,6 +47,7 @@ pub fn decode_text(
         at: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 },
         limits,
         built: 0,
+        watch: limits.stop.watch(),
     };
     if text.len() > limits.decoded_bytes_max {
         let reason = format!("text larger than {} bytes", limits.decoded_bytes_max);
@@ -79,6 +83,7 @@ struct Reader<'a> {
     at: usize,
     limits: &'a DecodeLimits,
     built: usize,
+    watch: Watch,
 }
 
 impl Reader<'_> {
@@ -167,6 +172,9 @@ impl Reader<'_> {
 
     /// Passes one field and the separator or line end after it.
     fn field(&mut self) -> Result<(Field, End), DecodeError> {
+        if self.watch.is_over() {
+            return Err(self.fault(self.at, stop::REASON));
+        }
         let bytes = self.text.as_bytes();
         let start = self.at;
         if bytes.get(start) != Some(&b'"') {

@@ -23,9 +23,12 @@ mod lanes;
 #[cfg(test)]
 mod prune;
 mod single;
+mod stop;
 mod timestamp;
 
 use std::fmt;
+
+pub use stop::Stop;
 
 /// A body that is not what its format demands, or that goes over a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +65,7 @@ impl fmt::Display for EncodeError {
 impl std::error::Error for EncodeError {}
 
 /// Bounds of one decode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct DecodeLimits {
     /// Nested arrays and objects; the outermost one counts as 1.
     pub depth_max: usize,
@@ -71,10 +74,17 @@ pub struct DecodeLimits {
     /// Elements and members that are built, over the whole body; parts that are skipped or kept
     /// undecoded do not count.
     pub elements_max: usize,
+    /// Asked for when nobody waits for the value any more; the decode fails soon after.
+    pub stop: Stop,
 }
 
 impl Default for DecodeLimits {
     fn default() -> Self {
-        Self { depth_max: 512, decoded_bytes_max: 64 << 20, elements_max: 4_000_000 }
+        Self {
+            depth_max: 512,
+            decoded_bytes_max: 64 << 20,
+            elements_max: 4_000_000,
+            stop: Stop::default(),
+        }
     }
 }

@@ -8,6 +8,7 @@ use http::{StatusCode, header};
 use qlio_data::{
     Text, Value,
     codec::{
+        Stop,
         charset::{self, Sniff},
         json::{self, CellTable, RowReader},
         media_type::MediaType,
@@ -277,7 +278,7 @@ impl Call<'_> {
     /// Rows that have stayed text are read as such.
     pub(super) fn rows_of(&self, value: Value) -> Decoded {
         if let (Value::Raw(text), Some(columns)) = (&value, &self.plain_columns)
-            && let Some(cells) = CellTable::of_raw(text, columns)
+            && let Some(cells) = CellTable::of_raw(text, columns, Stop::default())
         {
             return Decoded::Cells(cells);
         }

@@ -10,7 +10,7 @@ use http::{StatusCode, header};
 use qlio_data::{
     Object, Text, Value,
     codec::{
-        DecodeError, DecodeLimits, cbor,
+        DecodeError, DecodeLimits, Stop, cbor,
         charset::{self, Sniff},
         csv,
         json::{self, CellTable, RowReader},
@@ -68,6 +68,7 @@ pub(super) struct Decoding<'a> {
     pub(super) table: &'a Text,
     pub(super) xml_coerce: Coerce,
     pub(super) decoded_bytes_max: usize,
+    pub(super) stop: Stop,
     pub(super) warnings: Warnings<'a>,
 }
 
@@ -87,6 +88,7 @@ impl Call<'_> {
             table: &self.table.name,
             xml_coerce: settings.xml_coerce,
             decoded_bytes_max: settings.decoded_bytes_max,
+            stop: Stop::default(),
             warnings: Warnings::Run(self.run),
         }
     }
@@ -401,7 +403,11 @@ impl Decoding<'_> {
     }
 
     pub(super) fn limits(&self) -> DecodeLimits {
-        DecodeLimits { decoded_bytes_max: self.decoded_bytes_max, ..DecodeLimits::default() }
+        DecodeLimits {
+            decoded_bytes_max: self.decoded_bytes_max,
+            stop: self.stop.clone(),
+            ..DecodeLimits::default()
+        }
     }
 }
 

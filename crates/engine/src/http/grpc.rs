@@ -31,6 +31,7 @@ use tokio::time::Instant;
 use super::{Call, decoding::Decoding};
 use crate::{
     error::{Fact, RunError},
+    heavy::Wanted,
     transport::{
         self, AT_ONCE_BYTES_MAX, Exchange, GRPC_HEAD_BYTES, GRPC_STATUS, Reply, as_text, shown_uri,
     },
@@ -134,11 +135,14 @@ impl Call<'_> {
         }
         let limit = self.run.engine.settings().decoded_bytes_max;
         let at_once = limit.min(AT_ONCE_BYTES_MAX);
-        let decompressed = match decompressed(&reply.body, reply.headers.map(), at_once) {
+        let decompressed = match decompressed(&reply.body, reply.headers.map(), at_once, &|| true) {
             // There may only be more than can be done at once.
             Err(_) => {
                 let (body, headers) = (reply.body.clone(), reply.headers.clone());
-                self.run.heavy(move |_| decompressed(&body, headers.map(), limit)).await?
+                let work = move |wanted: &Wanted| {
+                    decompressed(&body, headers.map(), limit, &|| wanted.is_wanted())
+                };
+                self.run.heavy(work).await?
             }
             decompressed => decompressed,
         };
@@ -282,7 +286,12 @@ fn framed(messages: &[Bytes]) -> Bytes {
 }
 
 /// The same messages without compression.
-fn decompressed(body: &Bytes, headers: &HeaderMap, limit: usize) -> Result<Bytes, String> {
+fn decompressed(
+    body: &Bytes,
+    headers: &HeaderMap,
+    limit: usize,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Bytes, String> {
     let mut messages = Vec::new();
     let mut is_changed = false;
     let mut left = limit;
@@ -293,7 +302,7 @@ fn decompressed(body: &Bytes, headers: &HeaderMap, limit: usize) -> Result<Bytes
             if encoding != Some(b"gzip") {
                 return Err(malformed("compressed in a way that was not asked for"));
             }
-            message = transport::gunzip(message, left)
+            message = transport::gunzip(message, left, is_wanted)
                 .ok_or_else(|| malformed(&format!("broken gzip, or more than {limit} bytes")))?;
             is_changed = true;
         }

@@ -10,7 +10,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use qlio_data::{Value, codec::media_type::MediaType, projection::Projection};
+use qlio_data::{
+    Value,
+    codec::{Stop, media_type::MediaType},
+    projection::Projection,
+};
 
 use super::{
     Call,
@@ -42,7 +46,7 @@ impl LaterDecoding {
 
     /// Decodes now; `None` only if the table had no such verb.
     pub(super) fn with<R>(&self, decode: impl FnOnce(&Decoding<'_>) -> R) -> Option<R> {
-        self.0.apart.decode(&self.0.warnings, decode)
+        self.0.apart.decode(&self.0.warnings, Stop::default(), decode)
     }
 }
 

@@ -8,6 +8,7 @@ use std::{cell::RefCell, rc::Rc, sync::Arc};
 use qlio_data::{
     Value,
     codec::{
+        Stop,
         json::{CellTable, RowReader},
         media_type::MediaType,
         xml::Coerce,
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::{
     error::RunError,
-    heavy::{JSON_TEXT_AT_ONCE_BYTES_MAX, JSON_TREE_AT_ONCE_BYTES_MAX},
+    heavy::{JSON_TEXT_AT_ONCE_BYTES_MAX, JSON_TREE_AT_ONCE_BYTES_MAX, Wanted},
     operator::project::Decoded,
     sandbox::Hook,
     transport::{Headers, Reply},
@@ -63,6 +64,7 @@ impl Apart {
     pub(super) fn decode<R>(
         &self,
         warnings: &RefCell<Vec<String>>,
+        stop: Stop,
         decode: impl FnOnce(&Decoding<'_>) -> R,
     ) -> Option<R> {
         let verb = self.table.verb(self.kind)?;
@@ -71,6 +73,7 @@ impl Apart {
             table: &self.table.name,
             xml_coerce: self.xml_coerce,
             decoded_bytes_max: self.decoded_bytes_max,
+            stop,
             warnings: Warnings::Kept(warnings),
         }))
     }
@@ -112,12 +115,12 @@ impl Call<'_> {
         decode: impl FnOnce(&Decoding<'_>) -> R + Send + 'static,
     ) -> Result<(R, Vec<String>), RunError> {
         let apart = Apart::of(self);
-        let work = move || {
+        let work = move |wanted: &Wanted| {
             let warnings = RefCell::default();
-            let decoded = apart.decode(&warnings, decode)?;
+            let decoded = apart.decode(&warnings, wanted.stop(), decode)?;
             Some((decoded, warnings.into_inner()))
         };
-        let done = self.run.heavy(move |_| work()).await?;
+        let done = self.run.heavy(work).await?;
         self.run.has_large_values.set(true);
         done.ok_or_else(|| RunError::internal("an answer to a verb that is not there"))
     }
@@ -208,9 +211,9 @@ impl Call<'_> {
         }
         let text = text.clone();
         let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
-        let cells = self.run.heavy(move |_| {
+        let cells = self.run.heavy(move |wanted| {
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-            CellTable::of_raw(&text, &columns)
+            CellTable::of_raw(&text, &columns, wanted.stop())
         });
         Ok(cells.await?.map_or(Decoded::Value(value), Decoded::Cells))
     }

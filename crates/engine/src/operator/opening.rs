@@ -6,7 +6,7 @@
 use qlio_data::{
     Value,
     codec::{
-        DecodeError, DecodeLimits,
+        DecodeError, DecodeLimits, Stop,
         json::{self, CellTable},
     },
     projection::Projection,
@@ -28,16 +28,17 @@ pub(super) async fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Va
         Value::Raw(text) if !scan.projection.is_all() => text,
         other => return Ok(other),
     };
-    let decode = |text: qlio_data::Text, projection: &Projection| {
-        json::decode(text.into_bytes(), projection, &DecodeLimits::default())
+    let decode = |text: qlio_data::Text, projection: &Projection, stop: Stop| {
+        let limits = DecodeLimits { stop, ..DecodeLimits::default() };
+        json::decode(text.into_bytes(), projection, &limits)
     };
     let decoded = if text.len() <= JSON_TREE_AT_ONCE_BYTES_MAX {
         run.budget.work_of_decoding(text.len());
-        decode(text, &scan.projection)
+        decode(text, &scan.projection, Stop::default())
     } else {
         let projection = scan.projection.clone();
         run.has_large_values.set(true);
-        Box::pin(run.heavy(move |_| decode(text, &projection))).await?
+        Box::pin(run.heavy(move |wanted| decode(text, &projection, wanted.stop()))).await?
     };
     let decoded = decoded.map_err(|error| does_not_decode(&error))?;
     run.budget.charge_value(&decoded).await?;
@@ -52,7 +53,7 @@ fn does_not_decode(error: &DecodeError) -> RunError {
 pub(crate) async fn open_large(run: &Run<'_>, value: Value) -> Result<Value, RunError> {
     match value {
         Value::Raw(text) if text.len() > JSON_TREE_AT_ONCE_BYTES_MAX => {
-            let opened = run.heavy(move |_| Value::Raw(text).open().into_owned());
+            let opened = run.heavy(move |wanted| json::open_until(&text, &wanted.stop()));
             let opened = Box::pin(opened).await?;
             run.budget.charge_value(&opened).await?;
             Ok(opened)
@@ -70,10 +71,10 @@ pub(super) async fn read_cells(
     Ok(match value {
         Value::Raw(text) if text.len() <= JSON_TEXT_AT_ONCE_BYTES_MAX => {
             run.budget.work_of_decoding(text.len());
-            CellTable::of_raw(text, columns)
+            CellTable::of_raw(text, columns, Stop::default())
         }
         Value::Array(elements) if elements.len() <= TEXTS_AT_ONCE_MAX => {
-            CellTable::of_elements(elements, columns)
+            CellTable::of_elements(elements, columns, Stop::default())
         }
         Value::Raw(_) => Box::pin(read_cells_apart(run, value, columns)).await?,
         Value::Array(elements) if matches!(elements.first(), Some(Value::Raw(_))) => {
@@ -91,11 +92,11 @@ async fn read_cells_apart(
     let value = value.clone();
     let columns: Vec<String> = columns.iter().map(|column| (*column).to_owned()).collect();
     run.has_large_values.set(true);
-    run.heavy(move |_| {
+    run.heavy(move |wanted| {
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         match &value {
-            Value::Raw(text) => CellTable::of_raw(text, &columns),
-            Value::Array(elements) => CellTable::of_elements(elements, &columns),
+            Value::Raw(text) => CellTable::of_raw(text, &columns, wanted.stop()),
+            Value::Array(elements) => CellTable::of_elements(elements, &columns, wanted.stop()),
             _ => None,
         }
     })

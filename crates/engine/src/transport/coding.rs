@@ -94,9 +94,9 @@ pub(super) async fn decode(
     Ok(undone.await.map_err(ErrorKind::Busy)?.value?)
 }
 
-/// Undoes gzip; `None` if it is broken or makes more than `limit` bytes.
-pub(crate) fn gunzip(body: Bytes, limit: usize) -> Option<Bytes> {
-    undo(body, &[Coding::Gzip], limit, &|| true).ok()
+/// Undoes gzip as long as somebody wants it; `None` if it is broken or makes more than `limit` bytes.
+pub(crate) fn gunzip(body: Bytes, limit: usize, is_wanted: &dyn Fn() -> bool) -> Option<Bytes> {
+    undo(body, &[Coding::Gzip], limit, is_wanted).ok()
 }
 
 /// Undoes the codings as long as somebody wants it.

@@ -5,7 +5,10 @@ use bytes::Bytes;
 use super::{DEPTH_MAX, FORMAT};
 use crate::{
     Text,
-    codec::{DecodeError, DecodeLimits},
+    codec::{
+        DecodeError, DecodeLimits,
+        stop::{self, Watch},
+    },
 };
 
 /// The announcement of an initial byte, with its argument read (RFC 8949, 3).
@@ -42,11 +45,13 @@ pub(super) struct Reader<'a> {
     built: usize,
     /// Bytes of the item and of everything that was written anew.
     written: usize,
+    watch: Watch,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a Bytes, limits: &'a DecodeLimits) -> Self {
-        Self { bytes, at: 0, limits, built: 0, written: bytes.len() }
+        let (built, written, watch) = (0, bytes.len(), limits.stop.watch());
+        Self { bytes, at: 0, limits, built, written, watch }
     }
 
     pub(super) fn depth_max(&self) -> usize {
@@ -54,6 +59,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn head(&mut self) -> Result<Head, DecodeError> {
+        if self.watch.is_over() {
+            return Err(self.fault(stop::REASON));
+        }
         let start = self.at;
         let initial = self.take(1)?[0];
         let (major, information) = (initial >> 5, initial & 0x1f);

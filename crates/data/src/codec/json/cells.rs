@@ -14,7 +14,7 @@ use super::{RowReader, decode::string, tokens::Span};
 use crate::{
     Number, Text, Value,
     codec::{
-        DecodeLimits,
+        DecodeLimits, Stop,
         lanes::{Lanes, find},
     },
     value::loose::LooseValue,
@@ -101,9 +101,9 @@ impl CellTable {
     }
 
     /// The rows of a raw array that some decoder has accepted before.
-    pub fn of_raw(text: &Text, columns: &[&str]) -> Option<Self> {
+    pub fn of_raw(text: &Text, columns: &[&str], stop: Stop) -> Option<Self> {
         let is_array = text.as_bytes().first() == Some(&b'[');
-        let limits = DecodeLimits { depth_max: usize::MAX, ..DecodeLimits::default() };
+        let limits = DecodeLimits { depth_max: usize::MAX, stop, ..DecodeLimits::default() };
         if is_array {
             RowReader::new(&[], columns, &limits).finish_text(text.clone())
         } else {
@@ -113,7 +113,7 @@ impl CellTable {
 
     /// The rows of a list whose elements some decoder has accepted one by one, such as answers that were
     /// gathered; their text is copied together. `None` unless all are raw objects.
-    pub fn of_elements(elements: &[Value], columns: &[&str]) -> Option<Self> {
+    pub fn of_elements(elements: &[Value], columns: &[&str], stop: Stop) -> Option<Self> {
         let mut text = String::with_capacity(joined_bytes(elements)?);
         for element in elements {
             let Value::Raw(object) = element else { return None };
@@ -121,7 +121,7 @@ impl CellTable {
             text.push_str(object);
         }
         text.push(']');
-        Self::of_raw(&text.into(), columns)
+        Self::of_raw(&text.into(), columns, stop)
     }
 
     /// Rows of `width` cells each, at least one.

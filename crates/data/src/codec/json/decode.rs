@@ -11,7 +11,11 @@ use super::{
     text::unescape,
     tokens::Span,
 };
-use crate::{Number, Object, Text, Value, codec::DecodeLimits, projection::Projection};
+use crate::{
+    Number, Object, Text, Value,
+    codec::{DecodeLimits, stop::Watch},
+    projection::Projection,
+};
 
 /// How far structures are decoded that the projection keeps whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +35,8 @@ pub(super) fn document(
 ) -> Result<Value, Fault> {
     let mut decoder = Decoder {
         text,
-        scanner: Scanner::new(text.as_bytes(), limits.depth_max),
+        scanner: Scanner::new(text.as_bytes(), limits.depth_max).until(&limits.stop),
+        watch: limits.stop.watch(),
         whole,
         elements_left: limits.elements_max,
         elements_max: limits.elements_max,
@@ -50,6 +55,7 @@ struct Decoder<'t> {
     text: &'t Text,
     scanner: Scanner<'t>,
     whole: Whole,
+    watch: Watch,
     elements_left: usize,
     elements_max: usize,
 }
@@ -160,6 +166,9 @@ impl Decoder<'_> {
     }
 
     fn count(&mut self) -> Result<(), Fault> {
+        if self.watch.is_over() {
+            return Err(Problem::Stopped.at(self.scanner.at()));
+        }
         match self.elements_left.checked_sub(1) {
             Some(left) => self.elements_left = left,
             None => return Err(Problem::TooMany(self.elements_max).at(self.scanner.at())),

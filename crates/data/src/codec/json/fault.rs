@@ -30,6 +30,8 @@ pub(super) enum Problem {
     TooDeep(usize),
     /// More elements and members than allowed.
     TooMany(usize),
+    /// Nobody waits for the value any more.
+    Stopped,
 }
 
 impl Problem {

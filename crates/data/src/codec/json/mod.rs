@@ -31,7 +31,7 @@ use self::{
     decode::Whole,
     fault::{Fault, Problem},
 };
-use super::{DecodeError, DecodeLimits};
+use super::{DecodeError, DecodeLimits, Stop, stop};
 use crate::{Text, Value, projection::Projection};
 
 pub use cells::CellTable;
@@ -41,6 +41,7 @@ pub(super) use encode::write_digits;
 pub use encode::{TooLarge, encode, encode_within, to_string};
 pub(super) use encode::{is_read_back, raw_value, write_number};
 pub(super) use opening::Opening;
+pub use raw::open_until;
 pub(crate) use raw::{count, element, elements, member, open};
 pub use row_reader::RowReader;
 pub use rows::{RowCell, RowForm, RowWriter};
@@ -96,6 +97,7 @@ pub(crate) fn tree(raw: &Text) -> Option<Value> {
         depth_max: usize::MAX,
         decoded_bytes_max: usize::MAX,
         elements_max: usize::MAX,
+        stop: Stop::default(),
     };
     decode::document(raw, &Projection::All, &limits, Whole::Tree).ok()
 }
@@ -114,6 +116,7 @@ fn explain(text: &Text, fault: &Fault, mark: usize) -> DecodeError {
         Problem::ControlCharacter => "a control character in a string is not escaped".to_owned(),
         Problem::UnknownEscape => "unknown escape in a string".to_owned(),
         Problem::TooDeep(max) => format!("nested deeper than {max} levels"),
+        Problem::Stopped => stop::REASON.to_owned(),
         Problem::TooMany(max) => format!("more than {max} elements and members"),
     };
     DecodeError { format: FORMAT, offset: fault.at() + mark, reason }

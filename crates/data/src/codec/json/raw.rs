@@ -11,17 +11,29 @@ use super::{
     scan::Scanner,
     tokens::Span,
 };
-use crate::{Object, Text, Value};
+use crate::{
+    Object, Text, Value,
+    codec::stop::{Stop, Watch},
+};
 
 /// The array or object, decoded one level.
 pub(crate) fn open(raw: &Text) -> Value {
+    open_until(raw, &Stop::default())
+}
+
+/// The same; less than all of it once nobody waits for it any more.
+pub fn open_until(raw: &Text, stop: &Stop) -> Value {
+    let mut watch = stop.watch();
     if raw.as_bytes().first() == Some(&b'[') {
-        return Value::array(elements(raw));
+        return Value::array(elements_until(raw, &mut watch));
     }
     let mut object = Object::new();
     let mut members = Members::of(raw);
     while let Some(name) = members.next() {
         let Ok(value) = members.items.value() else { break };
+        if watch.is_over() {
+            break;
+        }
         object.insert(string(raw, name), value);
     }
     Value::object(object)
@@ -51,10 +63,17 @@ pub(crate) fn member(raw: &Text, wanted: &str) -> Value {
 
 /// The elements of a raw array; none if it is an object.
 pub(crate) fn elements(raw: &Text) -> Vec<Value> {
+    elements_until(raw, &mut Stop::default().watch())
+}
+
+fn elements_until(raw: &Text, watch: &mut Watch) -> Vec<Value> {
     let mut elements = Vec::new();
     let mut items = Items::of(raw, b'[');
     while items.next() {
         let Ok(value) = items.value() else { break };
+        if watch.is_over() {
+            break;
+        }
         elements.push(value);
     }
     elements

@@ -17,7 +17,11 @@ use super::{
     text::unescape,
     tokens::Span,
 };
-use crate::{Text, codec::DecodeLimits, value::is_same};
+use crate::{
+    Text,
+    codec::{DecodeLimits, stop::Watch},
+    value::is_same,
+};
 
 /// How much more text, in bytes, is worth going on for, unless the caller says otherwise.
 const PIECE_BYTES_MIN: usize = 16 * 1024;
@@ -83,7 +87,7 @@ impl<'c> RowReader<'c> {
         Self {
             steps,
             columns,
-            limits: *limits,
+            limits: limits.clone(),
             lengths: columns.iter().fold(0, |all, name| all | length_bit(name.len())),
             repeated: repeated(columns),
             names: Names::default(),
@@ -188,7 +192,9 @@ impl<'c> RowReader<'c> {
                 at,
                 self.limits.depth_max,
                 std::mem::take(&mut self.names),
-            ),
+            )
+            .until(&self.limits.stop),
+            watch: self.limits.stop.watch(),
             steps: self.steps,
             columns: self.columns,
             lengths: self.lengths,
@@ -204,6 +210,7 @@ impl<'c> RowReader<'c> {
 struct Pass<'p> {
     bytes: &'p [u8],
     scanner: Scanner<'p>,
+    watch: Watch,
     steps: &'p [Text],
     columns: &'p [&'p str],
     lengths: u64,
@@ -246,7 +253,7 @@ impl Pass<'_> {
         loop {
             self.scanner.expect(self.settled.first_name);
             let is_row = self.scanner.peek() == b'{';
-            if !is_row || !self.row(depth + 1)? || !self.count() {
+            if !is_row || !self.row(depth + 1)? || !self.count() || self.watch.is_over() {
                 return Ok(false);
             }
             if self.cells.len() == self.columns.len() {

@@ -13,6 +13,10 @@ use super::{
         behind_string, bracket_or_quote, byte_at, name_at, span_at,
     },
 };
+use crate::codec::Stop;
+
+/// Bytes that are passed between two looks at whether anybody still waits.
+const BYTES_PER_LOOK: usize = 64 * 1024;
 
 /// Room for the structures around most values, so that it is made once.
 const OPEN_USUAL: usize = 8;
@@ -23,6 +27,8 @@ pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     depth_max: usize,
+    /// Set if anybody can ask for it.
+    stop: Option<&'a Stop>,
     /// For the structures around the position, the closing brackets that they wait for, and the first
     /// names of their elements; kept between calls for its memory only.
     open: Vec<(u8, Expected)>,
@@ -39,7 +45,13 @@ impl<'a> Scanner<'a> {
     /// A scanner that goes on at a position which another one has reached in the beginning of the
     /// same text, with the names that it had met.
     pub(super) fn from(bytes: &'a [u8], at: usize, depth_max: usize, names: Names) -> Self {
-        Self { bytes, at, depth_max, open: Vec::new(), names, expected: Expected::NOWHERE }
+        let (open, expected) = (Vec::new(), Expected::NOWHERE);
+        Self { bytes, at, depth_max, stop: None, open, names, expected }
+    }
+
+    /// The same, giving up where this is asked for.
+    pub(super) fn until(self, stop: &'a Stop) -> Self {
+        Self { stop: Some(stop).filter(|stop| stop.can_be_asked()), ..self }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -210,10 +222,21 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Apart from [`Self::value`], so that passing over a scalar does not pay for its registers.
-    #[inline(never)]
+    #[inline]
     fn structure(&mut self, depth: usize) -> Result<(), Fault> {
+        if self.stop.is_none() {
+            self.structure_until::<false>(depth)
+        } else {
+            self.structure_until::<true>(depth)
+        }
+    }
+
+    /// Apart from [`Self::value`], so that passing over a scalar does not pay for its registers, and once
+    /// for structures that nobody stops, so that they do not pay for looking.
+    #[inline(never)]
+    fn structure_until<const CAN_STOP: bool>(&mut self, depth: usize) -> Result<(), Fault> {
         let bytes = self.bytes;
+        let mut next_look = self.at;
         let mut at = self.at;
         // The innermost open structure's closing bracket; those around it are on the stack.
         let mut closer = 0;
@@ -266,6 +289,12 @@ impl<'a> Scanner<'a> {
                 match byte_at(bytes, at) {
                     b',' => {
                         at += 1;
+                        if CAN_STOP && at >= next_look {
+                            if self.stop.is_some_and(Stop::is_asked) {
+                                return Err(Problem::Stopped.at(at));
+                            }
+                            next_look = at + BYTES_PER_LOOK;
+                        }
                         if closer == b']' {
                             expected = first;
                         }

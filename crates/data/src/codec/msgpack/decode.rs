@@ -6,7 +6,12 @@ use bytes::Bytes;
 use super::{DEPTH_MAX, FORMAT, TIMESTAMP};
 use crate::{
     Number, Object, Text, Value,
-    codec::{DecodeError, DecodeLimits, key, single::widen, timestamp},
+    codec::{
+        DecodeError, DecodeLimits, key,
+        single::widen,
+        stop::{self, Watch},
+        timestamp,
+    },
     projection::Projection,
 };
 
@@ -20,7 +25,8 @@ pub fn decode(
     projection: &Projection,
     limits: &DecodeLimits,
 ) -> Result<Value, DecodeError> {
-    let mut reader = Reader { bytes: &bytes, at: 0, limits, built: 0, written: bytes.len() };
+    let (built, written, watch) = (0, bytes.len(), limits.stop.watch());
+    let mut reader = Reader { bytes: &bytes, at: 0, limits, built, written, watch };
     if bytes.len() > limits.decoded_bytes_max {
         return Err(reader.too_large());
     }
@@ -54,6 +60,7 @@ struct Reader<'a> {
     built: usize,
     /// Bytes of the message and of everything that was written anew.
     written: usize,
+    watch: Watch,
 }
 
 impl Reader<'_> {
@@ -135,6 +142,9 @@ impl Reader<'_> {
     }
 
     fn head(&mut self) -> Result<Head, DecodeError> {
+        if self.watch.is_over() {
+            return Err(self.fault(stop::REASON));
+        }
         let start = self.at;
         let byte = self.take(1)?[0];
         Ok(match byte {

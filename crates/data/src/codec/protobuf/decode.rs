@@ -20,7 +20,10 @@ use super::{
 };
 use crate::{
     Object, Value,
-    codec::{DecodeError, DecodeLimits},
+    codec::{
+        DecodeError, DecodeLimits,
+        stop::{self, Watch},
+    },
     projection::Projection,
 };
 
@@ -128,6 +131,7 @@ pub(super) struct Walker<'a> {
     built: usize,
     written: usize,
     pub(super) writer: Writer,
+    watch: Watch,
 }
 
 impl<'a> Walker<'a> {
@@ -141,7 +145,8 @@ impl<'a> Walker<'a> {
         written: usize,
     ) -> Self {
         let (slots, writer) = (Vec::new(), Writer::default());
-        Self { tables, options, limits, plans, whole, slots, built: 0, written, writer }
+        let watch = limits.stop.watch();
+        Self { tables, options, limits, plans, whole, slots, built: 0, written, writer, watch }
     }
 }
 
@@ -233,6 +238,9 @@ impl Walker<'_> {
         let mut reader = part.reader();
         let mut required = Required::default();
         while !reader.is_done() {
+            if self.watch.is_over() {
+                return Err(reader.fault(stop::REASON));
+            }
             if let Some(short) = self.plans.short_fields(plan) {
                 required.first |= reader.pass_short(short);
                 if reader.is_done() {
@@ -561,6 +569,9 @@ impl Walker<'_> {
 
     #[inline]
     pub(super) fn count(&mut self, reader: &Reader<'_>) -> Result<(), Fault> {
+        if self.watch.is_over() {
+            return Err(reader.fault(stop::REASON));
+        }
         self.built += 1;
         if self.built > self.limits.elements_max {
             return Err(reader.fault(&format!("more than {} elements", self.limits.elements_max)));

@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
             limits,
             frame: root,
             outer: Vec::new(),
-            whole: Whole::new(options.coerce),
+            whole: Whole::new(options.coerce, &limits.stop),
             run: Run::Empty,
             built: 0,
             copied_bytes: document.len(),
@@ -100,6 +100,7 @@ impl<'a> Builder<'a> {
     pub(super) fn build(mut self, mut scanner: Scanner<'_>) -> Result<Value, Fault> {
         loop {
             if let Some(name) = scanner.simple_tag() {
+                scanner.check_wanted()?;
                 self.simple(&mut scanner, name)?;
                 continue;
             }

@@ -92,6 +92,7 @@ pub fn decode_text(
     }
     let depth_max = limits.depth_max.min(DEPTH_MAX);
     let scanner = scan::Scanner::new(text, depth_max).map_err(into_decode_error)?;
+    let scanner = scanner.until(&limits.stop);
     build::Builder::new(text, Keep::new(projection), options, limits)
         .build(scanner)
         .map_err(into_decode_error)

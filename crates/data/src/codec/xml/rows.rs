@@ -53,10 +53,10 @@ pub fn decode_rows(
         return None;
     }
     let mut reader = RowReader {
-        scanner: Scanner::new(text, limits.depth_max.min(DEPTH_MAX)).ok()?,
+        scanner: Scanner::new(text, limits.depth_max.min(DEPTH_MAX)).ok()?.until(&limits.stop),
         bytes: text.as_bytes(),
         columns,
-        whole: Whole::new(options.coerce),
+        whole: Whole::new(options.coerce, &limits.stop),
         cells: CellWriter::new(columns.len()),
         places: Vec::with_capacity(names::ROOM),
         row: NONE,
@@ -201,6 +201,7 @@ impl<'t> RowReader<'_, 't> {
         // The element whose text was passed, if its tags may come again.
         let mut behind_text = None;
         loop {
+            self.scanner.check_wanted().ok()?;
             let mut run = Run::new(at, inside);
             let next = self.tags(&mut run, last)?;
             self.built += run.built;
@@ -212,6 +213,7 @@ impl<'t> RowReader<'_, 't> {
                 self.places[inside as usize].runs.add(&run);
             }
             (inside, at, last, behind_text) = loop {
+                self.scanner.check_wanted().ok()?;
                 let inside = run.inside;
                 let end = if let Some(column) = self.places[inside as usize].column {
                     let Some(end) = self.text_cell(column, run.end) else {

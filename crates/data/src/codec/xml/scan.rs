@@ -15,6 +15,7 @@ use super::{
     reference,
     skip::{is_repeated, special_at},
 };
+use crate::codec::stop::{self, Stop, Watch};
 
 /// Attributes of one element.
 pub(super) const ATTRIBUTES_MAX: usize = 512;
@@ -61,6 +62,7 @@ pub(super) struct Scanner<'t> {
     /// Whether there are carriage returns anywhere.
     pub(super) has_returns: bool,
     pub(super) attributes: Vec<Attribute>,
+    watch: Watch,
 }
 
 impl<'t> Scanner<'t> {
@@ -79,11 +81,24 @@ impl<'t> Scanner<'t> {
             has_document_type: false,
             has_returns,
             attributes: Vec::new(),
+            watch: Stop::default().watch(),
         })
+    }
+
+    /// The same, giving up where this is asked for.
+    pub(super) fn until(self, stop: &Stop) -> Self {
+        Self { watch: stop.watch(), ..self }
+    }
+
+    /// Fails if nobody waits any more.
+    #[inline]
+    pub(super) fn check_wanted(&mut self) -> Result<(), Fault> {
+        if self.watch.is_over() { Err(self.fault(stop::REASON)) } else { Ok(()) }
     }
 
     pub(super) fn next(&mut self) -> Result<Event, Fault> {
         loop {
+            self.check_wanted()?;
             let bytes = self.text.as_bytes();
             match bytes.get(self.at..) {
                 None | Some([]) => return self.finish(),

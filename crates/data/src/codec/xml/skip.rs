@@ -15,6 +15,7 @@ impl Scanner<'_> {
     pub(super) fn skip_element(&mut self) -> Result<(), Fault> {
         let outside = self.open.len().saturating_sub(1);
         while self.open.len() > outside {
+            self.check_wanted()?;
             let bytes = self.text.as_bytes();
             let stop = special_at(bytes, self.at);
             match bytes.get(stop..) {

@@ -11,7 +11,13 @@ use super::{
     names::{NONE, NameId, Names},
     scan::Scanner,
 };
-use crate::{Value, codec::json};
+use crate::{
+    Value,
+    codec::{
+        json,
+        stop::{Stop, Watch},
+    },
+};
 
 /// Bytes of a value that are moved to make a list of it.
 const MOVED_MAX: usize = 4096;
@@ -69,10 +75,11 @@ pub(super) struct Whole {
     /// Bytes of elements that were written, and of those that were read in vain.
     written: usize,
     wasted: usize,
+    watch: Watch,
 }
 
 impl Whole {
-    pub(super) fn new(mode: Coerce) -> Self {
+    pub(super) fn new(mode: Coerce, stop: &Stop) -> Self {
         Self {
             out: Vec::new(),
             mode,
@@ -81,6 +88,7 @@ impl Whole {
             from: 0,
             written: 0,
             wasted: 0,
+            watch: stop.watch(),
         }
     }
 
@@ -179,6 +187,9 @@ impl Attempt<'_, '_> {
     pub(super) fn read(&mut self, name: NameId, end: usize) -> Option<()> {
         self.element(name, end)?;
         while let Some(frame) = self.open.last() {
+            if self.whole.watch.is_over() {
+                return None;
+            }
             self.at = self.behind_gap(self.at)?;
             match self.bytes.get(self.at..)? {
                 [b'<', b'/', ..] => {

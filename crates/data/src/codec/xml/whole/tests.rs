@@ -121,14 +121,14 @@ fn records_are_written_in_one_pass() {
     let text = "<rows>\n<row a='1'><id>5</id><t>x &amp; y</t><t>&quot;</t><in><b>true</b></in></row>\n\
         <row a=\"\"><id>6</id><in/><e></e><p type='x'>7.5</p></row></rows>";
     let scanner = Scanner::new(text, 9).ok().unwrap();
-    let mut whole = Whole::new(Coerce::Safe);
+    let mut whole = Whole::new(Coerce::Safe, &Stop::default());
     let room = Room { elements: 15, copied_bytes: 11 };
     let written = whole.element(&scanner, 0, 0, room).unwrap();
     assert_eq!((written.built, written.copied_bytes, written.end), (15, 6, text.len()));
     let json = r#"{"row":[{"a":1,"id":5,"t":["x & y","\""],"in":{"b":true}},"#.to_owned()
         + r#"{"a":"","id":6,"in":{},"e":{},"p":{"type":"x","$t":7.5}}]}"#;
     assert!(matches!(written.value, Value::Raw(text) if *text == *json));
-    let mut whole = Whole::new(Coerce::Safe);
+    let mut whole = Whole::new(Coerce::Safe, &Stop::default());
     let room = Room { elements: 14, copied_bytes: 11 };
     assert!(whole.element(&scanner, 0, 0, room).is_none());
     assert!(!whole.is_tried(0) && !whole.is_tried(text.len()));
@@ -138,7 +138,7 @@ fn records_are_written_in_one_pass() {
 fn what_was_given_up_is_not_tried_again() {
     let text = "<rows><row><a>1</a><b>2</b><a>3</a></row><row><a>1</a></row></rows>";
     let scanner = Scanner::new(text, 9).ok().unwrap();
-    let mut whole = Whole::new(Coerce::Safe);
+    let mut whole = Whole::new(Coerce::Safe, &Stop::default());
     let room = Room { elements: 99, copied_bytes: 0 };
     assert!(whole.element(&scanner, 0, 0, room).is_none());
     let third = text.find("<a>3").unwrap();
@@ -152,7 +152,7 @@ fn what_is_mostly_in_vain_is_given_up() {
     let row = format!("<row><a>{}</a><b>2</b><a>3</a></row>", "x".repeat(1000));
     let text = format!("<rows>{}</rows>", row.repeat(20));
     let scanner = Scanner::new(&text, 9).ok().unwrap();
-    let mut whole = Whole::new(Coerce::Safe);
+    let mut whole = Whole::new(Coerce::Safe, &Stop::default());
     let room = Room { elements: 99, copied_bytes: 0 };
     let rows = text.match_indices("<row>").map(|(at, _)| at);
     let tried = rows.filter(|at| {
@@ -168,7 +168,7 @@ fn many_names_end_all_tries() {
     let children: Vec<_> = (0..70).map(|name| format!("<n{name}/>")).collect();
     let text = format!("<a><r>{}</r><r/></a>", children.concat());
     let scanner = Scanner::new(&text, 9).ok().unwrap();
-    let mut whole = Whole::new(Coerce::Safe);
+    let mut whole = Whole::new(Coerce::Safe, &Stop::default());
     let room = Room { elements: 99, copied_bytes: 0 };
     assert!(whole.element(&scanner, 0, 0, room).is_none());
     assert!(!whole.is_tried(text.len()));
@@ -199,7 +199,12 @@ proptest! {
             text.remove(cut.get(&text.char_indices().collect::<Vec<_>>()).0);
         }
         let decoded_bytes_max = text.len() + more;
-        let limits = DecodeLimits { depth_max, decoded_bytes_max, elements_max };
+        let limits = DecodeLimits {
+            depth_max,
+            decoded_bytes_max,
+            elements_max,
+            ..DecodeLimits::default()
+        };
         prop_assert_eq!(
             decoded(&text, mode, &limits, true),
             decoded(&text, mode, &limits, false)
