@@ -128,7 +128,7 @@ impl Codec {
     /// # Errors
     /// The bytes are not of this format.
     pub fn decode(&self, bytes: Bytes) -> Result<Value, String> {
-        let (all, limits) = (&Projection::All, &LIMITS);
+        let (all, limits) = (&Projection::All, &limits());
         let decoded = match self.format {
             Format::Json => json::decode(bytes, all, limits).map(|value| value.into_tree()),
             Format::Xml => {
@@ -176,11 +176,13 @@ impl Codec {
 }
 
 /// What is measured was encoded here, so only memory bounds it.
-const LIMITS: DecodeLimits = DecodeLimits {
-    depth_max: 512,
-    decoded_bytes_max: crate::limits::CODEC_BUFFER_BYTES_MAX,
-    elements_max: 16_000_000,
-};
+fn limits() -> DecodeLimits {
+    DecodeLimits {
+        decoded_bytes_max: crate::limits::CODEC_BUFFER_BYTES_MAX,
+        elements_max: 16_000_000,
+        ..DecodeLimits::default()
+    }
+}
 
 fn xml_options() -> XmlOptions {
     // Numbers become numbers only if they print as the same text again; nothing is lost.

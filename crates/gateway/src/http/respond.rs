@@ -31,7 +31,7 @@ pub type Response = hyper::Response<Full<Bytes>>;
 pub const PRODUCT: &str = "qlio";
 
 /// Answers up to this size are written on the worker, in bytes: about a millisecond of its time.
-const WRITTEN_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
+pub(in crate::http) const WRITTEN_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
 
 /// Answers up to this size are compressed on the worker, in bytes: about a millisecond of its time.
 const COMPRESSED_AT_ONCE_BYTES_MAX: usize = 128 * 1024;

@@ -15,6 +15,7 @@ use qlio_data::{Object, Value, redact::redact};
 use qlio_engine::{
     Answer, Caller, ClientRequest, RunError,
     event::{Event, EventKind, Stepper, Subscription, Watch},
+    heavy::Heavy,
 };
 use qlio_plan::{Plan, explain};
 use tokio::sync::Notify;
@@ -24,6 +25,7 @@ use crate::http::{
     disclosure::ErrorDetail,
     logs::{RequestLog, RunLog},
     packet::{Packet, PacketRules, Warnings},
+    respond::WRITTEN_AT_ONCE_BYTES_MAX,
     run_error,
     server::{self, EventSink},
     websocket::{SocketLimits, message, outbox::Outbox},
@@ -132,7 +134,7 @@ impl HttpApp {
                 }
                 report.push(EventKind::CompileError, || PacketRules::compile_error(error.clone()));
                 report.done(None);
-                report.result(Some(result(&[], error)));
+                report.result(Some(result(&[], error)), self.engine.heavy()).await;
                 return job.session.map(|session| session.number);
             }
         };
@@ -176,7 +178,8 @@ impl HttpApp {
             log.end(if matches!(outcome, Some(Ok(_))) { 200 } else { 500 });
         }
         report.done(Some(plan.node(plan.value).line));
-        report.result(outcome.map(|outcome| self.script_result(client, outcome, secrets)));
+        let data = outcome.map(|outcome| self.script_result(client, outcome, secrets));
+        report.result(data, self.engine.heavy()).await;
         job.session.map(|session| session.number)
     }
 
@@ -275,9 +278,22 @@ impl<'r> Report<'r> {
         });
     }
 
-    fn result(&self, data: Option<Value>) {
-        let data = data.unwrap_or(Value::Null);
-        self.outbox.push(message::write("script-result", &data, self.job.id.as_ref()));
+    /// The last message. A large one is written by a heavy thread, and its value is dropped there.
+    async fn result(&self, data: Option<Value>, heavy: &Heavy) {
+        const NAME: &str = "script-result";
+        let (data, id) = (data.unwrap_or(Value::Null), self.job.id.clone());
+        let text = message::write_within(NAME, &data, id.as_ref(), WRITTEN_AT_ONCE_BYTES_MAX);
+        let text = match text {
+            Some(text) => text,
+            None => match heavy.run(move |_| message::write(NAME, &data, id.as_ref())).await {
+                Ok(done) => done.value,
+                Err(busy) => {
+                    let refused = result(&[], run_error::body(&busy.into()));
+                    message::write(NAME, &refused, self.job.id.as_ref())
+                }
+            },
+        };
+        self.outbox.push(text);
     }
 
     fn send(&self, Packet { name, data }: Packet) {

@@ -101,6 +101,22 @@ fn session(message: &Value, name: &str) -> Result<u64, String> {
 
 /// The text of a message to the client.
 pub(crate) fn write(name: &str, data: &Value, id: Option<&Value>) -> String {
+    json::to_string(&packed(name, data, id))
+}
+
+/// The same, if it takes no more than so many bytes.
+pub(crate) fn write_within(
+    name: &str,
+    data: &Value,
+    id: Option<&Value>,
+    bytes_max: usize,
+) -> Option<String> {
+    let mut text = Vec::new();
+    json::encode_within(&packed(name, data, id), &mut text, bytes_max).ok()?;
+    String::from_utf8(text).ok()
+}
+
+fn packed(name: &str, data: &Value, id: Option<&Value>) -> Value {
     let mut message = Object::with_capacity(3);
     message.insert("type", Value::from(name));
     // An absent value is none; the member must be there all the same.
@@ -108,7 +124,7 @@ pub(crate) fn write(name: &str, data: &Value, id: Option<&Value>) -> String {
     if let Some(id) = id {
         message.insert("id", id.clone());
     }
-    json::to_string(&Value::object(message))
+    Value::object(message)
 }
 
 #[cfg(test)]
@@ -162,7 +178,11 @@ mod tests {
     fn messages_have_a_type_data_and_the_name_of_their_cause() {
         assert_eq!(write("w", &Value::Absent, None), r#"{"type":"w","data":null}"#);
         let id = Value::int(7);
-        assert_eq!(write("w", &Value::int(1), Some(&id)), r#"{"type":"w","data":1,"id":7}"#);
+        let text = r#"{"type":"w","data":1,"id":7}"#;
+        assert_eq!(write("w", &Value::int(1), Some(&id)), text);
+        let within = |bytes_max| write_within("w", &Value::int(1), Some(&id), bytes_max);
+        assert_eq!(within(text.len()).as_deref(), Some(text));
+        assert_eq!(within(text.len() - 1), None);
     }
 
     proptest! {
