@@ -32,6 +32,14 @@ pub(crate) async fn expected_value(run: &Run<'_>, expected: &Expected) -> Result
     }
 }
 
+/// Whether a condition expects a list whatever its values are.
+pub(super) fn is_list(expected: &Expected) -> bool {
+    match expected {
+        Expected::Equals(_) => false,
+        Expected::List(_) | Expected::Select(_) => true,
+    }
+}
+
 /// A sub-select as a list, whatever its value is: nothing has no element, a value is one.
 async fn sub_select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
     let value = Box::pin(statement::select(run, select)).await?;

@@ -8,6 +8,7 @@
 
 mod conditions;
 mod join;
+mod pushdown;
 mod scheduler;
 #[cfg(test)]
 mod scheduler_tests;

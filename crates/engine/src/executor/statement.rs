@@ -8,12 +8,18 @@ use qlio_plan::{
 };
 use qlio_syntax::diagnostic::codes;
 
-use super::{conditions, join, steps, write};
+use super::{
+    conditions, join,
+    pushdown::{self, Bound},
+    steps, write,
+};
 use crate::{
     error::RunError,
     evaluate, function, http,
     operator::{
-        filter, limit, project,
+        filter, limit,
+        program::GivenValue,
+        project,
         rows::{Relation, Tuples},
         shape,
     },
@@ -140,24 +146,36 @@ pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
     let relation = match (&select.join, resolve_source(run, &select.scan.source)?) {
         (Some(join), _) => {
             let joined = join::join(run, select, join).await?;
-            return finish(run, select, joined).await;
+            return finish(run, select, joined, None).await;
         }
         (None, Resolved::Local(value)) => local(run, select, value).await?,
         (None, Resolved::Table(table)) => {
-            let own = conditions::own(run, &select.scan.conditions).await?;
+            let mut own = conditions::own(run, &select.scan.conditions).await?;
+            let givens = match &select.steps {
+                Some(steps) if !steps.pushed.is_empty() => {
+                    match Box::pin(pushdown::bind(run, select, steps, &mut own)).await? {
+                        Bound::Asks(givens) => Some(givens),
+                        Bound::NeedsNothing => return Ok(Value::array(Vec::new())),
+                    }
+                }
+                _ => None,
+            };
+            let givens = givens.as_deref();
             match http::select(run, select, table, own).await? {
-                http::Selected::Rows(rows) => rows,
+                http::Selected::Rows(rows) => {
+                    return finish(run, select, rows.into(), givens).await;
+                }
                 http::Selected::Blocks(blocks) => {
                     let mut finished = Vec::with_capacity(blocks.len());
                     for block in blocks {
-                        finished.push(finish(run, select, block.into()).await?);
+                        finished.push(finish(run, select, block.into(), givens).await?);
                     }
                     return Ok(Value::array(finished));
                 }
             }
         }
     };
-    finish(run, select, relation.into()).await
+    finish(run, select, relation.into(), None).await
 }
 
 /// Rows as the value of a select, its functions applied.
@@ -165,9 +183,10 @@ async fn finish(
     run: &Run<'_>,
     select: &Select,
     relation: Relation<Tuples>,
+    givens: Option<&[GivenValue]>,
 ) -> Result<Value, RunError> {
     if let Some(steps) = &select.steps {
-        return Box::pin(steps::finish(run, select, steps, relation)).await;
+        return Box::pin(steps::finish(run, select, steps, relation, givens)).await;
     }
     match relation {
         Relation::Value(value) if select.row_calls.is_empty() => Ok(value),

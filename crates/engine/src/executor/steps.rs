@@ -30,12 +30,14 @@ use crate::{
 /// Bytes of the number of a row.
 const NUMBER_BYTES: usize = 4;
 
-/// The value of a select with steps. A source that is nothing, or no row, is the value itself.
+/// The value of a select with steps. A source that is nothing, or no row, is the value itself. `known` are the
+/// values that are the same for all rows, if they have been needed before.
 pub(super) async fn finish(
     run: &Run<'_>,
     select: &Select,
     steps: &Steps,
     relation: Relation<Tuples>,
+    known: Option<&[GivenValue]>,
 ) -> Result<Value, RunError> {
     let rows = match relation {
         Relation::Rows(rows) => rows,
@@ -43,15 +45,14 @@ pub(super) async fn finish(
     };
     let limit = bound(run, steps.limit.as_ref(), "limit")?;
     let offset = bound(run, steps.offset.as_ref(), "offset")?;
-    let givens = givens(run, steps).await?;
-    let machine = Machine {
-        budget: &run.budget,
-        givens: &givens,
-        source: &select.scan.source.name,
-        fault: fault_of(run, select),
-        context: run.function_context(),
-        zero_divisions: Cell::new(0),
+    let computed;
+    let givens: &[GivenValue] = if let Some(givens) = known {
+        givens
+    } else {
+        computed = givens(run, steps).await?;
+        &computed
     };
+    let machine = machine(run, select, givens);
     let rows = match &steps.filter {
         Some(filter) => keep(&machine, filter, rows).await?,
         None => rows,
@@ -72,8 +73,24 @@ pub(super) async fn finish(
     show(run, select, rows, computed).await
 }
 
+/// What runs the programs of a select.
+pub(super) fn machine<'a>(
+    run: &'a Run<'_>,
+    select: &'a Select,
+    givens: &'a [GivenValue],
+) -> Machine<'a> {
+    Machine {
+        budget: &run.budget,
+        givens,
+        source: &select.scan.source.name,
+        fault: fault_of(run, select),
+        context: run.function_context(),
+        zero_divisions: Cell::new(0),
+    }
+}
+
 /// The values that are the same for all rows.
-async fn givens(run: &Run<'_>, steps: &Steps) -> Result<Vec<GivenValue>, RunError> {
+pub(super) async fn givens(run: &Run<'_>, steps: &Steps) -> Result<Vec<GivenValue>, RunError> {
     let mut values = Vec::with_capacity(steps.givens.len());
     for given in &steps.givens {
         values.push(match given {

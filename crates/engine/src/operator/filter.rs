@@ -135,6 +135,11 @@ impl Expectation {
         Self { expected: values, index }
     }
 
+    /// What is expected: any of these.
+    pub(crate) fn values(&self) -> &[Value] {
+        &self.expected
+    }
+
     /// Whether some element of the cell of a key column is expected.
     pub(crate) fn holds_for_some(&self, cell: &Value) -> bool {
         match cell.elements() {

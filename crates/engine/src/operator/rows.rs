@@ -298,6 +298,11 @@ pub(crate) struct Tuple<'r> {
 }
 
 impl<'r> Tuple<'r> {
+    /// For programs that read nothing of a row.
+    pub(crate) fn without_cells() -> Self {
+        Self { main: Row::Values(&[]), joined: None }
+    }
+
     #[inline]
     pub(crate) fn cell(self, side: Side, column: usize) -> RowCell<'r> {
         match (side, self.joined) {

@@ -29,8 +29,8 @@ pub use sources::{ModuleFolders, ScriptFile, SourceFolder};
 #[cfg(feature = "protobuf")]
 pub use table::ProtobufFormat;
 pub use table::{
-    Body, DefaultValue, FORM, Format, FormatKind, Grpc, NeededSetting, Oauth2, Table, Verb,
-    Written, is_form_template,
+    Body, ColumnParameter, DefaultValue, FORM, Format, FormatKind, Grpc, NeededSetting, Oauth2,
+    Table, Verb, Written, is_form_template,
 };
 
 use crate::node::Plan;

@@ -104,7 +104,7 @@ impl Lowering<'_> {
         }
         let steps = needs_steps(select, None).then(|| {
             let rows = RowColumns::Two(&mut halves);
-            self.steps(select, &tests, rows, &mut output)
+            self.steps(select, (&tests, &[]), rows, &mut output)
         });
         let (limit, offset) = own_bounds(select, steps.as_ref(), &tests);
         let delays = delays(&select.delays);

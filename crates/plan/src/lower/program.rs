@@ -6,6 +6,7 @@
 mod choice;
 mod columns;
 mod comparison;
+mod pushdown;
 
 use std::collections::HashMap;
 
@@ -21,6 +22,7 @@ use qlio_syntax::{
 };
 
 pub(super) use columns::{OutputName, RowColumns, output_names};
+pub(super) use pushdown::{Push, is_declared, pushes};
 
 use super::Lowering;
 use crate::{
@@ -38,6 +40,8 @@ pub(super) struct Compiler<'c, 'l, 'a, 's> {
     pub(super) outputs: HashMap<&'s str, OutputName<'s>>,
     operations: Vec<Operation>,
     places: Vec<Place>,
+    /// Which given is what the condition with this path expects.
+    expected: Vec<(Span, usize)>,
     /// How many calls of `try` are around, in which constants that cannot be computed with are null.
     guards: usize,
 }
@@ -51,6 +55,7 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             outputs: HashMap::new(),
             operations: Vec::new(),
             places: Vec::new(),
+            expected: Vec::new(),
             guards: 0,
         }
     }

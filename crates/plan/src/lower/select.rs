@@ -13,13 +13,13 @@ use super::{
     Lowering,
     condition::{delays, strip_alias},
     path, path_text,
-    program::{Compiler, RowColumns, output_names},
+    program::{Compiler, Push, RowColumns, is_declared, output_names, pushes},
 };
 use crate::{
-    catalog::Verb,
+    catalog::{ColumnParameter, Verb},
     operator::{
         Bound, Column, ColumnPath, Condition, Delays, Output, OutputColumn, OutputValue, Program,
-        RowArgument, RowCall, Scan, ScanColumns, Select, Side, SortKey, Source, Steps,
+        RowArgument, RowCall, Scan, ScanColumns, Select, Side, SortKey, Source, SourceKind, Steps,
     },
 };
 
@@ -68,7 +68,9 @@ impl Lowering<'_> {
         let mut row_calls = Vec::new();
         let mut written = Vec::new();
         let mut tests = Vec::new();
-        let has_steps = needs_steps(select, alias);
+        let declared = declared_columns(&lowered);
+        let is_on_declared = |condition: &ast::Condition| is_declared(condition, declared, alias);
+        let has_steps = needs_steps(select, alias) || select.conditions.iter().any(is_on_declared);
         for condition in &select.conditions {
             if let ast::Condition::Call(call) = condition {
                 row_calls.push(self.row_call(call, |lowering, path| {
@@ -80,14 +82,16 @@ impl Lowering<'_> {
                         column: lowering.column(path, alias, &mut builder),
                     }
                 }));
-            } else if is_test(condition, alias) {
+            } else if is_test(condition, alias) || is_on_declared(condition) {
                 tests.push(condition);
             } else {
                 conditions.extend(self.condition(condition, source));
                 written.push(condition);
             }
         }
-        let own: Vec<&str> = conditions.iter().map(|condition| &*condition.name).collect();
+        let pushes = pushes(&tests, declared, alias);
+        let own = conditions.iter().map(|condition| &*condition.name);
+        let own: Vec<&str> = own.chain(pushes.iter().flat_map(Push::names)).collect();
         self.warn_unused_parameters(written.into_iter(), source, VerbKind::Select);
         self.warn_unfilled_tokens(&lowered, &source.name, VerbKind::Select, &own);
         // A column that only a row function needs changes the row's shape (UDF-15).
@@ -98,7 +102,7 @@ impl Lowering<'_> {
         };
         let steps = has_steps.then(|| {
             let rows = RowColumns::One { alias, builder: &mut builder };
-            let steps = self.steps(select, &tests, rows, &mut output);
+            let steps = self.steps(select, (&tests, &pushes), rows, &mut output);
             // Rows without a column could not be counted.
             if builder.columns.is_empty() {
                 builder.row();
@@ -165,7 +169,7 @@ impl Lowering<'_> {
     pub(super) fn steps<'s>(
         &mut self,
         select: &'s ast::Select,
-        tests: &[&ast::Condition],
+        (tests, pushes): (&[&ast::Condition], &[Push<'_>]),
         rows: RowColumns<'_, 's>,
         output: &mut Output,
     ) -> Steps {
@@ -224,6 +228,7 @@ impl Lowering<'_> {
             }
         }
         let filter = (!tests.is_empty()).then(|| compiler.all_of(tests));
+        let pushed = compiler.pushed(pushes);
         compiler.outputs = output_names(&select.columns);
         let mut order = Vec::with_capacity(select.order.len());
         for key in &select.order {
@@ -237,7 +242,7 @@ impl Lowering<'_> {
             self.refuse_distinct_functions(select);
         }
         let is_distinct = select.is_distinct;
-        Steps { givens, filter, order, is_distinct, limit, offset }
+        Steps { givens, pushed, filter, order, is_distinct, limit, offset }
     }
 
     /// Functions of modules are called last, when rows are distinct already.
@@ -323,6 +328,17 @@ impl Lowering<'_> {
         }
         RowCall { callee, arguments, line: self.lines.line(call.span.start) }
     }
+}
+
+/// The columns that a source declares, if it is one table and no other.
+fn declared_columns(source: &Source) -> &[ColumnParameter] {
+    let table = match &source.kind {
+        SourceKind::Inline(table) | SourceKind::Loaded(Some(table)) => table,
+        SourceKind::Slot(_) | SourceKind::Conditional { .. } | SourceKind::Loaded(None) => {
+            return &[];
+        }
+    };
+    table.verb(VerbKind::Select).map_or(&[], |verb| &verb.columns)
 }
 
 /// Whether a select does more than older scripts could say.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use qlio_data::{Text, Value, path::Path, template::Template};
 
 pub use program::{
-    Bound, Calculation, Given, MemberName, Operation, PatternManner, Place, Program, SortKey, Steps,
+    Bound, Calculation, Given, MemberName, Operation, PatternManner, Place, Program, Pushed,
+    PushedValue, SortKey, Steps,
 };
 pub use select::{
     Column, Condition, Expected, Join, JoinKey, Output, OutputColumn, OutputValue, RowArgument,

@@ -173,6 +173,8 @@ pub enum Given {
 pub struct Steps {
     /// Values that are computed once, before the rows.
     pub givens: Vec<Given>,
+    /// Parameters that tests give the table; empty for other sources.
+    pub pushed: Vec<Pushed>,
     /// Rows are kept if it is truthy.
     pub filter: Option<Program>,
     /// What rows are ordered by, the weightiest first.
@@ -183,6 +185,26 @@ pub struct Steps {
     pub limit: Option<Bound>,
     /// `offset`.
     pub offset: Option<Bound>,
+}
+
+/// A parameter that a test on a declared column gives its table (TAB-25).
+#[derive(Debug)]
+pub struct Pushed {
+    /// The parameter.
+    pub parameter: Text,
+    /// The column, where the condition is a parameter of that name as well.
+    pub name: Option<Text>,
+    /// Its value.
+    pub value: PushedValue,
+}
+
+/// The value of a [`Pushed`] parameter.
+#[derive(Debug)]
+pub enum PushedValue {
+    /// What a condition expects, by its place among [`Steps::givens`].
+    Condition(usize),
+    /// What a program computes that reads nothing of a row.
+    Program(Program),
 }
 
 /// A key of an order.

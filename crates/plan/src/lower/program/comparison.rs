@@ -36,6 +36,7 @@ impl Compiler<'_, '_, '_, '_> {
         };
         let (side, column) = self.rows.key(self.lowering, path);
         let given = self.given(Given::Condition(expected));
+        self.expected.push((path.span, given));
         self.operations.push(Operation::Matches { side, column, given });
     }
 
