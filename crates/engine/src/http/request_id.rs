@@ -26,8 +26,9 @@ impl Run<'_> {
         }
         let number = self.calls.get() + 1;
         self.calls.set(number);
-        let id = HeaderValue::try_from(format!("{}.{number}", self.request_id()));
-        exchange.own_header = id.ok().map(|id| (name.clone(), id));
+        let mut digits = itoa::Buffer::new();
+        let id = [self.request_id(), ".", digits.format(number)].concat();
+        exchange.own_header = HeaderValue::try_from(id).ok().map(|id| (name.clone(), id));
     }
 
     /// The id that an upstream call of a trail is sent with: `<seed>!ql.io!<address>[`. The open bracket

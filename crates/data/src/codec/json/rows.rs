@@ -176,7 +176,11 @@ fn rewritten(json: &str) -> String {
 }
 
 fn member_opening(name: &str) -> String {
-    format!(",{}:", string_text(name))
+    let mut bytes = Vec::with_capacity(name.len() + 4);
+    bytes.push(b',');
+    write_string(name, &mut bytes);
+    bytes.push(b':');
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// `text` as a JSON string with its quotes.

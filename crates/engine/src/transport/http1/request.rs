@@ -35,7 +35,8 @@ impl Request<'_> {
         // What others send too does not have the login of this request.
         let written = self.lines.filter(|_| self.proxy_authorization.is_none());
         let lines = written.map_or(self.headers.len() * LINE_BYTES_USUAL, |lines| lines.text.len());
-        let mut head = Vec::with_capacity(self.target.len() + lines + FRAME_BYTES_USUAL);
+        let own = self.own_header.map_or(0, |_| LINE_BYTES_USUAL);
+        let mut head = Vec::with_capacity(self.target.len() + lines + own + FRAME_BYTES_USUAL);
         head.extend_from_slice(self.method.as_str().as_bytes());
         head.push(b' ');
         head.extend_from_slice(self.target.as_bytes());
