@@ -8,6 +8,8 @@
 //! comments are skipped once, so the position always stands at the start of the next token.
 //! It never goes back, and looks ahead only past the blanks after one word: the cost is linear.
 
+use std::cell::Cell;
+
 use crate::{
     ast::{Comment, RawText},
     diagnostic::{Code, codes},
@@ -66,13 +68,38 @@ pub(crate) struct Lexer<'t> {
     pub(crate) comments: Vec<Comment>,
     /// A block comment without an end; it swallows the rest of the text.
     pub(crate) unclosed_comment: Option<Span>,
+    /// The word that was looked at last: productions ask for the next one many times over.
+    word: Cell<SeenWord>,
+}
+
+/// A place, and the word that stands there.
+#[derive(Debug, Clone, Copy)]
+struct SeenWord {
+    at: usize,
+    /// 0 if something else stands there.
+    length: usize,
+    /// Where the text goes on behind the word and the blanks and comments after it.
+    next: usize,
+}
+
+impl SeenWord {
+    fn at(text: &str, at: usize) -> Self {
+        let length = word_length(&text[at..]);
+        Self { at, length, next: trivia_end(text, at + length) }
+    }
 }
 
 impl<'t> Lexer<'t> {
     /// Stands at the first token of `text`.
     pub(crate) fn new(text: &'t str) -> Self {
-        let mut lexer =
-            Self { text, at: 0, last_end: 0, comments: Vec::new(), unclosed_comment: None };
+        let mut lexer = Self {
+            text,
+            at: 0,
+            last_end: 0,
+            comments: Vec::new(),
+            unclosed_comment: None,
+            word: Cell::new(SeenWord::at(text, 0)),
+        };
         lexer.skip_trivia();
         lexer
     }
@@ -104,14 +131,21 @@ impl<'t> Lexer<'t> {
 
     /// The next word; empty if something else comes.
     pub(crate) fn peek_word(&self) -> &'t str {
-        let rest = self.rest();
-        &rest[..word_length(rest)]
+        &self.rest()[..self.next_word().length]
     }
 
     /// The text after the next word and the blanks and comments behind it.
     pub(crate) fn rest_after_word(&self) -> &'t str {
-        let end = self.at + self.peek_word().len();
-        &self.text[trivia_end(self.text, end)..]
+        &self.text[self.next_word().next..]
+    }
+
+    fn next_word(&self) -> SeenWord {
+        let mut word = self.word.get();
+        if word.at != self.at {
+            word = SeenWord::at(self.text, self.at);
+            self.word.set(word);
+        }
+        word
     }
 
     /// Whether the next tokens are a dotted name and an opening parenthesis.
