@@ -33,6 +33,11 @@ pub trait Scope {
     /// found by name as well.
     fn name(&self, name: &str) -> Value;
 
+    /// The value of a path below a script variable, root included, if it has been found before.
+    fn found(&self, _slot: SlotId, _path: &str) -> Option<Value> {
+        None
+    }
+
     /// How many bytes a text that is filled may take.
     fn text_room(&self) -> usize {
         usize::MAX

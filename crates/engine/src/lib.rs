@@ -26,6 +26,7 @@ mod function;
 pub mod heavy;
 mod hops;
 mod http;
+mod lookups;
 mod operator;
 mod own;
 mod request;

@@ -17,6 +17,7 @@ use crate::{
     event::{Event, Observation, Watch},
     heavy::{Heavy, LetGo, Wanted},
     hops,
+    lookups::Lookups,
     request::{Caller, ClientRequest},
     sandbox::FunctionModule,
     services::Services,
@@ -54,6 +55,8 @@ pub(crate) struct Run<'a> {
     pub(crate) warnings: RefCell<Vec<String>>,
     /// What the run may still use.
     pub(crate) budget: Budget,
+    /// What templates read of large variables.
+    pub(crate) lookups: Lookups,
     /// Some values may be so large that to drop them takes long.
     pub(crate) has_large_values: Cell<bool>,
     partial: Cell<Option<(usize, usize)>>,
@@ -71,7 +74,7 @@ pub(crate) struct Run<'a> {
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         if self.has_large_values.get() {
-            self.engine.heavy().drop_apart(self.slots.take());
+            self.engine.heavy().drop_apart((self.lookups.take(), self.slots.take()));
         }
     }
 }
@@ -117,6 +120,7 @@ impl<'a> Run<'a> {
             calls: Cell::default(),
             warnings: RefCell::default(),
             budget: Budget::new(engine.settings(), plan.route.as_ref(), caller),
+            lookups: Lookups::default(),
             has_large_values: Cell::new(false),
             partial: Cell::new(None),
             script_config,

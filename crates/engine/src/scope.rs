@@ -51,6 +51,10 @@ impl Scope for Run<'_> {
         if found.is_absent() { self.client(name) } else { found }
     }
 
+    fn found(&self, slot: SlotId, path: &str) -> Option<Value> {
+        self.lookups.get(slot, path, || self.slots.borrow()[slot.index()].clone())
+    }
+
     fn text_room(&self) -> usize {
         self.budget.memory_left()
     }

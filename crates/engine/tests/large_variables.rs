@@ -76,3 +76,32 @@ fn what_is_large_is_opened_elsewhere_and_what_is_small_is_not() {
         }
     }
 }
+
+#[test]
+fn what_templates_read_of_a_large_variable_is_found_elsewhere() {
+    let list = rows(MANY);
+    let object = |count: usize| {
+        let text = format!(r#"{{"a":{{"b":7}},"rows":{}}}"#, json::to_string(&rows(count)));
+        json::parse_str(&text).expect("valid JSON")
+    };
+    for (script, few, many) in [
+        (
+            "v = \"{rows}\"; return {\"x\": \"{v.a.b}\", \"y\": \"{v.rows[3].b}\"}",
+            object(FEW),
+            object(MANY),
+        ),
+        ("v = \"{rows}\"; w = \"{v.rows}\"; return \"{w[2].c}\"", object(FEW), object(MANY)),
+        ("v = select a, b from rows; return \"{v[1]}\"", rows(FEW), list.clone()),
+        ("v = select c from rows; return {\"x\": \"{v.d}\"}", rows(FEW), list),
+    ] {
+        for (value, is_large) in [(few, false), (many, true)] {
+            let elsewhere = Arc::new(Counting::default());
+            let heavy = Heavy::on(Arc::clone(&elsewhere) as Arc<dyn HeavyThreads>);
+            let apart = run(script, value.clone(), heavy);
+            assert_eq!(apart, run(script, value, Heavy::default()), "{script}");
+            assert!(apart.len() > 5, "{script}: {apart}");
+            let jobs = elsewhere.0.load(Ordering::Relaxed);
+            assert_eq!(jobs > 0, is_large, "{jobs} jobs: {script}");
+        }
+    }
+}

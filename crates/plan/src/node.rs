@@ -6,7 +6,10 @@
 
 use std::sync::Arc;
 
-use qlio_data::{Text, Value, template::Template};
+use qlio_data::{
+    Text, Value,
+    template::{Lookup, Template},
+};
 use qlio_syntax::{ast::RunLimit, source::Span};
 
 use crate::{
@@ -71,6 +74,8 @@ pub struct Symbol {
     /// The first alternative of the statement that binds it, or the `try` that catches it; `None` for
     /// a name that is only thrown.
     pub node: Option<NodeId>,
+    /// What templates of the script read below it, each once.
+    pub lookups: Vec<Lookup>,
 }
 
 /// One node of the plan.

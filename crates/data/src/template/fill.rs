@@ -240,7 +240,21 @@ fn resolve_reference(
     scope: &dyn Scope,
     variables: &dyn Scope,
 ) -> Result<Value, PathError> {
-    let root = root_value(&reference.root, scope);
+    if let Some(slot) = reference.root.slot
+        && reference.rest != Rest::Nothing
+        && let Some(found) = scope.found(slot, &reference.text)
+    {
+        return Ok(found);
+    }
+    below(reference, root_value(&reference.root, scope), variables)
+}
+
+/// What a path that reads no variables finds in the value of its root.
+pub(super) fn found_alone(reference: &Reference, root: &Value) -> Result<Value, PathError> {
+    below(reference, root.clone(), &EmptyScope)
+}
+
+fn below(reference: &Reference, root: Value, variables: &dyn Scope) -> Result<Value, PathError> {
     if root.is_absent() {
         return Ok(Value::Absent);
     }

@@ -9,7 +9,10 @@
 //! have their own module and their own rules.
 
 mod fill;
+mod lookup;
 mod parse;
+
+pub use lookup::Lookup;
 
 use crate::{
     Scope, Text, Value,

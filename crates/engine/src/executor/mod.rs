@@ -8,6 +8,7 @@
 
 mod conditions;
 mod join;
+mod lookups;
 mod pushdown;
 mod scheduler;
 #[cfg(test)]
@@ -62,8 +63,8 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
             match start(run, &mut scheduler, node) {
                 Started::Done(outcome) => finish(run, &mut scheduler, id, outcome)?,
                 Started::Block => {}
-                Started::Later => {
-                    started.push(Box::pin(wait_for(run, node)));
+                Started::Later(value) => {
+                    started.push(Box::pin(wait_for(run, node, value)));
                 }
             }
             decide_catches(run, &mut scheduler)?;
@@ -93,17 +94,40 @@ pub(crate) async fn execute(run: &Run<'_>) -> Result<Value, RunError> {
         .ok_or_else(|| RunError::internal("the plan came to a stop before its value was known"))
 }
 
-/// Runs a statement that has to wait. While it is polled, what it tells a watcher is told in its
-/// name.
-async fn wait_for(run: &Run<'_>, node: &Node) -> (NodeId, Result<Value, RunError>) {
-    let mut statement = pin!(statement::run(run, node));
-    let outcome = poll_fn(|context| {
-        if let Some(observation) = &run.observation {
-            observation.enter(node);
-        }
-        statement.as_mut().poll(context)
-    });
-    (node.id, outcome.await)
+/// Runs a statement that has to wait, unless its value is known. While it is polled, what it tells a watcher is
+/// told in its name.
+async fn wait_for(
+    run: &Run<'_>,
+    node: &Node,
+    value: Option<Value>,
+) -> (NodeId, Result<Value, RunError>) {
+    let outcome = if let Some(value) = value {
+        Ok(value)
+    } else {
+        let mut statement = pin!(statement::run(run, node));
+        poll_fn(|context| {
+            if let Some(observation) = &run.observation {
+                observation.enter(node);
+            }
+            statement.as_mut().poll(context)
+        })
+        .await
+    };
+    (node.id, found_ahead(run, node, outcome).await)
+}
+
+/// The outcome of a node once what templates read of a large value has been found.
+async fn found_ahead(
+    run: &Run<'_>,
+    node: &Node,
+    outcome: Result<Value, RunError>,
+) -> Result<Value, RunError> {
+    if let (Some(slot), Ok(value)) = (node.target, &outcome)
+        && lookups::is_large(value)
+    {
+        Box::pin(lookups::find_ahead(run, slot, value)).await?;
+    }
+    outcome
 }
 
 enum Started {
@@ -111,8 +135,9 @@ enum Started {
     Done(Result<Value, RunError>),
     /// The node is a block; the scheduler goes on with its branches.
     Block,
-    /// The node has to wait for something outside.
-    Later,
+    /// The node has to wait for something outside, or its value is known and so large that others must not
+    /// wait while it is looked into.
+    Later(Option<Value>),
 }
 
 fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
@@ -146,9 +171,14 @@ fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
             Started::Block
         }
         NodeKind::Select(_) | NodeKind::Write(_) | NodeKind::Delete(_) | NodeKind::Call(_) => {
-            Started::Later
+            Started::Later(None)
         }
-        _ => Started::Done(statement::run_now(run, node)),
+        _ => match statement::run_now(run, node) {
+            Ok(value) if node.target.is_some() && lookups::is_large(&value) => {
+                Started::Later(Some(value))
+            }
+            outcome => Started::Done(outcome),
+        },
     }
 }
 

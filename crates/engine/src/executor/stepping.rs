@@ -43,7 +43,7 @@ pub(super) async fn execute(run: &Run<'_>, stepper: &Stepper) -> Result<Value, R
                     has_ended = true;
                 }
                 Started::Block => {}
-                Started::Later => in_flight.push(Box::pin(wait_for(run, node))),
+                Started::Later(value) => in_flight.push(Box::pin(wait_for(run, node, value))),
             }
             decide_catches(run, &mut scheduler)?;
         }

@@ -221,7 +221,14 @@ pub async fn understand(
         return Ok(parse(content_type, raw, xml)?);
     }
     let (content_type, xml) = (content_type.map(str::to_owned), xml.clone());
-    let parsed = heavy.run(move |_| parse(content_type.as_deref(), raw, &xml));
+    let parsed = heavy.run(move |wanted| {
+        let mut parsed = parse(content_type.as_deref(), raw, &xml)?;
+        // Scripts read its members by name.
+        if let Value::Raw(text) = &parsed.value {
+            parsed.value = json::open_until(text, &wanted.stop());
+        }
+        Ok::<_, MalformedBody>(parsed)
+    });
     Ok(Box::pin(parsed).await?.value?)
 }
 

@@ -355,6 +355,9 @@ impl<'a> Lowering<'a> {
         for slot in slots {
             self.read(slot);
         }
+        for lookup in template.lookups() {
+            self.symbols.note_lookup(lookup);
+        }
     }
 
     /// Resolves the name of a source: variable, inline table, loaded table, in this order.

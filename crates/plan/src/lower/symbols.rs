@@ -1,8 +1,9 @@
 //! The variables of a script: one slot per name that is assigned or thrown, at any nesting level, and
 //! one per `try` that catches errors.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use qlio_data::{Text, template::Lookup};
 use qlio_syntax::{
     ast::{Item, Script, Try},
     caught::{self, ERROR, catches_errors},
@@ -15,6 +16,7 @@ struct Entry {
     name: String,
     is_assigned: bool,
     node: Option<NodeId>,
+    lookups: Vec<Lookup>,
 }
 
 /// Names to slots, in order of first appearance.
@@ -26,6 +28,8 @@ pub(super) struct Symbols {
     errors: HashMap<Span, SlotId>,
     /// The slots of the caught errors that the text being lowered sees, the innermost last.
     scopes: Vec<SlotId>,
+    /// The paths of all lookups noted so far.
+    paths: HashSet<(SlotId, Text)>,
 }
 
 impl Symbols {
@@ -80,8 +84,19 @@ impl Symbols {
         self.entries[slot.index()].node = Some(node);
     }
 
+    /// Notes what a template reads below a variable.
+    pub(super) fn note_lookup(&mut self, lookup: Lookup) {
+        if self.paths.insert((lookup.slot(), lookup.path().clone())) {
+            self.entries[lookup.slot().index()].lookups.push(lookup);
+        }
+    }
+
     pub(super) fn to_symbols(&self) -> Vec<Symbol> {
-        let symbol = |entry: &Entry| Symbol { name: entry.name.as_str().into(), node: entry.node };
+        let symbol = |entry: &Entry| Symbol {
+            name: entry.name.as_str().into(),
+            node: entry.node,
+            lookups: entry.lookups.clone(),
+        };
         self.entries.iter().map(symbol).collect()
     }
 
@@ -124,7 +139,7 @@ impl Symbols {
         if is_visible {
             self.index.insert(ERROR.to_owned(), slot);
         }
-        self.entries.push(Entry { name: name.to_owned(), is_assigned: true, node: None });
+        self.push(name, true);
         self.errors.insert(node.span, slot);
     }
 
@@ -134,6 +149,11 @@ impl Symbols {
             return;
         }
         self.index.insert(name.to_owned(), SlotId::at(self.entries.len()));
-        self.entries.push(Entry { name: name.to_owned(), is_assigned, node: None });
+        self.push(name, is_assigned);
+    }
+
+    fn push(&mut self, name: &str, is_assigned: bool) {
+        let (name, lookups) = (name.to_owned(), Vec::new());
+        self.entries.push(Entry { name, is_assigned, node: None, lookups });
     }
 }
