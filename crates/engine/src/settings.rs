@@ -24,6 +24,8 @@ pub enum ClientParams {
 pub struct Settings {
     /// Most upstream requests of one statement (`maxNestedRequests`, default 50).
     pub nested_requests_max: usize,
+    /// Most pages of one request of a select, if its table does not say (`maxPages`, default 20).
+    pub pages_max: u64,
     /// Most bytes of one upstream answer on the wire (`maxResponseLength`, default 10,000,000).
     pub response_bytes_max: usize,
     /// Most bytes of one upstream answer after decompression (`maxDecodedLength`, default ten times
@@ -127,6 +129,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             nested_requests_max: 50,
+            pages_max: 20,
             response_bytes_max: 10_000_000,
             decoded_bytes_max: 100_000_000,
             join_rows_max: 1_000_000,

@@ -11,6 +11,7 @@ use crate::source::Span;
 
 mod declaration;
 mod expression;
+mod paging;
 
 pub use declaration::{
     BodyTemplate, ColumnParameter, ColumnTest, Create, Expected, FormatClause, FormatOption,
@@ -21,6 +22,8 @@ pub use expression::{
     Arithmetic, Bound, Comparison, Direction, Expression, ExpressionKind, Nulls, ObjectMember,
     PatternManner, SortKey, Star, ValueKind,
 };
+
+pub use paging::{PagingClause, PagingManner};
 
 /// A whole script: statements, and at most one `return` at the end.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -32,6 +32,7 @@ mod expression;
 mod habit;
 mod literal;
 mod operand;
+mod paging;
 mod primary;
 mod recover;
 mod route;

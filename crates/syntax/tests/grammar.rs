@@ -284,6 +284,7 @@ fn clauses_come_in_any_order() {
          using format 'protobuf' from 'x.proto' message 'M' defaults on paging upstream \
          using oauth2 client 'i' token 'u' secret 's' using request format 'json' \
          using xml coerce 'none' using transformer 't.js' \
+         paginate by cursor 'after' from 'next' up to 7 pages total 'n' size 'k' 10 \
          with columns a.b = 'x', 'c d' >= 'y', e like 'z'",
     );
     let tests: Vec<_> = verb.columns.iter().map(|column| column.test).collect();

@@ -356,7 +356,7 @@ pub(super) fn media_type_of(headers: &Headers) -> MediaType {
 
 /// Walks to the rows: own members step by step; on the way an array counts as its first element; not
 /// found is `[]` (FMT-37).
-fn resultset(value: Value, steps: &[Text]) -> Option<Value> {
+pub(super) fn resultset(value: Value, steps: &[Text]) -> Option<Value> {
     let mut value = value;
     for (position, step) in steps.iter().enumerate() {
         let next = match step.parse::<usize>() {

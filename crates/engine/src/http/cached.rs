@@ -30,13 +30,14 @@ use crate::{
 };
 
 impl Call<'_> {
-    /// The rows of a request whose answer may be known already.
-    pub(super) async fn send_cached(
+    /// The rows of a request whose answer may be known already, and what `keep` takes of that.
+    pub(super) async fn send_cached<T>(
         &self,
         request: &mut Prepared,
         key: CacheKey,
         cache: &CacheClient,
-    ) -> Result<Relation, RunError> {
+        keep: impl Fn(&Answer<'_>) -> T,
+    ) -> Result<(Relation, T), RunError> {
         let hooks = request.hooks.clone();
         let uri = request.exchange.uri.clone();
         let id =
@@ -49,8 +50,9 @@ impl Call<'_> {
         };
         let fetched = RefCell::new(None);
         let fetch = async || {
-            let (decoded, entry) = self.send_uncached(take()?, entry_of).await?;
-            fetched.replace(Some(decoded));
+            let keep = |answer: &Answer<'_>| (entry_of(answer), keep(answer));
+            let (decoded, (entry, kept)) = self.send_uncached(take()?, keep).await?;
+            fetched.replace(Some((decoded, kept)));
             Ok::<_, RunError>(entry)
         };
         let finding = cache.get_or_fetch(&key, ttl, fetch);
@@ -61,22 +63,24 @@ impl Call<'_> {
             // The run as a whole has its own timer.
             finding.await?
         };
-        if let Some(decoded) = fetched.into_inner() {
-            return self.project(decoded).await;
+        if let Some((decoded, kept)) = fetched.into_inner() {
+            return Ok((self.project(decoded).await?, kept));
         }
         let headers = Headers::from(Arc::clone(&found.entry.headers));
         let Some(answer) = answer_of(&found.entry, &headers, &uri) else {
             // Whoever wrote that entry, it was not this program.
-            return self.project(Box::pin(self.send_uncached(take()?, |_| ())).await?.0).await;
+            let (decoded, kept) = Box::pin(self.send_uncached(take()?, keep)).await?;
+            return Ok((self.project(decoded).await?, kept));
         };
         self.announce_answer(None, &answer);
         self.run.close_request_id(id.as_ref(), answer.headers);
-        if self.is_large(found.entry.body.len(), answer.headers) {
-            let rows = Box::pin(self.large_rows(&answer, hooks.as_deref(), None));
-            return self.project(rows.await?).await;
-        }
-        self.run.budget.work_of_decoding(answer.body.len());
-        self.project(self.decoded_rows(&answer, hooks.as_deref(), None).await?).await
+        let decoded = if self.is_large(found.entry.body.len(), answer.headers) {
+            Box::pin(self.large_rows(&answer, hooks.as_deref(), None)).await?
+        } else {
+            self.run.budget.work_of_decoding(answer.body.len());
+            self.decoded_rows(&answer, hooks.as_deref(), None).await?
+        };
+        Ok((self.project(decoded).await?, keep(&answer)))
     }
 }
 

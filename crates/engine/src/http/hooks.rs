@@ -82,8 +82,7 @@ impl Hooks {
 
     /// Some script may make something else of an answer than is decoded of it.
     pub(super) fn may_replace_answers(&self) -> bool {
-        let hooks = [Hook::ParseResponse, Hook::PatchMediaType, Hook::PatchResponse];
-        self.has_transformer() || hooks.into_iter().any(|hook| self.has(hook))
+        self.scripts.may_replace_answers()
     }
 
     pub(super) fn has_transformer(&self) -> bool {

@@ -21,12 +21,13 @@ mod hooks;
 mod large;
 mod oauth2;
 mod onlooker;
+mod paging;
 mod prepare;
 mod request_id;
 mod send;
 mod view;
 
-use std::{rc::Rc, sync::Arc};
+use std::{cell::Cell, rc::Rc, sync::Arc};
 
 use qlio_data::{Text, Value, projection::Projection};
 use qlio_plan::{
@@ -79,6 +80,8 @@ pub(crate) struct Call<'a> {
     pub(crate) offset: Option<u64>,
     /// The verb's JavaScript and templates, if it has any.
     pub(crate) scripts: Option<Rc<VerbScripts>>,
+    /// Requests so far, pages among them.
+    requests: Cell<usize>,
 }
 
 impl<'a> Call<'a> {
@@ -114,6 +117,7 @@ impl<'a> Call<'a> {
             limit: None,
             offset: None,
             scripts,
+            requests: Cell::new(0),
         })
     }
 }
@@ -138,15 +142,21 @@ pub(crate) async fn select(
     (call.scan, call.output) = (Some(&select.scan), Some(&select.output));
     call.assign = select.assign.as_ref();
     call.plain_columns = project::plain_columns(&select.scan);
-    let own = with_paging(own, call.verb, select.limit, select.offset);
+    let wanted = select.limit.map(|limit| limit.saturating_add(select.offset.unwrap_or(0)));
+    let paged = call.paged(&own, wanted);
+    let is_paged = paged.is_some();
     let outcome = async {
+        if let Some(paged) = &paged {
+            return Box::pin(paged.answers()).await;
+        }
+        let own = with_paging(own, call.verb, select.limit, select.offset);
         let prepared = call.prepare(&own, &Payload::Template, &[]).await?;
         call.answers(prepared).await
     };
     let (answers, merge) = outcome.await.map_err(|error: RunError| error.in_table(&table.name))?;
-    // What the upstream was told to cut is not cut again (SEL-23).
-    let limit = select.limit.filter(|_| !call.verb.takes_limit);
-    let offset = select.offset.filter(|_| !call.verb.takes_offset);
+    // What the upstream was told to cut is not cut again (SEL-23); pages are cut here.
+    let limit = select.limit.filter(|_| is_paged || !call.verb.takes_limit);
+    let offset = select.offset.filter(|_| is_paged || !call.verb.takes_offset);
     if merge == Merge::Blocks && (select.calls_row_functions() || select.steps.is_some()) {
         let (skip, take) = bounds(limit, offset);
         return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
@@ -183,7 +193,11 @@ pub(crate) async fn scan(
     call.is_half_of(select, scan);
     call.deadline = deadline;
     call.plain_columns = project::plain_columns(scan);
+    let paged = call.paged(&own, None);
     let outcome = async {
+        if let Some(paged) = &paged {
+            return Box::pin(paged.answers()).await;
+        }
         let prepared = call.prepare(&own, &Payload::Template, &[]).await?;
         call.answers(prepared).await
     };
@@ -205,6 +219,10 @@ pub(crate) async fn scan_each(
     call.is_half_of(select, scan);
     call.deadline = deadline;
     call.plain_columns = project::plain_columns(scan);
+    if call.verb.paging.is_some() {
+        let paged = Box::pin(call.paged_rows(owns, scan.width()));
+        return paged.await.map_err(|error: RunError| error.in_table(&table.name));
+    }
     let outcome = async {
         let mut prepared = Vec::with_capacity(owns.len());
         for own in owns {
@@ -213,7 +231,7 @@ pub(crate) async fn scan_each(
         let parts: Vec<_> =
             prepared.iter().map(|prepared| (prepared.tasks.len(), prepared.merge)).collect();
         let all: Vec<Task> = prepared.into_iter().flat_map(|prepared| prepared.tasks).collect();
-        call.check_count(all.len())?;
+        call.count_requests(all.len())?;
         let answers = call.send_all(all).await;
         let mut answers = answers.into_iter();
         let mut result = Vec::with_capacity(parts.len());
@@ -277,8 +295,16 @@ impl Call<'_> {
         if tasks.is_empty() {
             return Ok((Vec::new(), merge));
         }
-        self.check_count(tasks.len())?;
+        self.count_requests(tasks.len())?;
         let answers = self.send_all(tasks).await;
+        Ok((self.received_rows(answers)?, merge))
+    }
+
+    /// The answers that came; if all failed, why the first did.
+    fn received_rows(
+        &self,
+        answers: Vec<Result<Relation, RunError>>,
+    ) -> Result<Vec<Relation>, RunError> {
         let attempted = answers.len();
         let mut first_error = None;
         let mut rows = Vec::with_capacity(attempted);
@@ -301,14 +327,17 @@ impl Call<'_> {
             self.run.warn_of(message, &error);
             self.run.add_partial(rows.len(), attempted);
         }
-        Ok((rows, merge))
+        Ok(rows)
     }
 
-    /// Fails if the statement asks for more requests than it may, or than the run may.
-    fn check_count(&self, count: usize) -> Result<(), RunError> {
+    /// Fails if the statement asks for more requests than it may, or than the run may, with so many further
+    /// ones.
+    fn count_requests(&self, further: usize) -> Result<(), RunError> {
         let limit = self.run.engine.settings().nested_requests_max;
+        let count = self.requests.get() + further;
+        self.requests.set(count);
         if count <= limit {
-            return self.run.budget.charge_requests(count);
+            return self.run.budget.charge_requests(further);
         }
         let message = format!(
             "the statement asks for {count} requests, more than maxNestedRequests = {limit}; \

@@ -205,8 +205,7 @@ impl Call<'_> {
             self.seal(&mut headers);
             headers.into()
         };
-        let is_cached = self.is_cached();
-        let cache_key = is_cached.then(|| self.default_cache_key(&uri, &headers, b""));
+        let cache_key = self.cache_key_of(&uri, &headers, b"");
         let exchange = self.exchange_of(common.method.clone(), uri, headers, Bytes::new());
         Ok(Prepared { exchange, hooks: None, cache_key })
     }
@@ -264,6 +263,16 @@ impl Call<'_> {
             }
         }
         Ok(Some(self.default_cache_key(uri, headers, body)))
+    }
+
+    /// The key of the answer if no hook makes one.
+    pub(super) fn cache_key_of(
+        &self,
+        uri: &str,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Option<CacheKey> {
+        self.is_cached().then(|| self.default_cache_key(uri, headers, body))
     }
 
     /// Whether answers are kept. A client's table must not be answered with what a loaded table of the same name

@@ -58,11 +58,11 @@ impl Call<'_> {
 
     /// The request is lent, here and below, because a future keeps each argument for as long as it lasts,
     /// and a fan-out holds as many of these futures as it has requests.
-    async fn send(&self, request: &mut Prepared) -> Result<Relation, RunError> {
+    pub(super) async fn send(&self, request: &mut Prepared) -> Result<Relation, RunError> {
         if let Some(key) = request.cache_key.take()
             && let Some(cache) = self.run.engine.cache()
         {
-            return Box::pin(self.send_cached(request, key, cache)).await;
+            return Ok(Box::pin(self.send_cached(request, key, cache, |_| ())).await?.0);
         }
         let (decoded, ()) = self.send_uncached(request, |_| ()).await?;
         match decoded {
@@ -239,7 +239,7 @@ impl Call<'_> {
     }
 
     /// Tables that a client has sent may call only what loaded tables call (SAF-8).
-    fn guard(&self) -> Guard {
+    pub(super) fn guard(&self) -> Guard {
         match self.run.caller {
             Caller::AdHoc { may_call_private: false } if self.table.is_inline => {
                 Guard::Restricted { allowed_hosts: Arc::clone(self.run.catalog.hosts()) }
@@ -254,7 +254,7 @@ const COMPARED_MAX: usize = 16;
 
 /// For each task the place of its answer among all answers, or why there is none. Equal safe requests
 /// share one: that of the first of them, the only one that is sent.
-fn places<'t>(tasks: &'t [Task]) -> Vec<Result<usize, RunError>> {
+pub(super) fn places<'t>(tasks: &'t [Task]) -> Vec<Result<usize, RunError>> {
     let is_few = tasks.len() <= COMPARED_MAX;
     let mut sent: Vec<&Prepared> = Vec::with_capacity(tasks.len());
     let mut by_uri: HashMap<&str, Vec<usize>> = HashMap::new();

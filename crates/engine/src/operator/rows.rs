@@ -105,6 +105,10 @@ impl Rows {
         self.len
     }
 
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// Adds the rows of `other`, which have the same columns.
     pub(crate) fn append(&mut self, other: Self) {
         debug_assert_eq!(self.width, other.width);

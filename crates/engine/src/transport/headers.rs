@@ -99,7 +99,7 @@ impl Headers {
     }
 
     /// All values of a name, in their order.
-    pub(super) fn all<'h>(&'h self, name: &'h HeaderName) -> impl Iterator<Item = &'h [u8]> {
+    pub(crate) fn all<'h>(&'h self, name: &'h HeaderName) -> impl Iterator<Item = &'h [u8]> {
         let map = if self.lines.is_empty() { self.map.get() } else { None };
         let mapped = map.into_iter().flat_map(move |map| map.get_all(name));
         self.candidates(name.as_str())

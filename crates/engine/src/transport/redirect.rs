@@ -56,7 +56,7 @@ pub(super) fn next(
 }
 
 /// Removes everything that another origin must not see; values marked sensitive count as credentials too.
-pub(super) fn strip_credentials(headers: &mut HeaderMap) {
+pub(crate) fn strip_credentials(headers: &mut HeaderMap) {
     let names: Vec<HeaderName> = headers
         .iter()
         .filter(|(name, value)| value.is_sensitive() || is_credential_name(name.as_str()))
@@ -68,7 +68,7 @@ pub(super) fn strip_credentials(headers: &mut HeaderMap) {
 }
 
 /// Trims the value and percent-encodes what may not stand in a URI but does in practice.
-fn clean(value: &[u8]) -> String {
+pub(super) fn clean(value: &[u8]) -> String {
     let mut text = String::with_capacity(value.len());
     for &byte in value.trim_ascii() {
         if byte.is_ascii_graphic()
@@ -83,7 +83,7 @@ fn clean(value: &[u8]) -> String {
 }
 
 /// Resolves a reference against the current URI.
-fn resolve(current: &Target, reference: &str) -> String {
+pub(super) fn resolve(current: &Target, reference: &str) -> String {
     let reference = reference.split('#').next().unwrap_or_default();
     if has_scheme(reference) {
         return reference.to_owned();

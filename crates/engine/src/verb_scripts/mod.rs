@@ -24,7 +24,7 @@ use crate::{
     },
     error::{Fact, RunError},
     sandbox::{
-        AuthModule, EjsTemplate, Patch, Realm, Sandbox, SandboxLimits, ScriptError,
+        AuthModule, EjsTemplate, Hook, Patch, Realm, Sandbox, SandboxLimits, ScriptError,
         ScriptErrorKind, Transformer,
     },
     settings::HookSettings,
@@ -202,6 +202,13 @@ impl VerbScripts {
         let template = Rc::new(template);
         *own = Some(OwnTemplate { text: text.to_owned(), escape, template: Rc::clone(&template) });
         Ok(template)
+    }
+
+    /// Some script may make something else of an answer than is decoded of it.
+    pub(crate) fn may_replace_answers(&self) -> bool {
+        let hooks = [Hook::ParseResponse, Hook::PatchMediaType, Hook::PatchResponse];
+        let has = |hook| self.patch.as_ref().is_some_and(|patch| patch.has(hook));
+        self.transformer.is_some() || hooks.into_iter().any(has)
     }
 
     /// The media types of the transformer, if it names any.

@@ -89,6 +89,9 @@ const HEAVY_THREADS_MAX: u64 = 1024;
 /// Most jobs that may be allowed to wait for heavy threads.
 const HEAVY_WAITING_MAX: u64 = 1 << 20;
 
+/// Most pages that may be set.
+const PAGES_MAX: u64 = 1_000_000;
+
 /// Longest time that may be set, in milliseconds or seconds.
 const TIME_MAX: u64 = u32::MAX as u64;
 
@@ -103,6 +106,14 @@ pub(super) static GROUPS: &[Group] = &[
             )
             .limit("a statement", "400, Q7001; nothing is sent")
             .alias(&["maxRequests"]),
+            Setting::new(
+                "maxPages",
+                |draft| &mut draft.settings.pages_max,
+                "Most pages that one request of a select goes on to, where its table has `paginate by` without `up to`.",
+            )
+            .limit("a request of a select", "400, Q7017")
+            .closer("`up to` of a table")
+            .within(1, PAGES_MAX),
             Setting::new(
                 "maxResponseLength",
                 |draft| &mut draft.settings.response_bytes_max,

@@ -29,6 +29,7 @@ use super::{
 mod columns;
 #[cfg(feature = "protobuf")]
 mod grpc;
+mod paging;
 mod parameters;
 #[cfg(feature = "protobuf")]
 mod protobuf;
@@ -164,6 +165,7 @@ impl Builder<'_> {
         let takes_offset = parameters.takes(&offset_name, "offset");
         let missing_settings = self.missing_settings(verb, &uri, body.as_ref());
         let columns = self.columns(&verb.columns, &parameters);
+        let paging = self.paging(&parameters);
         let (grpc, format, request_format) = match call {
             Some(Call { grpc, answer, request }) => (Some(grpc), answer, request),
             None => (
@@ -186,6 +188,7 @@ impl Builder<'_> {
             takes_limit,
             takes_offset,
             columns,
+            paging,
             uri,
             limit_name,
             offset_name,

@@ -5,7 +5,7 @@ use qlio_data::{Object, Text, Value, percent, redact::redact, uri_template::UriT
 use crate::node::RouteStatus;
 
 use super::{
-    Catalog, Route,
+    Catalog, Paging, PagingManner, Route,
     markdown::{each_to_html, joined_to_html},
     table::{Table, Verb},
 };
@@ -81,9 +81,44 @@ fn describe_verb(verb: &Verb) -> Value {
         });
         result.insert("columns", columns.collect());
     }
+    if let Some(paging) = &verb.paging {
+        result.insert("paging", describe_paging(paging));
+    }
     if !verb.passed_statuses.is_empty() {
         let passed = verb.passed_statuses.iter().map(|status| Value::int(i64::from(*status)));
         result.insert("passedStatuses", passed.collect());
+    }
+    Value::object(result)
+}
+
+fn describe_paging(paging: &Paging) -> Value {
+    let path = |steps: &[Text]| {
+        let steps: Vec<&str> = steps.iter().map(|step| &**step).collect();
+        Value::from(steps.join("."))
+    };
+    let mut result = Object::new();
+    result.insert("by", Value::from(paging.manner.word()));
+    if let Some(parameter) = paging.parameter() {
+        result.insert("parameter", Value::from(parameter.clone()));
+    }
+    match &paging.manner {
+        PagingManner::Page { first, .. } => {
+            result.insert("from", Value::from(*first));
+        }
+        PagingManner::Cursor { path: steps, .. } => {
+            result.insert("from", path(steps));
+        }
+        PagingManner::Offset { .. } | PagingManner::Link => {}
+    }
+    if let Some(size) = &paging.size {
+        let (parameter, rows) = (Value::from(size.parameter.clone()), Value::from(size.rows));
+        result.insert("size", object([("parameter", parameter), ("rows", rows)]));
+    }
+    if let Some(total) = &paging.total {
+        result.insert("total", path(total));
+    }
+    if let Some(most) = paging.pages_max {
+        result.insert("pages", Value::from(most));
     }
     Value::object(result)
 }

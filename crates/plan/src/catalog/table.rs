@@ -13,7 +13,7 @@ use qlio_data::{
 };
 use qlio_syntax::ast::{ColumnTest, VerbKind};
 
-use super::ScriptFile;
+use super::{Paging, ScriptFile};
 
 /// A table, loaded from a file or created by a script.
 #[derive(Debug)]
@@ -107,6 +107,8 @@ pub struct Verb {
     pub takes_offset: bool,
     /// Which parameters decide which rows are sent, by a column of theirs (TAB-24).
     pub columns: Vec<ColumnParameter>,
+    /// How rows come in pages.
+    pub paging: Option<Paging>,
     /// The patch.
     pub patch: Option<ScriptFile>,
     /// The request body.

@@ -17,7 +17,7 @@ use qlio_syntax::{
 
 use super::{Lowering, Origin, condition::strip_alias, path_text};
 use crate::{
-    catalog::{DefaultValue, MissingSetting, Table, Verb, nearest_table},
+    catalog::{DefaultValue, MissingSetting, Paging, Table, Verb, nearest_table},
     operator::Source,
 };
 
@@ -168,6 +168,7 @@ impl Lowering<'_> {
                 || route.names.contains(root)
                 || own.iter().any(is_own)
                 || verb.defaults.iter().any(is_default)
+                || verb.paging.iter().flat_map(Paging::parameters).any(|own| **own == *name)
                 || name == &*verb.limit_name
                 || name == &*verb.offset_name
         };

@@ -2,7 +2,7 @@
 //!
 //! Source: GRM-8, GRM-9.
 
-use super::{Count, Ident, Name, Operand, Path, RawText};
+use super::{Count, Ident, Name, Operand, PagingClause, Path, RawText};
 use crate::source::Span;
 
 /// The methods of the http connector.
@@ -89,6 +89,8 @@ pub struct Verb {
     pub transformer: Option<RawText>,
     /// `paging upstream`: the answer is not sliced again (TAB-18).
     pub is_paged_upstream: bool,
+    /// `paginate by …` (PAG-1).
+    pub paging: Option<PagingClause>,
     /// `no retry` (UPS-9).
     pub is_retry_off: bool,
     /// `pass status 404, 409`: failures of the upstream that become the client's.

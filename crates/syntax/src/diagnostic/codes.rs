@@ -103,6 +103,7 @@ registry! {
     3025 BAD_PATCH "bad-patch" "a patch file cannot be loaded";
     3026 BAD_RPC "bad-rpc" "a gRPC method cannot be called";
     3027 BAD_COLUMNS "bad-columns" "`with columns` names what cannot be asked for";
+    3028 BAD_PAGING "bad-paging" "`paginate by` says what cannot be done";
     // 4xxx: codecs, templates and paths
     4001 BAD_JSON "bad-json" "a JSON text is malformed";
     4002 BAD_XML "bad-xml" "an XML text is malformed";
@@ -143,6 +144,8 @@ registry! {
     5015 OVERLOAD "overload" "too many requests wait for this upstream";
     5016 TOKEN_REFUSED "token-refused" "the token endpoint gave no access token";
     5017 BUSY "busy" "too many large bodies and long scripts wait to be worked on";
+    5018 BAD_PAGE "bad-page" "a page does not say where the next one is";
+    5019 REPEATED_PAGE "repeated-page" "a page leads to one that was there before";
     // 6xxx: patches and functions
     6001 UDF_NOT_FOUND "udf-not-found" "the module has no such function";
     6002 UDF_FAILED "udf-failed" "a function of the script threw";
@@ -167,6 +170,7 @@ registry! {
     7010 TOO_MANY_ROWS "too-many-rows" "a local result has more rows than allowed";
     7014 TOO_MANY_PARTS "too-many-parts" "a multipart body has more parts than allowed";
     7016 RUN_LIMIT "run-limit" "a run asks for more than it may use";
+    7017 TOO_MANY_PAGES "too-many-pages" "a table has more pages than a statement may ask for";
     7020 TOO_MANY_HOPS "too-many-hops" "a request has passed more servers of this kind than allowed";
     7021 UPSTREAM_MEMORY "upstream-memory" "the answers of upstreams take all memory that they may";
     // 9xxx: own bugs

@@ -5,8 +5,8 @@ use super::{
     value::{path, raw, uri},
 };
 use crate::ast::{
-    ColumnParameter, Count, Create, Expected, FormatClause, FormatOption, NameValue, RawText,
-    RouteClause, RouteLimit, RouteStatus, Verb,
+    ColumnParameter, Count, Create, Expected, FormatClause, FormatOption, NameValue, PagingClause,
+    PagingManner, RawText, RouteClause, RouteLimit, RouteStatus, Verb,
 };
 
 /// A table of one verb with at most this many clauses may stand on one line.
@@ -128,6 +128,9 @@ impl Printer<'_> {
         if verb.is_paged_upstream {
             self.clause(clauses, "paging upstream", 0);
         }
+        if let Some(paging) = &verb.paging {
+            self.paging(clauses, paging);
+        }
         if verb.is_retry_off {
             self.clause(clauses, "no retry", 0);
         }
@@ -139,6 +142,45 @@ impl Printer<'_> {
                 docs.push(Doc::text(status.value.to_string()));
             });
             clauses.docs.push(Doc::group(vec![Doc::Indent(list)]));
+        }
+    }
+
+    fn paging(&mut self, clauses: &mut Clauses, paging: &PagingClause) {
+        let mut parts = Vec::new();
+        let first = match &paging.manner {
+            PagingManner::Page { parameter, first } => {
+                parts.push((format!("page {}", raw(&parameter.text)), parameter.span));
+                parts.extend(first.map(|first| (format!("from {}", first.value), first.span)));
+                parameter.span
+            }
+            PagingManner::Offset { parameter } => {
+                parts.push((format!("offset {}", raw(&parameter.text)), parameter.span));
+                parameter.span
+            }
+            PagingManner::Cursor { parameter, path } => {
+                parts.push((format!("cursor {}", raw(&parameter.text)), parameter.span));
+                parts.push((format!("from {}", raw(&path.text)), path.span));
+                parameter.span
+            }
+            PagingManner::Link => {
+                parts.push(("link".to_owned(), paging.span));
+                paging.span
+            }
+        };
+        if let Some((parameter, size)) = &paging.size {
+            let text = format!("size {} {}", raw(&parameter.text), size.value);
+            parts.push((text, size.span));
+        }
+        if let Some(total) = &paging.total {
+            parts.push((format!("total {}", raw(&total.text)), total.span));
+        }
+        if let Some(most) = paging.pages_max {
+            parts.push((format!("up to {} pages", most.value), most.span));
+        }
+        self.clause(clauses, "paginate by", first.start);
+        for (text, span) in parts {
+            self.separate(&mut clauses.docs, Doc::Space, span.start);
+            clauses.docs.push(Doc::text(text));
         }
     }
 

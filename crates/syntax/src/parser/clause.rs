@@ -30,6 +30,7 @@ impl Parser<'_> {
         let mut seen = Seen::new();
         loop {
             let start = self.start();
+            self.offer(&["paginate"]);
             if self.accept_clause("with").is_some() {
                 if self.one_of(&["aliases", "columns"])?.0 == 0 {
                     self.once(&mut seen, "with aliases", start)?;
@@ -59,6 +60,9 @@ impl Parser<'_> {
                 self.once(&mut seen, "paging upstream", start)?;
                 self.require_word("upstream")?;
                 verb.is_paged_upstream = true;
+            } else if self.is_pair("paginate", "by") {
+                self.once(&mut seen, "paginate by", start)?;
+                verb.paging = Some(self.paging_clause(start)?);
             } else if self.accept_clause("no").is_some() {
                 self.once(&mut seen, "no retry", start)?;
                 self.require_word("retry")?;

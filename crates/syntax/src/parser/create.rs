@@ -77,6 +77,7 @@ impl Parser<'_> {
             xml_arrays: Vec::new(),
             transformer: None,
             is_paged_upstream: false,
+            paging: None,
             is_retry_off: false,
             passed_statuses: Vec::new(),
             oauth2: None,

@@ -237,7 +237,7 @@ impl Parser<'_> {
     }
 
     /// Whether two words come next that are a clause only together.
-    fn is_pair(&self, first: &str, second: &str) -> bool {
+    pub(super) fn is_pair(&self, first: &str, second: &str) -> bool {
         if self.lexer.peek_word() != first || !self.is_continuation() {
             return false;
         }

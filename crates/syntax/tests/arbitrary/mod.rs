@@ -275,6 +275,26 @@ fn column_parameters() -> impl Strategy<Value = Vec<ColumnParameter>> {
     vec(column.prop_map(|(path, test, parameter)| ColumnParameter { path, test, parameter }), 0..3)
 }
 
+fn paging() -> impl Strategy<Value = PagingClause> {
+    let manner = prop_oneof![
+        (raw(), option::of(count()))
+            .prop_map(|(parameter, first)| PagingManner::Page { parameter, first }),
+        raw().prop_map(|parameter| PagingManner::Offset { parameter }),
+        (raw(), raw()).prop_map(|(parameter, path)| PagingManner::Cursor { parameter, path }),
+        Just(PagingManner::Link),
+    ];
+    let size = option::of((raw(), count()));
+    (manner, size, option::of(raw()), option::of(count())).prop_map(
+        |(manner, size, total, pages_max)| PagingClause {
+            manner,
+            size,
+            total,
+            pages_max,
+            span: SPAN,
+        },
+    )
+}
+
 fn options(
     names: &'static [&'static str],
     required: usize,
@@ -310,7 +330,7 @@ fn verb(kind: VerbKind) -> impl Strategy<Value = Verb> {
         .prop_map(|(template, media_type, foreach)| BodyTemplate { template, media_type, foreach });
     let oauth2 = options(&["client", "secret", "token", "scope"], 3)
         .prop_map(|options| Oauth2Clause { options, span: SPAN });
-    let columns = column_parameters();
+    let columns = column_parameters().boxed();
     let first = (method, raw(), pairs(), columns, pairs(), expect, pairs());
     let second = (
         option::of(raw()),
@@ -325,15 +345,16 @@ fn verb(kind: VerbKind) -> impl Strategy<Value = Verb> {
         option::of(raw()),
         vec(raw(), 0..3),
         option::of(raw()),
-        any::<(bool, bool)>(),
+        (any::<(bool, bool)>(), option::of(paging()).boxed()),
         option::of(oauth2),
         vec(count(), 0..3),
     );
-    (first, second, third).prop_map(move |(first, second, third)| {
+    (first.boxed(), second.boxed(), third.boxed()).prop_map(move |(first, second, third)| {
         let ((method, is_do), uri, aliases, columns, headers, expect, defaults) = first;
         let (patch, body, auth, resultset, expires) = second;
-        let (format, request_format, xml_coerce, xml_arrays, transformer, flags, oauth2, passed) =
+        let (format, request_format, xml_coerce, xml_arrays, transformer, fourth, oauth2, passed) =
             third;
+        let (flags, paging) = fourth;
         Verb {
             kind,
             method,
@@ -355,6 +376,7 @@ fn verb(kind: VerbKind) -> impl Strategy<Value = Verb> {
             xml_arrays,
             transformer,
             is_paged_upstream: flags.0,
+            paging,
             is_retry_off: flags.1,
             passed_statuses: passed,
             oauth2,
