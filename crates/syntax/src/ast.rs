@@ -11,6 +11,7 @@ use crate::source::Span;
 
 mod declaration;
 mod expression;
+mod group;
 mod paging;
 
 pub use declaration::{
@@ -22,7 +23,7 @@ pub use expression::{
     Arithmetic, Bound, Comparison, Direction, Expression, ExpressionKind, Nulls, ObjectMember,
     PatternManner, SortKey, Star, ValueKind,
 };
-
+pub use group::{AggregateCall, GroupKeys, Grouping, Unioned};
 pub use paging::{PagingClause, PagingManner};
 
 /// A whole script: statements, and at most one `return` at the end.
@@ -280,6 +281,12 @@ pub struct Select {
     pub sources: Vec<Source>,
     /// All of them must hold.
     pub conditions: Vec<Condition>,
+    /// `group by …`.
+    pub grouping: Option<Grouping>,
+    /// `having …`, which only stands behind `group by`.
+    pub having: Option<Expression>,
+    /// The selects behind `union`. If there are any, the order and what follows belong to the whole.
+    pub unions: Vec<Unioned>,
     /// `order by …`; empty without.
     pub order: Vec<SortKey>,
     /// `limit n`.

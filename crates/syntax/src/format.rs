@@ -16,6 +16,7 @@ use crate::{
 mod comment;
 mod document;
 mod expression;
+mod group;
 mod script;
 mod statement;
 mod table;

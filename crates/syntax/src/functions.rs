@@ -110,7 +110,46 @@ pub const FUNCTION_NAMES: &[&str] = &[
     "zip",
 ];
 
-/// The name as it stands in [`FUNCTION_NAMES`].
-pub(crate) fn function_name(word: &str) -> Option<&'static str> {
-    FUNCTION_NAMES.binary_search(&word).ok().map(|at| FUNCTION_NAMES[at])
+/// The names of aggregates, which give one value of all rows of a group (GRP-5), in order.
+pub const AGGREGATE_NAMES: &[&str] = &[
+    "any_value",
+    "array_agg",
+    "avg",
+    "bool_and",
+    "bool_or",
+    "count",
+    "first",
+    "last",
+    "max",
+    "median",
+    "min",
+    "object_agg",
+    "stddev",
+    "string_agg",
+    "sum",
+    "variance",
+];
+
+/// A name that expressions may call without binding it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BuiltIn {
+    /// One of [`FUNCTION_NAMES`].
+    Function(&'static str),
+    /// One of [`AGGREGATE_NAMES`].
+    Aggregate(&'static str),
+}
+
+impl BuiltIn {
+    /// What a word names.
+    pub(crate) fn find(word: &str) -> Option<Self> {
+        let of = |names: &[&'static str]| names.binary_search(&word).ok().map(|at| names[at]);
+        of(FUNCTION_NAMES).map(Self::Function).or_else(|| of(AGGREGATE_NAMES).map(Self::Aggregate))
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Function(name) | Self::Aggregate(name) => name,
+        }
+    }
 }

@@ -29,6 +29,7 @@ pub(crate) mod cursor;
 mod describe;
 mod expect;
 mod expression;
+mod group;
 mod habit;
 mod literal;
 mod operand;

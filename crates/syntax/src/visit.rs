@@ -3,7 +3,9 @@
 //! In: a tree and a closure. Out: calls in text order. The recursion is as deep as the tree, which
 //! the parser bounds.
 
-use crate::ast::{ColumnValue, Columns, Condition, Item, Primary, Script, Select, Statement};
+use crate::ast::{
+    ColumnValue, Columns, Condition, GroupKeys, Grouping, Item, Primary, Script, Select, Statement,
+};
 
 /// Visits every statement, those in blocks included, in text order.
 pub fn each_statement<'s>(items: &'s [Item], visitor: &mut impl FnMut(&'s Statement)) {
@@ -53,6 +55,17 @@ fn with_sub_selects<'s>(select: &'s Select, visitor: &mut impl FnMut(&'s Select)
         }
     }
     in_conditions(&select.conditions, visitor);
+    if let Some(Grouping { keys: GroupKeys::List(keys), .. }) = &select.grouping {
+        for key in keys {
+            key.each_select(&mut |select| with_sub_selects(select, visitor));
+        }
+    }
+    if let Some(having) = &select.having {
+        having.each_select(&mut |select| with_sub_selects(select, visitor));
+    }
+    for union in &select.unions {
+        with_sub_selects(&union.select, visitor);
+    }
     for key in &select.order {
         key.value.each_select(&mut |select| with_sub_selects(select, visitor));
     }

@@ -56,9 +56,13 @@ fn the_clauses_of_a_select_follow_in_order() {
     assert_eq!(keywords("a = select name ‸"), ["as", "from"]);
     assert_eq!(
         keywords("select * from boats wh‸"),
-        ["as", "where", "order", "limit", "offset", "timeout", "minDelay", "maxDelay", "deadline"]
+        [
+            "as", "where", "group", "union", "order", "limit", "offset", "timeout", "minDelay",
+            "maxDelay", "deadline"
+        ]
     );
     assert_eq!(keywords("select * from boats where id ‸"), ["in"]);
+    assert_eq!(keywords("select a from boats group by a ‸")[..2], ["having", "union"]);
     assert_eq!(
         keywords("select * from boats limit 2 ‸"),
         ["offset", "timeout", "minDelay", "maxDelay", "deadline"]

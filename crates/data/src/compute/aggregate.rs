@@ -63,6 +63,9 @@ pub struct Description {
     pub summary: &'static str,
 }
 
+/// The rows that examples are about.
+pub const EXAMPLE_ROWS: &str = r#"[{"k": "a", "x": 4}, {"k": "b", "x": null}, {"k": "a", "x": 1}]"#;
+
 impl Aggregate {
     /// All of them, in the order of the reference.
     pub const ALL: [Self; 16] = [
@@ -138,6 +141,30 @@ impl Aggregate {
             ),
         };
         Description { name, signature, summary }
+    }
+
+    /// Calls and what they give of [`EXAMPLE_ROWS`], as JSON.
+    pub fn examples(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Count => &[("count(*)", "3"), ("count(x)", "2"), ("count(distinct k)", "2")],
+            Self::Sum => &[("sum(x)", "5"), ("sum(x) filter (where x > 9)", "null")],
+            Self::Avg => &[("avg(x)", "2.5")],
+            Self::Min => &[("min(x)", "1")],
+            Self::Max => &[("max(k)", r#""b""#)],
+            Self::Median => &[("median(x)", "2.5")],
+            Self::Stddev => &[("stddev(x)", "2.121320343559642")],
+            Self::Variance => &[("variance(x)", "4.5")],
+            Self::BoolAnd => &[("bool_and(x > 2)", "false")],
+            Self::BoolOr => &[("bool_or(x > 2)", "true")],
+            Self::First => &[("first(x)", "4"), ("first(k order by x)", r#""a""#)],
+            Self::Last => &[("last(x)", "1")],
+            Self::AnyValue => &[("any_value(x)", "4")],
+            Self::ArrayAgg => {
+                &[("array_agg(x)", "[4,1]"), ("array_agg(x order by x limit 1)", "[1]")]
+            }
+            Self::StringAgg => &[("string_agg(distinct k, '-')", r#""a-b""#)],
+            Self::ObjectAgg => &[("object_agg(k, x)", r#"{"a":1,"b":null}"#)],
+        }
     }
 }
 

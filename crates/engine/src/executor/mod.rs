@@ -7,6 +7,7 @@
 //! Source: EXE-16.
 
 mod conditions;
+mod grouping;
 mod join;
 mod lookups;
 mod pushdown;
@@ -16,6 +17,7 @@ mod scheduler_tests;
 mod statement;
 mod stepping;
 mod steps;
+mod union;
 mod write;
 
 use std::{

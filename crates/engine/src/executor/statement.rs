@@ -11,7 +11,7 @@ use qlio_syntax::diagnostic::codes;
 use super::{
     conditions, join,
     pushdown::{self, Bound},
-    steps, write,
+    steps, union, write,
 };
 use crate::{
     error::RunError,
@@ -143,6 +143,12 @@ async fn call(
 
 /// A select, its own steps in the order of SEL-27.
 pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunError> {
+    if let SourceKind::Union(parts) = &select.scan.source.kind {
+        let value = Box::pin(union::union(run, parts)).await?;
+        let value = limit::cut(run, value, select.limit, select.offset).await?;
+        let relation = project::project(run, &select.scan, value).await?;
+        return finish(run, select, relation.into(), None).await;
+    }
     let relation = match (&select.join, resolve_source(run, &select.scan.source)?) {
         (Some(join), _) => {
             let joined = join::join(run, select, join).await?;
@@ -155,7 +161,10 @@ pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
                 Some(steps) if !steps.pushed.is_empty() => {
                     match Box::pin(pushdown::bind(run, select, steps, &mut own)).await? {
                         Bound::Asks(givens) => Some(givens),
-                        Bound::NeedsNothing => return Ok(Value::array(Vec::new())),
+                        Bound::NeedsNothing => {
+                            let none = Relation::Value(Value::array(Vec::new()));
+                            return finish(run, select, none, None).await;
+                        }
                     }
                 }
                 _ => None,
@@ -277,6 +286,9 @@ pub(super) fn resolve_source<'r>(
             return Ok(Resolved::Local(run.slots.borrow()[slot.index()].clone()));
         }
         SourceKind::Inline(table) => table,
+        SourceKind::Union(_) => {
+            return Err(RunError::internal("a union was looked up like a name"));
+        }
         SourceKind::Conditional { otherwise: table, .. } | SourceKind::Loaded(table) => {
             if let Some(table) = inline_table(run, &source.kind) {
                 table
@@ -300,7 +312,7 @@ fn inline_table<'r>(run: &Run<'_>, kind: &'r SourceKind) -> Option<&'r std::sync
         SourceKind::Conditional { place, table, .. } => {
             run.created.borrow().contains(place).then_some(table)
         }
-        SourceKind::Slot(_) | SourceKind::Loaded(_) => None,
+        SourceKind::Slot(_) | SourceKind::Loaded(_) | SourceKind::Union(_) => None,
     }
 }
 

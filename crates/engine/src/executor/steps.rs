@@ -1,4 +1,4 @@
-//! What a select does with its rows beyond reading and showing columns: test, order, drop what is
+//! What a select does with its rows beyond reading and showing columns: test, group, order, drop what is
 //! repeated, cut, compute columns.
 //!
 //! In: the rows that were read. Out: the value of the select. Rows are moved and dropped by their numbers,
@@ -11,16 +11,16 @@ use qlio_data::{Value, compute::order::Key};
 use qlio_plan::operator::{Bound, Given, OutputValue, Program, Select, SourceKind, Steps};
 use qlio_syntax::diagnostic::codes;
 
-use super::conditions;
+use super::{conditions, grouping};
 use crate::{
-    budget::VALUE_BYTES,
+    budget::{Budget, VALUE_BYTES},
     error::{Origin, RunError},
     evaluate::operand,
     function,
     operator::{
         filter::Expectation,
         program::{GivenValue, Machine},
-        rows::{Relation, Tuples, bounds},
+        rows::{Relation, Rows, Tuples, bounds},
         shape, sort,
     },
     request::Caller,
@@ -41,6 +41,8 @@ pub(super) async fn finish(
 ) -> Result<Value, RunError> {
     let rows = match relation {
         Relation::Rows(rows) => rows,
+        // Nothing has no rows, and these have groups.
+        Relation::Value(_) if steps.grouping.is_some() => Rows::new(0).into(),
         Relation::Value(value) => return Ok(value),
     };
     let limit = bound(run, steps.limit.as_ref(), "limit")?;
@@ -52,9 +54,20 @@ pub(super) async fn finish(
         computed = givens(run, steps).await?;
         &computed
     };
-    let machine = machine(run, select, givens);
+    let mut machine = machine(run, select, givens);
     let rows = match &steps.filter {
         Some(filter) => keep(&machine, filter, rows).await?,
+        None => rows,
+    };
+    let rows = match &steps.grouping {
+        Some(grouping) => {
+            let groups = grouping::group(run, &machine, grouping, &rows).await?;
+            machine.has_groups = true;
+            match &grouping.having {
+                Some(having) => keep(&machine, having, groups).await?,
+                None => groups,
+            }
+        }
         None => rows,
     };
     let (skip, take) = bounds(limit, offset);
@@ -83,6 +96,7 @@ pub(super) fn machine<'a>(
         budget: &run.budget,
         givens,
         source: &select.scan.source.name,
+        has_groups: false,
         fault: fault_of(run, select),
         context: run.function_context(),
         zero_divisions: Cell::new(0),
@@ -106,10 +120,21 @@ pub(super) async fn givens(run: &Run<'_>, steps: &Steps) -> Result<Vec<GivenValu
 
 /// Rows that cannot be computed with are the fault of the API that sent them, else of the script.
 fn fault_of(run: &Run<'_>, select: &Select) -> Origin {
-    match (&select.scan.source.kind, run.caller) {
-        (SourceKind::Slot(_), Caller::AdHoc { .. }) => Origin::Client,
-        (SourceKind::Slot(_), Caller::Route | Caller::Operator) => Origin::Gateway,
-        _ => Origin::Upstream,
+    match run.caller {
+        _ if !is_local(&select.scan.source.kind) => Origin::Upstream,
+        Caller::AdHoc { .. } => Origin::Client,
+        Caller::Route | Caller::Operator => Origin::Gateway,
+    }
+}
+
+/// Whether rows come from variables alone.
+fn is_local(source: &SourceKind) -> bool {
+    match source {
+        SourceKind::Slot(_) => true,
+        SourceKind::Union(parts) => {
+            parts.iter().all(|part| is_local(&part.select.scan.source.kind))
+        }
+        _ => false,
     }
 }
 
@@ -169,7 +194,7 @@ async fn order(
     for number in 0..count {
         for key in &steps.order {
             let value = machine.run(&key.program, &mut stack, rows.tuple(number), number)?;
-            keys.push(key_of(machine, &value)?);
+            keys.push(key_of(machine.budget, &value)?);
         }
         if machine.budget.spend(steps.order.len()) {
             machine.budget.pause().await?;
@@ -181,12 +206,12 @@ async fn order(
 }
 
 /// A value as it is ordered and told from others; its bytes are charged.
-fn key_of(machine: &Machine<'_>, value: &Value) -> Result<Key, RunError> {
+pub(super) fn key_of(budget: &Budget, value: &Value) -> Result<Key, RunError> {
     let key = Key::of(value)
         .map_err(|error| RunError::client(codes::WRONG_OPERAND, error.to_string()))?;
     if key.bytes() > 0 {
-        machine.budget.work(key.bytes() / KEY_BYTES_PER_UNIT);
-        machine.budget.charge_memory(key.bytes())?;
+        budget.work(key.bytes() / KEY_BYTES_PER_UNIT);
+        budget.charge_memory(key.bytes())?;
     }
     Ok(key)
 }
@@ -215,7 +240,7 @@ async fn drop_repeated(
                 // Such columns are refused beside `distinct`.
                 OutputValue::Call(_) => Value::Absent,
             };
-            shown.push(key_of(machine, &value)?);
+            shown.push(key_of(machine.budget, &value)?);
         }
         if seen.insert(shown) {
             let width = select.output.columns.len();

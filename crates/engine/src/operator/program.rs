@@ -52,6 +52,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) givens: &'a [GivenValue],
     /// The name of the source, for messages.
     pub(crate) source: &'a Text,
+    /// The rows are groups, for messages.
+    pub(crate) has_groups: bool,
     /// Who is at fault if a row has a value that cannot be computed with.
     pub(crate) fault: Origin,
     /// The time and what else functions need.
@@ -117,11 +119,11 @@ impl Machine<'_> {
                 Operation::Column(side, column) => stack.push(row.cell(*side, *column).value()),
                 Operation::Matches { side, column, given } => {
                     let cell = row.cell(*side, *column).value();
-                    let holds = match &self.givens[*given] {
-                        GivenValue::Expectation(expected) => expected.holds_for_some(&cell),
-                        GivenValue::Value(_) => false,
-                    };
-                    stack.push(Value::Bool(holds));
+                    stack.push(Value::Bool(self.is_expected(*given, &cell)));
+                }
+                Operation::Expected(given) => {
+                    let value = pop(stack);
+                    stack.push(Value::Bool(self.is_expected(*given, &value)));
                 }
                 Operation::Jump(target) => flow.next = *target,
                 Operation::JumpIfFalse(target) => {
@@ -185,6 +187,14 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a value, or an element of it, is one that a condition expects.
+    fn is_expected(&self, given: usize, value: &Value) -> bool {
+        match &self.givens[given] {
+            GivenValue::Expectation(expected) => expected.holds_for_some(value),
+            GivenValue::Value(_) => false,
+        }
     }
 
     fn calculate(
@@ -260,9 +270,22 @@ impl Machine<'_> {
         Ok(Value::object(object))
     }
 
+    /// A group has values that give nothing together.
+    #[cold]
+    pub(crate) fn refuse_group(
+        &self,
+        place: &Place,
+        error: &ComputeError,
+        group: usize,
+    ) -> RunError {
+        let message =
+            format!("`{}`: {error} in group {} of {}", place.text, group + 1, self.source);
+        RunError::new(codes::WRONG_OPERAND, self.fault, message).at_line(place.line)
+    }
+
     /// A row has a value that cannot be computed with.
     #[cold]
-    fn refuse(&self, place: &Place, error: &ComputeError, row: usize) -> RunError {
+    pub(crate) fn refuse(&self, place: &Place, error: &ComputeError, row: usize) -> RunError {
         let operand = error.position().and_then(|position| place.operands.get(position));
         let text = &place.text;
         let what = match operand {
@@ -280,7 +303,8 @@ impl Machine<'_> {
             }
             _ => format!(": {error}"),
         };
-        let message = format!("{what}{reason} in row {} of {}", row + 1, self.source);
+        let unit = if self.has_groups { "group" } else { "row" };
+        let message = format!("{what}{reason} in {unit} {} of {}", row + 1, self.source);
         RunError::new(codes::WRONG_OPERAND, self.fault, message).at_line(place.line)
     }
 }

@@ -291,6 +291,10 @@ fn describe_kind(plan: &Plan, node: &Node) -> (&'static str, Vec<String>, Option
 /// All sources of a select: its own, the joined one and those of sub-selects.
 fn select_tables(select: &Select, tables: &mut Vec<String>) {
     let scans = [Some(&select.scan), select.join.as_ref().map(|join| &join.scan)];
+    if let SourceKind::Union(parts) = &select.scan.source.kind {
+        parts.iter().for_each(|part| select_tables(&part.select, tables));
+        return;
+    }
     for scan in scans.into_iter().flatten() {
         tables.push(source_name(&scan.source));
         condition_tables(&scan.conditions, tables);
@@ -313,8 +317,9 @@ fn condition_tables(conditions: &[crate::operator::Condition], tables: &mut Vec<
 fn source_name(source: &Source) -> String {
     match source.kind {
         SourceKind::Slot(_) => format!("{{{}}}", source.name),
-        SourceKind::Inline(_) | SourceKind::Conditional { .. } | SourceKind::Loaded(_) => {
-            source.name.to_string()
-        }
+        SourceKind::Inline(_)
+        | SourceKind::Conditional { .. }
+        | SourceKind::Loaded(_)
+        | SourceKind::Union(_) => source.name.to_string(),
     }
 }

@@ -17,6 +17,7 @@ mod result;
 mod select;
 mod statement;
 mod symbols;
+mod union;
 mod warning;
 mod write;
 

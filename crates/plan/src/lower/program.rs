@@ -6,6 +6,8 @@
 mod choice;
 mod columns;
 mod comparison;
+mod group;
+mod output;
 mod pushdown;
 
 use std::collections::HashMap;
@@ -22,6 +24,7 @@ use qlio_syntax::{
 };
 
 pub(super) use columns::{OutputName, RowColumns, output_names};
+pub(super) use group::{Groups, is_grouped};
 pub(super) use pushdown::{Push, is_declared, pushes};
 
 use super::Lowering;
@@ -38,6 +41,8 @@ pub(super) struct Compiler<'c, 'l, 'a, 's> {
     pub(super) givens: Vec<Given>,
     /// Names of the output, where they are columns.
     pub(super) outputs: HashMap<&'s str, OutputName<'s>>,
+    /// The groups that expressions are about, if they are not about rows.
+    pub(super) groups: Option<Groups>,
     operations: Vec<Operation>,
     places: Vec<Place>,
     /// Which given is what the condition with this path expects.
@@ -53,6 +58,7 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             rows,
             givens: Vec::new(),
             outputs: HashMap::new(),
+            groups: None,
             operations: Vec::new(),
             places: Vec::new(),
             expected: Vec::new(),
@@ -136,6 +142,9 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
     /// Code that puts the value of an expression on the stack.
     fn emit(&mut self, expression: &ast::Expression) {
         let start = self.operations.len();
+        if self.is_group_column(expression) {
+            return;
+        }
         match &expression.kind {
             ExpressionKind::Null => self.constant(Value::Null),
             ExpressionKind::Bool(value) => self.constant(Value::Bool(*value)),
@@ -204,6 +213,7 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             ExpressionKind::Function { name, arguments, .. } => {
                 self.function(expression, name, arguments);
             }
+            ExpressionKind::Aggregate(call) => self.aggregate(expression, call),
             ExpressionKind::Group(inner) => self.emit(inner),
         }
     }
@@ -242,11 +252,25 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             self.outputs = outputs;
             return;
         }
+        if self.groups.is_some() {
+            if !self.is_group_column(&group::of_path(path)) {
+                self.refuse_ungrouped(path.span);
+            }
+            return;
+        }
         let (side, column) = self.rows.column(self.lowering, path);
         self.operations.push(Operation::Column(side, column));
     }
 
-    fn refuse_function(&mut self, span: Span) {
+    /// Whether a path is a lone name of the output.
+    fn is_output(&self, path: &ast::Path) -> bool {
+        matches!(
+            path.segments.as_slice(),
+            [ast::Segment::Member { name, is_quoted: false }] if self.outputs.contains_key(name.as_str())
+        )
+    }
+
+    pub(super) fn refuse_function(&mut self, span: Span) {
         let message = "what a function of a module gives is known only behind all other steps";
         let hint = "bind the select to a variable, and select from that";
         self.lowering
@@ -312,13 +336,17 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
     }
 
     fn place(&mut self, whole: Span, operands: &[Span]) -> usize {
+        self.places.push(self.place_of(whole, operands));
+        self.places.len() - 1
+    }
+
+    fn place_of(&self, whole: Span, operands: &[Span]) -> Place {
         let written = |span: &Span| Text::from(&self.lowering.text[span.range()]);
-        self.places.push(Place {
+        Place {
             text: written(&whole),
             operands: operands.iter().map(written).collect(),
             line: self.lowering.lines.line(whole.start),
-        });
-        self.places.len() - 1
+        }
     }
 
     fn member(&mut self, member: &ast::ObjectMember) -> MemberName {
@@ -348,8 +376,12 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
                 message,
             ));
         }
-        let (side, column) = self.rows.row();
-        self.operations.push(Operation::Column(side, column));
+        if self.groups.is_some() {
+            self.refuse_ungrouped(star.span);
+        } else {
+            let (side, column) = self.rows.row();
+            self.operations.push(Operation::Column(side, column));
+        }
         MemberName::Members(star.excluded.iter().map(|name| name.text.as_str().into()).collect())
     }
 }

@@ -6,20 +6,19 @@ use qlio_data::{projection::Projection, template::Template};
 use qlio_syntax::{
     ast::{self, VerbKind},
     diagnostic::{Diagnostic, codes},
-    parser::last_name,
 };
 
 use super::{
     Lowering,
     condition::{delays, strip_alias},
     path, path_text,
-    program::{Compiler, Push, RowColumns, is_declared, output_names, pushes},
+    program::{Compiler, Push, RowColumns, is_declared, is_grouped, output_names, pushes},
 };
 use crate::{
     catalog::{ColumnParameter, Verb},
     operator::{
         Bound, Column, ColumnPath, Condition, Delays, Output, OutputColumn, OutputValue, Program,
-        RowArgument, RowCall, Scan, ScanColumns, Select, Side, SortKey, Source, SourceKind, Steps,
+        RowArgument, RowCall, Scan, ScanColumns, Select, Side, Source, SourceKind, Steps,
     },
 };
 
@@ -48,6 +47,9 @@ impl ScanBuilder {
 
 impl Lowering<'_> {
     pub(super) fn select(&mut self, select: &ast::Select) -> Select {
+        if !select.unions.is_empty() {
+            return self.union(select);
+        }
         match select.sources.as_slice() {
             [main, joined] => self.join(select, main, joined),
             [source, ..] => self.select_from(select, source),
@@ -179,70 +181,24 @@ impl Lowering<'_> {
             (self.bound(select.limit.as_ref()), self.bound(select.offset.as_ref()))
         };
         let mut compiler = Compiler::new(self, rows);
-        let has_star = match &select.columns {
-            ast::Columns::Star(_) => {
-                let (side, column) = compiler.rows.row();
-                let value = OutputValue::Column { side, column };
-                *output = Output {
-                    columns: vec![OutputColumn { alias: None, value }],
-                    has_aliases: false,
-                    is_flat: true,
-                };
-                false
-            }
-            ast::Columns::List(list) => {
-                list.iter().any(|column| matches!(column.value, ast::ColumnValue::Star(_)))
-            }
-        };
-        if let ast::Columns::List(list) = &select.columns {
-            if has_star {
-                let value = OutputValue::Computed(compiler.object_of(list));
-                *output = Output {
-                    columns: vec![OutputColumn { alias: None, value }],
-                    has_aliases: false,
-                    is_flat: true,
-                };
-            } else {
-                let is_alone = list.len() == 1 && !output.has_aliases;
-                for (column, shown) in list.iter().zip(&mut output.columns) {
-                    match &column.value {
-                        ast::ColumnValue::Expression(expression) => {
-                            output.is_flat |= is_alone && is_constructor(expression);
-                            shown.value = OutputValue::Computed(compiler.program(expression));
-                        }
-                        ast::ColumnValue::Path(path) if select.is_value => {
-                            // The alias alone is the row.
-                            let (side, column) = compiler.rows.column(compiler.lowering, path);
-                            shown.value = OutputValue::Column { side, column };
-                        }
-                        _ => {}
-                    }
-                    if output.has_aliases
-                        && shown.alias.is_none()
-                        && let ast::ColumnValue::Path(path) = &column.value
-                    {
-                        shown.alias = last_name(path).map(Into::into);
-                    }
-                }
-                output.is_flat |= select.is_value;
-            }
-        }
+        compiler.outputs = output_names(&select.columns);
+        compiler.begin_groups(select);
+        let outputs = std::mem::take(&mut compiler.outputs);
+        compiler.show(select, output);
+        let groups = compiler.groups.take();
         let filter = (!tests.is_empty()).then(|| compiler.all_of(tests));
         let pushed = compiler.pushed(pushes);
-        compiler.outputs = output_names(&select.columns);
-        let mut order = Vec::with_capacity(select.order.len());
-        for key in &select.order {
-            let is_descending = key.direction == Some(ast::Direction::Descending);
-            let are_nulls_first = key.nulls == Some(ast::Nulls::First);
-            let program = compiler.program(&key.value);
-            order.push(SortKey { program, is_descending, are_nulls_first });
-        }
+        compiler.groups = groups;
+        compiler.outputs = outputs;
+        let having = select.having.as_ref().map(|having| compiler.program(having));
+        let order = select.order.iter().map(|key| compiler.sort_key(key)).collect();
+        let grouping = compiler.groups.take().map(|groups| Box::new(groups.finish(having)));
         let givens = compiler.givens;
         if select.is_distinct {
             self.refuse_distinct_functions(select);
         }
         let is_distinct = select.is_distinct;
-        Steps { givens, pushed, filter, order, is_distinct, limit, offset }
+        Steps { givens, pushed, filter, grouping, order, is_distinct, limit, offset }
     }
 
     /// Functions of modules are called last, when rows are distinct already.
@@ -257,7 +213,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn bound(&mut self, bound: Option<&ast::Bound>) -> Option<Bound> {
+    pub(super) fn bound(&mut self, bound: Option<&ast::Bound>) -> Option<Bound> {
         Some(match bound? {
             ast::Bound::Count(count) => Bound::Count(count.value),
             ast::Bound::Token { text, span } => Bound::Given {
@@ -334,9 +290,10 @@ impl Lowering<'_> {
 fn declared_columns(source: &Source) -> &[ColumnParameter] {
     let table = match &source.kind {
         SourceKind::Inline(table) | SourceKind::Loaded(Some(table)) => table,
-        SourceKind::Slot(_) | SourceKind::Conditional { .. } | SourceKind::Loaded(None) => {
-            return &[];
-        }
+        SourceKind::Slot(_)
+        | SourceKind::Conditional { .. }
+        | SourceKind::Loaded(None)
+        | SourceKind::Union(_) => return &[],
     };
     table.verb(VerbKind::Select).map_or(&[], |verb| &verb.columns)
 }
@@ -354,6 +311,7 @@ pub(super) fn needs_steps(select: &ast::Select, alias: Option<&str>) -> bool {
         || select.is_distinct
         || select.is_value
         || !select.order.is_empty()
+        || select.grouping.is_some()
         || is_token(&select.limit)
         || is_token(&select.offset)
         || select.conditions.iter().any(|condition| is_test(condition, alias))
@@ -393,14 +351,10 @@ fn is_cut_by_source(select: &ast::Select, tests: &[&ast::Condition]) -> bool {
     let is_count = |bound: &Option<ast::Bound>| !matches!(bound, Some(ast::Bound::Token { .. }));
     tests.is_empty()
         && select.order.is_empty()
+        && !is_grouped(select)
         && !select.is_distinct
         && is_count(&select.limit)
         && is_count(&select.offset)
-}
-
-/// Whether an expression makes the row itself (EXP-8).
-fn is_constructor(expression: &ast::Expression) -> bool {
-    matches!(expression.kind, ast::ExpressionKind::Object(_) | ast::ExpressionKind::List(_))
 }
 
 /// Puts a scan together with what has to be kept for it.

@@ -3,14 +3,17 @@
 //! [`select`] holds scans, joins and output shapes, [`program`] expressions over rows, [`write`] inserts, updates and deletes. This
 //! module has the parts they share: expressions, operands, sources, calls and conditions.
 
+pub mod group;
 pub mod program;
 pub mod select;
+pub mod union;
 pub mod write;
 
 use std::sync::Arc;
 
 use qlio_data::{Text, Value, path::Path, template::Template};
 
+pub use group::{AggregateCall, Grouping};
 pub use program::{
     Bound, Calculation, Given, MemberName, Operation, PatternManner, Place, Program, Pushed,
     PushedValue, SortKey, Steps,
@@ -19,6 +22,7 @@ pub use select::{
     Column, Condition, Expected, Join, JoinKey, Output, OutputColumn, OutputValue, RowArgument,
     RowCall, Scan, ScanColumns, Select, Side,
 };
+pub use union::Unioned;
 pub use write::{Delete, Write, WriteKind, WriteValues};
 
 use crate::{catalog::Table, node::SlotId};
@@ -63,7 +67,7 @@ impl Source {
     /// The table, unless the name is a variable or unknown.
     pub fn table(&self) -> Option<&Arc<Table>> {
         match &self.kind {
-            SourceKind::Slot(_) | SourceKind::Conditional { .. } => None,
+            SourceKind::Slot(_) | SourceKind::Conditional { .. } | SourceKind::Union(_) => None,
             SourceKind::Inline(table) => Some(table),
             SourceKind::Loaded(table) => table.as_ref(),
         }
@@ -89,6 +93,8 @@ pub enum SourceKind {
     },
     /// A variable passed by the embedding caller, else a loaded table, else an error when it runs.
     Loaded(Option<Arc<Table>>),
+    /// The rows of selects.
+    Union(Arc<[Unioned]>),
 }
 
 /// A call of a script function.

@@ -15,7 +15,7 @@ use qlio_data::{
     },
 };
 
-use super::{Expected, Operand, Side};
+use super::{Expected, Grouping, Operand, Side};
 
 /// An expression for the rows of one select.
 #[derive(Debug)]
@@ -56,6 +56,8 @@ pub enum Operation {
         /// The given.
         given: usize,
     },
+    /// Whether the value, or an element of it, is one that a given expects.
+    Expected(usize),
     /// True or false, as the value is truthy (VAL-3).
     Truth,
     /// The opposite of its truth.
@@ -177,6 +179,8 @@ pub struct Steps {
     pub pushed: Vec<Pushed>,
     /// Rows are kept if it is truthy.
     pub filter: Option<Program>,
+    /// Rows become groups; what follows is done with these.
+    pub grouping: Option<Box<Grouping>>,
     /// What rows are ordered by, the weightiest first.
     pub order: Vec<SortKey>,
     /// Rows that show the same are shown once.

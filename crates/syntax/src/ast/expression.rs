@@ -5,7 +5,7 @@
 //!
 //! Source: EXP-1 to EXP-22.
 
-use super::{Condition, Ident, Path, Select};
+use super::{AggregateCall, Condition, Ident, Path, Select};
 use crate::source::Span;
 
 /// A value that is computed for each row.
@@ -126,6 +126,8 @@ pub enum ExpressionKind {
         /// The arguments.
         arguments: Vec<Expression>,
     },
+    /// `sum(x)`: a value of all rows of a group.
+    Aggregate(Box<AggregateCall>),
     /// `(x)`.
     Group(Box<Expression>),
 }
@@ -389,6 +391,7 @@ impl Expression {
             | ExpressionKind::List(items) => {
                 items.iter().for_each(visit);
             }
+            ExpressionKind::Aggregate(call) => call.each_child(visit),
             ExpressionKind::Chain { first, rest } => {
                 visit(first);
                 for (_, operand) in rest {
@@ -429,6 +432,13 @@ impl Expression {
                 }
             }
         }
+    }
+
+    /// Whether an aggregate of the rows around stands in it, at whatever depth.
+    pub fn has_aggregate(&self) -> bool {
+        let mut has = matches!(self.kind, ExpressionKind::Aggregate(_));
+        self.each_child(&mut |child| has = has || child.has_aggregate());
+        has
     }
 
     /// The sub-selects that stand in it, in text order.

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use super::{Checker, Site};
 use crate::{
     ast::{
-        Arg, Call, Column, ColumnValue, Columns, Condition, Expression, ExpressionKind,
-        ObjectMember, OperandKind, Path, Segment, Select, Source,
+        Arg, Call, Column, ColumnValue, Columns, Condition, Expression, ExpressionKind, GroupKeys,
+        Grouping, ObjectMember, OperandKind, Path, Segment, Select, SortKey, Source,
     },
     caught::first_name,
     diagnostic::codes,
+    functions::{AGGREGATE_NAMES, FUNCTION_NAMES},
     parser::last_name,
     source::Span,
     spelling,
@@ -22,13 +23,27 @@ pub(super) fn check<'s>(checker: &mut Checker<'s>, site: Site, node: &'s Select)
         for column in columns {
             match &column.value {
                 ColumnValue::Call(call) => row_function(checker, site, call),
-                ColumnValue::Expression(expression) => inner(checker, site, expression),
+                ColumnValue::Expression(expression) => {
+                    inner(checker, site, expression, Around::Group);
+                }
                 ColumnValue::Path(_) | ColumnValue::Star(_) => {}
             }
         }
     }
+    if let Some(Grouping { keys: GroupKeys::List(keys), .. }) = &node.grouping {
+        for key in keys {
+            inner(checker, site, key, Around::Key);
+        }
+    }
+    if let Some(having) = &node.having {
+        inner(checker, site, having, Around::Group);
+    }
+    let around = if node.unions.is_empty() { Around::Group } else { Around::Union };
     for key in &node.order {
-        inner(checker, site, &key.value);
+        inner(checker, site, &key.value, around);
+    }
+    for union in &node.unions {
+        checker.select(site, &union.select);
     }
     match node.sources.as_slice() {
         [] | [_] => {}
@@ -49,18 +64,71 @@ impl<'s> Checker<'s> {
             match condition {
                 Condition::Call(call) => row_function(self, site, call),
                 Condition::InSelect { select, .. } => self.select(site, select),
-                Condition::Test(test) => inner(self, site, test),
+                Condition::Test(test) => inner(self, site, test, Around::Row),
                 Condition::Equals { .. } | Condition::InList { .. } => {}
             }
         }
     }
 }
 
+/// What an expression is about, which decides whether aggregates may stand in it (GRP-6).
+#[derive(Clone, Copy)]
+enum Around {
+    /// Groups: columns, `having`, `order by`.
+    Group,
+    /// Rows: `where`.
+    Row,
+    /// A key of `group by`.
+    Key,
+    /// The rows that an aggregate looks at.
+    Aggregate,
+    /// The rows of a union: its order.
+    Union,
+}
+
+impl Around {
+    /// Why an aggregate cannot stand there, and what to write.
+    fn refusal(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Group => None,
+            Self::Row => Some((
+                "looks at all rows of a group, and `where` at one",
+                "groups are tested by `having` behind `group by`",
+            )),
+            Self::Key => Some((
+                "looks at the rows of a group, so it makes no groups",
+                "bind the select that computes it to a variable, and group that",
+            )),
+            Self::Union => Some((
+                "looks at the rows of a group, and the order of a union at rows that are made",
+                "give it a name in each of the selects, and order by that",
+            )),
+            Self::Aggregate => Some((
+                "stands inside of another aggregate",
+                "bind the inner select to a variable, and aggregate that",
+            )),
+        }
+    }
+}
+
 /// Checks what stands inside an expression: functions of modules are called for all rows at once, so
 /// they cannot; sub-selects are statements of their own.
-fn inner<'s>(checker: &mut Checker<'s>, site: Site, expression: &'s Expression) {
+fn inner<'s>(checker: &mut Checker<'s>, site: Site, expression: &'s Expression, around: Around) {
+    let mut of_children = around;
+    if let ExpressionKind::Aggregate(call) = &expression.kind {
+        if let Some((reason, hint)) = around.refusal() {
+            let message = format!("`{}` {reason}", call.name);
+            let diagnostic =
+                checker.add(site, codes::MISPLACED_AGGREGATE, call.name_span, &message);
+            diagnostic.hints.push(hint.to_owned());
+        }
+        of_children = Around::Aggregate;
+    }
     if let ExpressionKind::Condition(condition) = &expression.kind {
         match &**condition {
+            Condition::Call(call) if !checker.variables.contains_key(call.callee.first_word()) => {
+                row_function(checker, site, call);
+            }
             Condition::Call(call) => {
                 let name = &call.callee.text;
                 let message = format!("{name} is called inside an expression");
@@ -74,7 +142,7 @@ fn inner<'s>(checker: &mut Checker<'s>, site: Site, expression: &'s Expression) 
             Condition::Equals { .. } | Condition::InList { .. } | Condition::Test(_) => {}
         }
     }
-    expression.each_child(&mut |child| inner(checker, site, child));
+    expression.each_child(&mut |child| inner(checker, site, child, of_children));
 }
 
 /// Either all columns have an alias or none; beside expressions, and beside `*`, a bare column is called
@@ -121,10 +189,18 @@ fn row_function(checker: &mut Checker<'_>, site: Site, call: &Call) {
     }
     let message = format!("UDF {} not resolved", call.callee.text);
     let module = call.callee.first_word();
-    let meant = checker.guess(module, checker.variables.keys().copied().collect());
+    let mut known: Vec<_> = checker.variables.keys().copied().collect();
+    if module == call.callee.text {
+        known.extend(FUNCTION_NAMES.iter().chain(AGGREGATE_NAMES));
+    }
+    let meant = checker.guess(module, known);
     let diagnostic = checker.add(site, codes::UNRESOLVED_UDF, call.callee.span, &message);
     diagnostic.hints.push(match meant {
         Some(meant) => format!("did you mean `{meant}`?"),
+        None if module == call.callee.text => format!(
+            "there is no built-in function of this name; bind one of a module first: \
+             `{module} = require(\"….js\")`"
+        ),
         None => format!("bind the module first: `{module} = require(\"….js\")`"),
     });
 }
@@ -148,7 +224,7 @@ fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source;
                     ColumnValue::Path(path) => require_prefix(checker, site, &prefixes, path),
                     ColumnValue::Call(call) => arguments(checker, site, &prefixes, call),
                     ColumnValue::Expression(expression) => {
-                        prefixed(checker, site, &prefixes, expression);
+                        prefixed(checker, site, &prefixes, &[], expression);
                     }
                     ColumnValue::Star(star) => {
                         let message = "select * is not supported in joins";
@@ -159,12 +235,15 @@ fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source;
         }
     }
     let outputs = output_names(&node.columns);
-    for key in &node.order {
-        let is_output = matches!(&key.value.kind, ExpressionKind::Path(path)
-            if matches!(path.segments.as_slice(), [Segment::Member { name, .. }] if outputs.contains(&name.as_str())));
-        if !is_output {
-            prefixed(checker, site, &prefixes, &key.value);
-        }
+    let keys = match &node.grouping {
+        Some(Grouping { keys: GroupKeys::List(keys), .. }) => keys.as_slice(),
+        _ => &[],
+    };
+    // The order of a union is about the rows of all its selects.
+    let order: &[SortKey] = if node.unions.is_empty() { &node.order } else { &[] };
+    let order = order.iter().map(|key| &key.value);
+    for expression in keys.iter().chain(&node.having).chain(order) {
+        prefixed(checker, site, &prefixes, &outputs, expression);
     }
     for condition in &node.conditions {
         match condition {
@@ -181,7 +260,7 @@ fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source;
                 require_prefix(checker, site, &prefixes, path);
             }
             Condition::Call(call) => arguments(checker, site, &prefixes, call),
-            Condition::Test(test) => prefixed(checker, site, &prefixes, test),
+            Condition::Test(test) => prefixed(checker, site, &prefixes, &[], test),
         }
     }
 }
@@ -214,17 +293,24 @@ fn output_names(columns: &Columns) -> Vec<&str> {
     names
 }
 
-/// Every column of an expression in a join names its source.
+/// Every column of an expression in a join names its source, unless it is one of the names of the output.
 fn prefixed(
     checker: &mut Checker<'_>,
     site: Site,
     prefixes: &Prefixes<'_>,
+    outputs: &[&str],
     expression: &Expression,
 ) {
+    let is_output = |path: &Path| matches!(path.segments.as_slice(), [Segment::Member { name, .. }] if outputs.contains(&name.as_str()));
+    let outputs_inside = match &expression.kind {
+        ExpressionKind::Aggregate(_) => &[],
+        _ => outputs,
+    };
     match &expression.kind {
+        ExpressionKind::Path(path) if is_output(path) => {}
         ExpressionKind::Path(path) => require_prefix(checker, site, prefixes, path),
         ExpressionKind::Condition(condition) => {
-            if let Some(path) = condition.path() {
+            if let Some(path) = condition.path().filter(|path| !is_output(path)) {
                 require_prefix(checker, site, prefixes, path);
             }
         }
@@ -242,7 +328,7 @@ fn prefixed(
         }
         _ => {}
     }
-    expression.each_child(&mut |child| prefixed(checker, site, prefixes, child));
+    expression.each_child(&mut |child| prefixed(checker, site, prefixes, outputs_inside, child));
 }
 
 /// The aliases of a join.

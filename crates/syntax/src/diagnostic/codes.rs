@@ -76,6 +76,8 @@ registry! {
     2101 MISPLACED_FUNCTION "misplaced-function" "a function of a module stands inside an expression";
     2102 MISPLACED_STAR "misplaced-star" "`*` stands where it cannot";
     2103 BAD_PATTERN "bad-pattern" "a pattern of `like` or `matches` is malformed";
+    2121 MISPLACED_AGGREGATE "misplaced-aggregate" "an aggregate stands where no groups are";
+    2122 UNGROUPED_COLUMN "ungrouped-column" "a column is neither grouped nor aggregated";
     2131 ARGUMENT_COUNT "argument-count" "a function is called with too few or too many arguments";
     // 3xxx: catalog declarations and settings
     3001 DUPLICATE_TABLE "duplicate-table" "two files declare one table";

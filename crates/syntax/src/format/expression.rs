@@ -83,6 +83,7 @@ impl Printer<'_> {
                 self.list(&mut list, arguments, |argument| argument.span, Self::expression);
                 self.enclose(docs, ("(", ")"), list, expression.span.end);
             }
+            ExpressionKind::Aggregate(call) => self.aggregate(docs, call, expression.span.end),
             ExpressionKind::Group(inner) => {
                 let mut list = Vec::new();
                 self.separate(&mut list, Doc::SoftLine, inner.span.start);
@@ -141,7 +142,7 @@ impl Printer<'_> {
     }
 
     /// Brackets around what was printed, each on a line of its own if that does not fit.
-    fn enclose(
+    pub(super) fn enclose(
         &mut self,
         docs: &mut Vec<Doc>,
         brackets: (&str, &str),

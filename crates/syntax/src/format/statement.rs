@@ -34,7 +34,7 @@ impl Printer<'_> {
         docs.push(Doc::group(inner));
     }
 
-    fn select(&mut self, docs: &mut Vec<Doc>, node: &Select) {
+    pub(super) fn select(&mut self, docs: &mut Vec<Doc>, node: &Select) {
         docs.push(Doc::text("select"));
         if node.is_distinct {
             docs.push(Doc::text(" distinct"));
@@ -63,6 +63,8 @@ impl Printer<'_> {
         );
         clauses.push(Doc::group(vec![Doc::Indent(sources)]));
         self.conditions(&mut clauses, &node.conditions);
+        self.grouping(&mut clauses, node.grouping.as_ref(), node.having.as_ref());
+        self.unions(&mut clauses, &node.unions);
         self.order(&mut clauses, &node.order);
         self.print_bound(&mut clauses, "limit", node.limit.as_ref());
         self.print_bound(&mut clauses, "offset", node.offset.as_ref());
@@ -158,7 +160,7 @@ impl Printer<'_> {
     }
 
     /// `keyword n`, if there is one.
-    fn print_count(&mut self, docs: &mut Vec<Doc>, keyword: &str, count: Option<Count>) {
+    pub(super) fn print_count(&mut self, docs: &mut Vec<Doc>, keyword: &str, count: Option<Count>) {
         let Some(count) = count else { return };
         self.separate(docs, Doc::Line, count.span.start);
         docs.push(Doc::text(format!("{keyword} {}", count.value)));

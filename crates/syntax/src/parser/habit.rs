@@ -10,15 +10,11 @@ use crate::lexer;
 /// empty word stands for any.
 const PAIRS: &[(&str, &str, &str)] = &[
     ("order", "by", "`order by` is written in lower case and stands behind `where`"),
-    (
-        "group",
-        "by",
-        "there is no `group by`: select the rows, and group them in a function of a module",
-    ),
+    ("group", "by", "`group by` is written in lower case and stands behind `where`"),
     (
         "",
         "having",
-        "there is no `having`: filter the rows by a select from the variable that holds them",
+        "`having` tests groups and stands behind `group by`; rows are tested by `where`",
     ),
     ("", "nulls", "`nulls first` and `nulls last` stand behind a key of `order by`"),
     ("join", "", JOIN),
@@ -31,7 +27,9 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("left", "outer", JOIN),
     ("right", "outer", JOIN),
     ("full", "outer", JOIN),
-    ("union", "", "there is no `union`: bind both selects to variables and return them together"),
+    ("union", "", "`union`, or `union all`, is written in lower case and stands before a `select`"),
+    ("intersect", "", SETS),
+    ("except", "", SETS),
     ("", "set", "there is no `set`: write `update t with \"{object}\"`"),
     ("set", "", "there is no `set`: write `insert into t (a, b) values (1, 2)`"),
     ("let", "", BARE_VARIABLE),
@@ -45,6 +43,8 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("while", "", LOOP),
 ];
 
+const SETS: &str =
+    "rows that another list has, or has not, are found by `where x in (select …)` and `not in`";
 const JOIN: &str = "a join lists both tables: `from a as x, b as y where x.id = y.id`";
 const BARE_VARIABLE: &str = "a variable needs no keyword: `x = …`";
 const FUNCTION: &str =
@@ -86,7 +86,7 @@ pub(super) fn hint(before: &str, rest: &str) -> Option<&'static str> {
         return Some(FUNCTION);
     }
     if line.ends_with('(') && rest.starts_with('*') {
-        return Some("there are no aggregates: count the rows in a function of a module");
+        return Some("`count(*)` counts the rows of a select; it is written in lower case");
     }
     let is_meant =
         |written: &str, word: &str| written.is_empty() || written.eq_ignore_ascii_case(word);

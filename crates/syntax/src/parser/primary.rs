@@ -4,8 +4,9 @@ use super::{Outcome, Parser, expect::Expected};
 use crate::{
     ast::{Condition, Expression, ExpressionKind, Ident, ObjectMember, Path, Segment, Star},
     diagnostic::codes,
-    functions::function_name,
+    functions::BuiltIn,
     lexer,
+    source::Span,
 };
 
 impl Parser<'_> {
@@ -99,8 +100,12 @@ impl Parser<'_> {
         if word == "case" && (is_when || !self.is_column_word()) {
             return self.bracketed(false, Self::case);
         }
-        if let Some(name) = self.function_ahead() {
-            return self.bracketed(true, |parser| parser.function(name));
+        match self.built_in_ahead() {
+            Some(BuiltIn::Function(name)) => {
+                return self.bracketed(true, |parser| parser.function(name));
+            }
+            Some(BuiltIn::Aggregate(name)) => return self.aggregate(name),
+            None => {}
         }
         if self.lexer.is_call_ahead() {
             let call = self.call()?;
@@ -109,22 +114,18 @@ impl Parser<'_> {
         self.path().map(ExpressionKind::Path)
     }
 
-    /// The name of a built-in function that is called next, unless the script binds it to a module.
-    fn function_ahead(&self) -> Option<&'static str> {
+    /// The built-in function or aggregate that is called next, unless the script binds its name to a
+    /// module.
+    fn built_in_ahead(&self) -> Option<BuiltIn> {
         let word = self.lexer.peek_word();
         let is_call = self.lexer.rest_after_word().starts_with('(');
-        let name = function_name(word).filter(|_| is_call && self.lexer.is_call_ahead())?;
-        (!self.modules.contains(&name)).then_some(name)
+        let found = BuiltIn::find(word).filter(|_| is_call && self.lexer.is_call_ahead())?;
+        (!self.modules.contains(&found.name())).then_some(found)
     }
 
     /// `call = Word '(' [ expr { ',' expr } ] ')'` (FUN-1).
     fn function(&mut self, name: &'static str) -> Outcome<ExpressionKind> {
-        if !self.functions.contains(&name) {
-            self.functions.push(name);
-        }
-        let callee = self.ident_part();
-        self.lexer.skip_trivia();
-        self.require("(")?;
+        let callee = self.callee_of(name)?;
         let mut arguments = Vec::new();
         if self.accept(")").is_none() {
             loop {
@@ -135,7 +136,18 @@ impl Parser<'_> {
             }
             self.require(")")?;
         }
-        Ok(ExpressionKind::Function { name, span: callee.span, arguments })
+        Ok(ExpressionKind::Function { name, span: callee, arguments })
+    }
+
+    /// The name of a built-in function and the parenthesis behind it; gives where the name stands.
+    pub(super) fn callee_of(&mut self, name: &'static str) -> Outcome<Span> {
+        if !self.functions.contains(&name) {
+            self.functions.push(name);
+        }
+        let callee = self.ident_part();
+        self.lexer.skip_trivia();
+        self.require("(")?;
+        Ok(callee.span)
     }
 
     /// `'(' expr ')'`.

@@ -9,7 +9,7 @@ use crate::{
     ast::{Call, Comment, Ident, Item, Primary, Return, Script, Statement},
     complete::Wanted,
     diagnostic::codes,
-    functions::function_name,
+    functions::BuiltIn,
     source::Span,
 };
 
@@ -172,7 +172,8 @@ impl Parser<'_> {
             None
         };
         let alternatives = self.alternatives(target.is_some())?;
-        if let Some(name) = target.as_ref().and_then(|target| function_name(&target.text))
+        let built_in = target.as_ref().and_then(|target| BuiltIn::find(&target.text));
+        if let Some(name) = built_in.map(BuiltIn::name)
             && alternatives.iter().any(may_be_module)
             && !self.modules.contains(&name)
         {

@@ -11,8 +11,10 @@ use crate::{
 };
 
 /// The clauses behind the sources, in the order they must have.
-const CLAUSE_ORDER: &[&str] =
-    &["where", "order by", "limit", "offset", "timeout", "minDelay", "maxDelay", "deadline"];
+const CLAUSE_ORDER: &[&str] = &[
+    "where", "group by", "having", "union", "order by", "limit", "offset", "timeout", "minDelay",
+    "maxDelay", "deadline",
+];
 
 /// Operators of other languages that people try here, with what to write instead; of two that begin
 /// alike the longer one first.
@@ -43,8 +45,24 @@ const IN_ORDER: Place = Place { is_where: false, may_end: true, is_json: false }
 
 impl Parser<'_> {
     /// `'select' [ 'distinct' ] output 'from' source { ',' source } [ 'where' expr ]
-    /// [ 'order' 'by' key { ',' key } ] [ 'limit' count ] [ 'offset' count ] delays`.
+    /// [ group ] [ having ] { 'union' [ 'all' ] core } [ 'order' 'by' key { ',' key } ] [ 'limit' count ]
+    /// [ 'offset' count ] delays`.
     pub(super) fn select(&mut self) -> Outcome<Select> {
+        let start = self.start();
+        let mut select = self.core()?;
+        let around = std::mem::take(&mut self.place);
+        select.unions = self.unions()?;
+        select.order = self.order_clause()?;
+        select.limit = self.bound_clause("limit")?;
+        select.offset = self.bound_clause("offset")?;
+        select.delays = self.delays()?;
+        self.place = around;
+        select.span = self.since(start);
+        Ok(select)
+    }
+
+    /// A select up to `having`.
+    pub(super) fn core(&mut self) -> Outcome<Select> {
         let start = self.start();
         let around = std::mem::take(&mut self.place);
         self.require_word("select")?;
@@ -59,10 +77,8 @@ impl Parser<'_> {
         }
         self.set_scope(start, &sources, VerbKind::Select);
         let conditions = self.where_clause()?;
-        let order = self.order_clause()?;
-        let limit = self.bound_clause("limit")?;
-        let offset = self.bound_clause("offset")?;
-        let delays = self.delays()?;
+        let grouping = self.group_clause()?;
+        let having = if grouping.is_some() { self.having_clause()? } else { None };
         self.place = around;
         let span = self.since(start);
         Ok(Select {
@@ -71,16 +87,19 @@ impl Parser<'_> {
             columns,
             sources,
             conditions,
-            order,
-            limit,
-            offset,
-            delays,
+            grouping,
+            having,
+            unions: Vec::new(),
+            order: Vec::new(),
+            limit: None,
+            offset: None,
+            delays: Delays::default(),
             span,
         })
     }
 
     /// Takes `distinct` or `value` behind `select`, unless it is a column (EXP-4).
-    fn takes_modifier(&mut self, word: &'static str) -> bool {
+    pub(super) fn takes_modifier(&mut self, word: &'static str) -> bool {
         let after = self.lexer.rest_after_word();
         // In `distinct * from` the star is no operator.
         let is_star = after.strip_prefix('*').is_some_and(|behind| {
@@ -191,18 +210,18 @@ impl Parser<'_> {
         }
         self.lexer.take("order".len());
         self.require_word("by")?;
-        let mut keys = vec![self.sort_key()?];
+        let mut keys = vec![self.sort_key(IN_ORDER)?];
         while self.accept(",").is_some() {
-            keys.push(self.sort_key()?);
+            keys.push(self.sort_key(IN_ORDER)?);
         }
         Ok(keys)
     }
 
     /// `key = expr [ 'asc' | 'desc' ] [ 'nulls' ( 'first' | 'last' ) ]`.
-    fn sort_key(&mut self) -> Outcome<SortKey> {
+    pub(super) fn sort_key(&mut self, place: Place) -> Outcome<SortKey> {
         let start = self.start();
         self.want_column();
-        let value = self.expression_at(IN_ORDER)?;
+        let value = self.expression_at(place)?;
         if matches!(value.kind, ExpressionKind::Number(_) | ExpressionKind::Text { .. }) {
             let message = "rows are not ordered by what is the same for all of them";
             let hint = match &value.kind {
@@ -312,9 +331,11 @@ impl Parser<'_> {
     /// the next statement.
     fn refuse_late_clause(&mut self) -> Outcome<()> {
         let word = self.lexer.peek_word();
-        let is_order = self.is_pair("order", "by");
-        let clause = CLAUSE_ORDER.iter().find(|clause| {
-            clause.eq_ignore_ascii_case(word) || (is_order && **clause == "order by")
+        let clause = CLAUSE_ORDER.iter().find(|clause| match **clause {
+            "order by" => self.is_pair("order", "by"),
+            "group by" => self.is_pair("group", "by"),
+            "union" => self.is_pair("union", "all") || self.is_pair("union", "select"),
+            clause => clause.eq_ignore_ascii_case(word),
         });
         let Some(clause) = clause else { return Ok(()) };
         // `limit (…)` calls a function.
@@ -325,6 +346,10 @@ impl Parser<'_> {
         let message = format!("`{clause}` stands twice or too late");
         let hint = match *clause {
             "where" => "a statement has one `where`; join its conditions with `and`".to_owned(),
+            "having" => "it stands behind `group by`; rows are tested by `where`".to_owned(),
+            "union" => "it stands before `order by`, `limit` and `offset`, which are those of the whole: \
+                        to order or cut one of the selects, bind it to a variable and select from that"
+                .to_owned(),
             _ => format!("the order is: {}", CLAUSE_ORDER.join(", ")),
         };
         let code =

@@ -3,7 +3,7 @@
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use qlio_syntax::ast::*;
 
-use super::{SPAN, number, path_from, raw_string, word};
+use super::{SPAN, count, number, path_from, raw_string, word};
 
 fn at(kind: ExpressionKind) -> Expression {
     Expression { kind, span: SPAN }
@@ -71,8 +71,27 @@ fn operand(is_json: bool, depth: u32) -> BoxedStrategy<Expression> {
                 otherwise: otherwise.map(boxed),
             })
         ),
+        1 => aggregate(is_json, depth),
     ]
     .boxed()
+}
+
+fn aggregate(is_json: bool, depth: u32) -> impl Strategy<Value = Expression> {
+    let filter = option::of(expression(is_json, depth - 1));
+    let of_arguments = (
+        select(qlio_syntax::functions::AGGREGATE_NAMES.to_vec()),
+        any::<bool>(),
+        vec(expression(true, depth - 1), 1..3),
+        vec(sort_key(true), 0..2),
+        option::of(count()),
+    );
+    let of_rows = Just(("count", false, Vec::new(), Vec::new(), None));
+    (prop_oneof![of_rows, of_arguments], filter).prop_map(|(call, filter)| {
+        let (name, is_distinct, arguments, order, limit) = call;
+        let call =
+            AggregateCall { name, name_span: SPAN, is_distinct, arguments, order, limit, filter };
+        at(ExpressionKind::Aggregate(Box::new(call)))
+    })
 }
 
 /// A path that begins with no word of a clause: `select distinct from …` has no column `from`.
@@ -206,10 +225,10 @@ pub(super) fn column() -> BoxedStrategy<Expression> {
         .boxed()
 }
 
-pub(super) fn sort_key() -> impl Strategy<Value = SortKey> {
+pub(super) fn sort_key(is_json: bool) -> impl Strategy<Value = SortKey> {
     let direction = option::of(select(vec![Direction::Ascending, Direction::Descending]));
     let nulls = option::of(select(vec![Nulls::First, Nulls::Last]));
-    let value = expression(false, 0).prop_map(|value| match value.kind {
+    let value = expression(is_json, 0).prop_map(|value| match value.kind {
         ExpressionKind::Number(_) | ExpressionKind::Text { .. } => {
             at(ExpressionKind::Group(boxed(value)))
         }

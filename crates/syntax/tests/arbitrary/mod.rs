@@ -180,6 +180,9 @@ fn select_with(condition: BoxedStrategy<Condition>) -> impl Strategy<Value = Sel
             columns,
             sources,
             conditions,
+            grouping: None,
+            having: None,
+            unions: Vec::new(),
             order: Vec::new(),
             limit: limit.map(Bound::Count),
             offset: offset.map(Bound::Count),
@@ -188,7 +191,15 @@ fn select_with(condition: BoxedStrategy<Condition>) -> impl Strategy<Value = Sel
         })
 }
 
-/// A script of one select that computes, tests and orders.
+fn group_keys() -> impl Strategy<Value = GroupKeys> {
+    let key = expression::sort_key(false).prop_map(|key| key.value);
+    prop_oneof![
+        1 => Just(GroupKeys::All(SPAN)),
+        3 => vec(key, 1..3).prop_map(GroupKeys::List),
+    ]
+}
+
+/// A script of one select that computes, tests, groups and orders.
 pub(crate) fn computing() -> impl Strategy<Value = Script> {
     let column = |alias: Option<Name>| {
         move |value| Column { value: ColumnValue::Expression(value), alias, span: SPAN }
@@ -205,9 +216,20 @@ pub(crate) fn computing() -> impl Strategy<Value = Script> {
         1 => simple_condition(),
         3 => expression::test(false, 1).prop_map(Condition::Test),
     ];
-    let first = (output, any::<bool>(), vec(test, 0..3), vec(expression::sort_key(), 0..3));
-    (first, option::of(bound()), option::of(bound())).prop_map(|(first, limit, offset)| {
+    let first = (output, any::<bool>(), vec(test, 0..3), vec(expression::sort_key(false), 0..3));
+    let groups = option::of((group_keys(), option::of(expression::column())));
+    let unions = vec((any::<bool>(), select_with(simple_condition())), 0..2);
+    let bounds = (option::of(bound()), option::of(bound()));
+    (first, groups, unions, bounds).prop_map(|(first, groups, unions, (limit, offset))| {
         let ((columns, is_value, is_new), is_distinct, conditions, order) = first;
+        let (grouping, having) = groups
+            .map_or((None, None), |(keys, having)| (Some(Grouping { keys, span: SPAN }), having));
+        let core =
+            |select| Select { limit: None, offset: None, delays: Delays::default(), ..select };
+        let unions = unions
+            .into_iter()
+            .map(|(is_all, select)| Unioned { is_all, select: core(select) })
+            .collect();
         let name = Name { text: "t".to_owned(), span: SPAN };
         let select = Select {
             // A column called `from` would be the clause.
@@ -216,6 +238,9 @@ pub(crate) fn computing() -> impl Strategy<Value = Script> {
             columns,
             sources: vec![Source { name, alias: None, span: SPAN }],
             conditions,
+            grouping,
+            having,
+            unions,
             order,
             limit,
             offset,

@@ -23,6 +23,8 @@ impl Interpreter<'_> {
         if select.is_distinct
             || select.is_value
             || !select.order.is_empty()
+            || select.grouping.is_some()
+            || !select.unions.is_empty()
             || is_token(&select.limit)
             || is_token(&select.offset)
         {

@@ -3,7 +3,11 @@
 use std::fmt::Write as _;
 
 use super::{ELEMENTS_MAX, GROUPS, Nulls, list::RANGE_MAX};
-use crate::compute::{pattern::PATTERN_BYTES_MAX, text::TEXT_BYTES_MAX};
+use crate::compute::{
+    aggregate::{Aggregate, EXAMPLE_ROWS},
+    pattern::PATTERN_BYTES_MAX,
+    text::TEXT_BYTES_MAX,
+};
 
 /// What holds for all functions.
 const RULES: &str = "\
@@ -57,21 +61,36 @@ pub fn reference() -> String {
         );
         for function in group.functions {
             let mark = if function.nulls == Nulls::Take { "°" } else { "" };
-            let examples: Vec<_> = function
-                .examples
-                .iter()
-                .map(|(call, result)| format!("`{call}` is `{result}`"))
-                .collect();
-            let row = format!(
-                "`{}`{mark} | {} | {}",
-                function.signature,
-                function.summary,
-                examples.join("<br>")
-            );
+            let examples = examples(function.examples);
+            let row = format!("`{}`{mark} | {} | {examples}", function.signature, function.summary);
             let _ = writeln!(out, "| {row} |");
         }
     }
+    write_aggregates(&mut out);
     out
+}
+
+/// The section of the aggregates.
+fn write_aggregates(out: &mut String) {
+    let _ = write!(
+        out,
+        "\n## Aggregates\n\nThey give one value of all rows of a group, by the rules of \
+         [group by](group.md). The examples are about the rows `{EXAMPLE_ROWS}`.\n\n\
+         | Aggregate | Gives | For example |\n| --- | --- | --- |\n"
+    );
+    for aggregate in Aggregate::ALL {
+        let described = aggregate.describe();
+        let signature = described.signature.replace("), ", ")`, `");
+        let examples = examples(aggregate.examples());
+        let _ = writeln!(out, "| `{signature}` | {} | {examples} |", described.summary);
+    }
+}
+
+/// Calls and what they give.
+fn examples(examples: &[(&str, &str)]) -> String {
+    let shown: Vec<_> =
+        examples.iter().map(|(call, result)| format!("`{call}` is `{result}`")).collect();
+    shown.join("<br>")
 }
 
 /// A number with commas between its thousands.

@@ -9,7 +9,9 @@ use qlio_syntax::{
     source::Span,
 };
 
-use super::super::{Lowering, join::Halves, path_text, select::ScanBuilder, without_alias};
+use super::super::{
+    Lowering, condition::strip_alias, join::Halves, path_text, select::ScanBuilder, without_alias,
+};
 use crate::operator::{ColumnPath, Side};
 
 /// The sources whose rows an expression sees.
@@ -53,6 +55,17 @@ impl RowColumns<'_, '_> {
             Self::One { builder, .. } => (Side::Main, builder.row()),
             // The checks of `syntax` have refused `*` in joins.
             Self::Two(halves) => (Side::Main, halves.main.row()),
+        }
+    }
+
+    /// A path without the alias of the one source, and whether it is the row itself.
+    pub(super) fn own_path(&self, path: &ast::Path) -> (ast::Path, bool) {
+        match self {
+            Self::One { alias, .. } => {
+                let is_row = alias.is_some_and(|alias| path_text(path) == alias);
+                (strip_alias(path, *alias), is_row)
+            }
+            Self::Two(_) => (path.clone(), false),
         }
     }
 

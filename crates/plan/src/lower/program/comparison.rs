@@ -6,7 +6,7 @@ use qlio_syntax::{
     diagnostic::{Diagnostic, codes},
 };
 
-use super::Compiler;
+use super::{Compiler, group::of_path};
 use crate::operator::{Expected, Given, Operation, PatternManner};
 
 impl Compiler<'_, '_, '_, '_> {
@@ -34,9 +34,14 @@ impl Compiler<'_, '_, '_, '_> {
                 (path, Expected::Select(Box::new(self.lowering.select(select))))
             }
         };
-        let (side, column) = self.rows.key(self.lowering, path);
         let given = self.given(Given::Condition(expected));
         self.expected.push((path.span, given));
+        if self.groups.is_some() || self.is_output(path) {
+            // What is behind the rows has no column of all matches: the value is all there is.
+            self.emit(&of_path(path));
+            return self.operations.push(Operation::Expected(given));
+        }
+        let (side, column) = self.rows.key(self.lowering, path);
         self.operations.push(Operation::Matches { side, column, given });
     }
 
