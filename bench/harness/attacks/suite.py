@@ -6,7 +6,7 @@ import time
 
 from ..environment import machine
 from ..processes import Processes, StartError
-from . import cheap, findings, memory, runs, target, trust, wire, work
+from . import cheap, departures, findings, memory, runs, target, trust, wire, work
 from .bench import CHEAP_COUNT, CHEAP_RATE, Bench
 
 GROUPS = {
@@ -16,6 +16,7 @@ GROUPS = {
     "joins": work.joins,
     "decoding": work.decoding,
     "hooks": work.hooks,
+    "departures": departures.departures,
     "bodies": memory.bodies,
     "sessions": memory.sessions,
     "drips": memory.drips,

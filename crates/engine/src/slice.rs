@@ -61,7 +61,9 @@ pub(crate) async fn do_apart<T: Send + 'static>(
 ) -> Result<T, RunError> {
     let sandbox = run.engine.sandbox();
     let limits = sandbox.limits().clone();
-    let work = move |wanted: &Wanted| with_own_sandbox(&limits, |sandbox| call(sandbox, wanted));
+    let work = move |wanted: &Wanted| {
+        with_own_sandbox(&limits, wanted.stop(), |sandbox| call(sandbox, wanted))
+    };
     let done = run.engine.heavy().run(work).await?;
     sandbox.note_apart(script, done.time);
     run.budget.charge_time(done.time)?;

@@ -8,7 +8,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use bytes::Bytes;
-use qlio_data::{Object, Text, Value};
+use qlio_data::{Object, Text, Value, codec::Stop};
 
 use super::{
     hooks::{Hook, HookArgs, Payload},
@@ -25,13 +25,19 @@ thread_local! {
     static OWN: RefCell<Option<Sandbox>> = const { RefCell::new(None) };
 }
 
-/// Does `work` in the interpreter of this thread, where a call has all of its time. It is kept for the next, unless
-/// `work` panics or the limits are others.
-pub fn with_own_sandbox<R>(limits: &SandboxLimits, work: impl FnOnce(&Sandbox) -> R) -> R {
+/// Does `work` in the interpreter of this thread, where a call has all of its time, until `stop` is asked for. The
+/// interpreter is kept for the next, unless `work` panics or the limits are others.
+pub fn with_own_sandbox<R>(
+    limits: &SandboxLimits,
+    stop: Stop,
+    work: impl FnOnce(&Sandbox) -> R,
+) -> R {
     let limits = SandboxLimits { slice: None, ..limits.clone() };
     let kept = OWN.take().filter(|kept| *kept.limits() == limits);
     let sandbox = kept.unwrap_or_else(|| Sandbox::new(limits));
+    sandbox.end_at(stop);
     let outcome = work(&sandbox);
+    sandbox.end_at(Stop::default());
     OWN.set(Some(sandbox));
     outcome
 }

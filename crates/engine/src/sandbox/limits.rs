@@ -2,11 +2,13 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
+
+use qlio_data::codec::Stop;
 
 use crate::clock;
 
@@ -79,6 +81,8 @@ struct MeterState {
     /// What the call may run is a slice, not all the time that it has.
     is_slice: AtomicBool,
     is_expired: AtomicBool,
+    /// Asked for when nobody waits for the call any more.
+    stop: Mutex<Stop>,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -92,7 +96,17 @@ impl Meter {
             used_before: AtomicU64::new(NEVER),
             is_slice: AtomicBool::new(false),
             is_expired: AtomicBool::new(false),
+            stop: Mutex::default(),
         }))
+    }
+
+    /// Ends calls when this is asked for.
+    pub(super) fn end_at(&self, stop: Stop) {
+        *self.0.stop.lock().unwrap_or_else(PoisonError::into_inner) = stop;
+    }
+
+    fn is_unwanted(&self) -> bool {
+        self.0.stop.lock().unwrap_or_else(PoisonError::into_inner).is_asked()
     }
 
     /// Starts a call that may run for `time`, a slice or all that it has.
@@ -125,8 +139,9 @@ impl Meter {
             return false;
         }
         let now = u64::try_from(self.0.start.elapsed().as_micros()).unwrap_or(NEVER);
-        let is_over = now >= deadline
-            && clock::thread_us().saturating_sub(before) >= self.0.budget.load(Ordering::Relaxed);
+        let budget = || self.0.budget.load(Ordering::Relaxed);
+        let is_over = self.is_unwanted()
+            || now >= deadline && clock::thread_us().saturating_sub(before) >= budget();
         if is_over {
             self.0.is_expired.store(true, Ordering::Relaxed);
         }

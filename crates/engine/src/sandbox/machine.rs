@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Value, codec::Stop};
 use rquickjs::{Ctx, Runtime, Value as JsValue};
 
 use super::{
@@ -161,6 +161,11 @@ impl Sandbox {
     /// The limits it was made with.
     pub fn limits(&self) -> &SandboxLimits {
         &self.state.limits
+    }
+
+    /// Ends calls when this is asked for.
+    pub(super) fn end_at(&self, stop: Stop) {
+        self.state.meter.end_at(stop);
     }
 
     /// The lines that scripts have logged since this was last asked.

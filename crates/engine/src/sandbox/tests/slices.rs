@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use qlio_data::codec::Stop;
 
 use super::*;
 
@@ -30,7 +31,7 @@ fn apart(session: &HookSession, patch: &Patch, args: &HookArgs<'_>) -> HookResul
         (SessionApart::of(session, None), ArgsApart::of(args), patch.clone());
     let (result, changes) = std::thread::scope(|scope| {
         let calling = scope.spawn(move || {
-            with_own_sandbox(&limits, |sandbox| {
+            with_own_sandbox(&limits, Stop::default(), |sandbox| {
                 there.run(sandbox, |session| given.lend(|args| session.call(&patch, args)))
             })
         });
@@ -51,8 +52,25 @@ fn what_takes_longer_than_a_slice_is_unfinished_here_and_done_elsewhere() {
     let call =
         |sandbox: &Sandbox| bench.module.call(sandbox, "f", "m.f", &[Value::int(7)], None, 1_000);
     // The module is one of its own there, and stays.
-    assert_eq!(text_of(&with_own_sandbox(&sliced(), call).unwrap()), "[7,1]");
-    assert_eq!(text_of(&with_own_sandbox(&sliced(), call).unwrap()), "[7,2]");
+    assert_eq!(text_of(&with_own_sandbox(&sliced(), Stop::default(), call).unwrap()), "[7,1]");
+    assert_eq!(text_of(&with_own_sandbox(&sliced(), Stop::default(), call).unwrap()), "[7,2]");
+}
+
+#[test]
+fn what_nobody_waits_for_ends() {
+    let bench = Bench::with(sliced(), &[("m.js", "exports.f = function () { for (;;) {} };")]);
+    let limits = SandboxLimits { time_ms: 3_600_000, ..sliced() };
+    let stop = Stop::new();
+    let asking = stop.clone();
+    let call = |sandbox: &Sandbox| bench.module.call(sandbox, "f", "m.f", &[], None, 3_600_000);
+    std::thread::scope(|scope| {
+        scope.spawn(move || asking.ask());
+        // It would take an hour.
+        assert!(with_own_sandbox(&limits, stop, call).is_err());
+    });
+    let next = |sandbox: &Sandbox| bench.module.call(sandbox, "g", "m.g", &[], None, 1_000);
+    let error = with_own_sandbox(&limits, Stop::default(), next).unwrap_err();
+    assert_ne!(error.kind, ScriptErrorKind::Time, "the next call has its time: {error:?}");
 }
 
 #[test]
@@ -68,7 +86,7 @@ fn the_limit_holds_elsewhere() {
     let bench =
         Bench::with(limits.clone(), &[("m.js", "exports.f = function () { for (;;) {} };")]);
     assert_eq!(bench.call("f", "[]").unwrap_err().kind, ScriptErrorKind::Unfinished);
-    let error = with_own_sandbox(&limits, |sandbox| {
+    let error = with_own_sandbox(&limits, Stop::default(), |sandbox| {
         bench.module.call(sandbox, "f", "m.f", &[], None, 1_000)
     });
     let error = error.unwrap_err();
@@ -184,11 +202,11 @@ fn a_slow_row_ends_the_call_here_and_elsewhere_it_can_be_stopped() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let here = runtime.block_on(bench.module.call_rows(&bench.sandbox, &call));
     assert_eq!(here.unwrap_err().kind, ScriptErrorKind::Unfinished);
-    let stopped = with_own_sandbox(&sliced(), |sandbox| {
+    let stopped = with_own_sandbox(&sliced(), Stop::default(), |sandbox| {
         bench.module.call_rows_at_once(sandbox, &call, &|| false)
     });
     assert_eq!(stopped.unwrap_err().message, "m.f was stopped between two rows");
-    let done = with_own_sandbox(&sliced(), |sandbox| {
+    let done = with_own_sandbox(&sliced(), Stop::default(), |sandbox| {
         bench.module.call_rows_at_once(sandbox, &call, &|| true)
     });
     assert!(done.unwrap() == (0..64).map(Value::int).collect::<Vec<_>>());
