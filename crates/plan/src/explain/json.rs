@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use qlio_data::{Number, Object, Value, codec::json};
 
-use super::{Explanation, Latency};
+use super::{ExplainedSource, Explanation, Latency};
 
 /// Prints `{"version":1,"nodes":[…],"edges":[…]}`; with a measured run nodes have their times in
 /// milliseconds, and there is a `latency` with `total` and `criticalPath`.
@@ -42,6 +42,9 @@ pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
         if let Some(timeout) = node.timeout_ms {
             object.insert("timeout", Value::from(timeout));
         }
+        if !node.sources.is_empty() {
+            object.insert("sources", node.sources.iter().map(source).collect());
+        }
         if let Some(status) = &node.status {
             object.insert("status", Value::from(status.as_str()));
         }
@@ -74,6 +77,22 @@ pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
         root.insert("latency", Value::object(times));
     }
     json::to_string(&Value::object(root))
+}
+
+fn source(source: &ExplainedSource) -> Value {
+    let texts = |list: &[String]| list.iter().map(|text| Value::from(text.as_str())).collect();
+    let mut object = Object::new();
+    object.insert("table", Value::from(source.table.as_str()));
+    object.insert("asks", texts(&source.asks));
+    object.insert("tests", texts(&source.tests));
+    let bound = &source.requests;
+    let most = bound.most.map_or_else(|| Value::from(bound.shown.as_str()), Value::from);
+    object.insert("requestsMax", most);
+    object.insert("because", Value::from(bound.because.as_str()));
+    if let Some(limit) = &source.limit {
+        object.insert("limit", Value::from(limit.as_str()));
+    }
+    Value::object(object)
 }
 
 fn add_times(latency: &Latency, position: usize, object: &mut Object) {

@@ -8,6 +8,7 @@ mod dot;
 mod json;
 mod latency;
 mod levels;
+mod source;
 mod svg;
 mod text;
 mod yuml;
@@ -24,6 +25,7 @@ use crate::{
 pub use dot::to_dot;
 pub use json::to_json;
 pub use latency::{Latency, Measured, NodeLatency};
+pub use source::{ExplainedSource, RequestBound};
 pub use svg::to_svg;
 pub use text::to_text;
 pub use yuml::to_yuml;
@@ -98,6 +100,8 @@ pub struct ExplainedNode {
     pub requires: Vec<String>,
     /// The statement's timeout in milliseconds.
     pub timeout_ms: Option<u64>,
+    /// What it asks of its tables, where that is not all that there is to say.
+    pub sources: Vec<ExplainedSource>,
     /// Nobody has written it: it stands for a missing `return`.
     pub stands_in: bool,
     /// On `return`, the status that the route says, as written.
@@ -185,6 +189,7 @@ pub fn explain(plan: &Plan) -> Explanation {
         scope: None,
         requires: Vec::new(),
         timeout_ms: None,
+        sources: Vec::new(),
         stands_in: false,
         status: plan.route.as_ref().and_then(|route| Some(route.status.as_ref()?.text())),
     });
@@ -250,6 +255,10 @@ fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {
         scope,
         requires: node.prerequisites.iter().map(|template| template.text().to_owned()).collect(),
         timeout_ms,
+        sources: match &node.kind {
+            NodeKind::Select(select) => source::sources(select),
+            _ => Vec::new(),
+        },
         stands_in: plan.value == node.id
             && (node.span.start == node.span.end
                 || node.target.is_none()

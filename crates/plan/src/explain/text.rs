@@ -65,6 +65,9 @@ fn node(
     let notes = if notes.is_empty() { String::new() } else { format!("  -- {}", notes.join("; ")) };
     // Writing to a string cannot fail.
     let _ = writeln!(out, "  {} {}{notes}", node.id, node.label());
+    for source in &node.sources {
+        let _ = writeln!(out, "     {}", source.line());
+    }
 }
 
 /// Notes the measured times of a node.

@@ -188,6 +188,8 @@ impl Lowering<'_> {
         let groups = compiler.groups.take();
         let filter = (!tests.is_empty()).then(|| compiler.all_of(tests));
         let pushed = compiler.pushed(pushes);
+        let text = compiler.lowering.text;
+        let tests = tests.iter().map(|test| text[test.span().range()].into()).collect();
         compiler.groups = groups;
         compiler.outputs = outputs;
         let having = select.having.as_ref().map(|having| compiler.program(having));
@@ -198,7 +200,7 @@ impl Lowering<'_> {
             self.refuse_distinct_functions(select);
         }
         let is_distinct = select.is_distinct;
-        Steps { givens, pushed, filter, grouping, order, is_distinct, limit, offset }
+        Steps { givens, pushed, tests, filter, grouping, order, is_distinct, limit, offset }
     }
 
     /// Functions of modules are called last, when rows are distinct already.

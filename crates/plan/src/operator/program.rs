@@ -177,6 +177,8 @@ pub struct Steps {
     pub givens: Vec<Given>,
     /// Parameters that tests give the table; empty for other sources.
     pub pushed: Vec<Pushed>,
+    /// The tests of [`Self::filter`] as written, to explain them.
+    pub tests: Vec<Text>,
     /// Rows are kept if it is truthy.
     pub filter: Option<Program>,
     /// Rows become groups; what follows is done with these.

@@ -304,3 +304,67 @@ fn a_route_shows_its_status() {
     let plain = "return 1 via route '/a' using method post";
     assert!(!to_json(&explain(&plan(plain)), None).contains("status"));
 }
+
+/// What is said of the only source of a select from a table of these clauses.
+fn source_line(clauses: &str, select: &str) -> String {
+    let uri = "http://api.test/t?id={id}&since={since}&page={page}&n={n}&limit={limit}";
+    let text = format!("create table t on select get from '{uri}' {clauses}\nreturn {select}");
+    let explanation = explain(&plan(&text));
+    let sources: Vec<_> = explanation.nodes.iter().flat_map(|node| &node.sources).collect();
+    let lines: Vec<_> = sources.iter().map(|source| source.line()).collect();
+    let text = to_text(&explanation, None);
+    assert!(lines.iter().all(|line| text.contains(line)), "{text}");
+    lines.join("\n")
+}
+
+#[test]
+fn selects_say_what_they_ask_for_and_what_they_do_themselves() {
+    let columns = "with columns at >= 'since', id = 'id'";
+    let pages = "paginate by page 'page' size 'n' 100";
+    for (clauses, select, line) in [
+        ("", "select a from t where id = 1 limit 3", ""),
+        (
+            "",
+            "select a from t where id = 1 and b > 2 order by a limit 3",
+            "t: asks: id; tests: b > 2; requests: ≤ 1 (one value for each token); limit: here (order by)",
+        ),
+        (
+            columns,
+            "select a from t where at >= 5 and b > 2 limit 3",
+            "t: asks: since; tests: at >= 5, b > 2; requests: ≤ 1 (one value for each token); limit: here (tests)",
+        ),
+        (
+            columns,
+            "select a from t where id in (1, 2)",
+            "t: asks: id; tests: id in (1, 2); requests: ≤ maxNestedRequests (as many as the values of `id`)",
+        ),
+        (
+            columns,
+            "select a from t limit 3",
+            "t: requests: ≤ 1 (one value for each token); limit: asked for",
+        ),
+        (
+            pages,
+            "select a from t limit 250",
+            "t: requests: ≤ 3 (250 rows / 100); limit: ends the pages",
+        ),
+        (pages, "select a from t", "t: requests: ≤ maxPages (pages of one request)"),
+        (
+            "paginate by page 'page' size 'n' 100 up to 4 pages",
+            "select distinct a from t limit 250",
+            "t: requests: ≤ 4 (up to 4 pages); limit: here (distinct)",
+        ),
+        (
+            pages,
+            "select a from t where page = 7",
+            "t: asks: page; requests: ≤ 1 (one value for each token)",
+        ),
+        (
+            pages,
+            "select a from t limit {=k}",
+            "t: requests: ≤ maxPages (pages of one request); limit: here (known when it runs)",
+        ),
+    ] {
+        assert_eq!(source_line(clauses, select), line, "{clauses} {select}");
+    }
+}
