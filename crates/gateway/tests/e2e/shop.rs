@@ -69,6 +69,16 @@ fn eleven_calls_become_five_joined_rows() {
 }
 
 #[test]
+fn three_pages_are_one_list_in_order() {
+    let shop = Shop::open();
+    let (status, rows) = shop.get("/catalogue");
+    assert_eq!(status, 200, "{rows}");
+    let prices: Vec<_> = rows.as_array().into_iter().flatten().map(|row| &row["price"]).collect();
+    assert_eq!(prices, [24.5, 32.0, 39.0, 58.0, 64.9]);
+    assert_eq!(shop.calls(), 3);
+}
+
+#[test]
 fn the_other_routes_answer_lean_rows() {
     let shop = Shop::open();
     for path in ["/prices?keyword=lantern", "/offers", "/ratings/lantern"] {
