@@ -83,6 +83,7 @@ impl Lowering<'_> {
         Steps {
             givens,
             pushed: Vec::new(),
+            tests: Vec::new(),
             filter: None,
             grouping: None,
             order,
