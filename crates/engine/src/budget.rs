@@ -20,6 +20,7 @@ use qlio_syntax::{ast::RunLimit, diagnostic::codes};
 use crate::{
     clock,
     error::{Fact, RunError},
+    meter::Meter,
     request::Caller,
     settings::{Limits, Settings},
     transport::Room,
@@ -79,7 +80,10 @@ pub(crate) struct Budget {
     /// How often the run was polled: between two polls others have had their turn.
     turn: Cell<u64>,
     slice: Cell<Slice>,
-    refused: OnceCell<RunError>,
+    /// What was refused first, and the error that says so.
+    refused: OnceCell<(RunLimit, RunError)>,
+    /// Processor time of scripts in microseconds.
+    scripts: Cell<u64>,
 }
 
 /// What is known of the time since the run was given its turn.
@@ -121,6 +125,7 @@ impl Budget {
             turn: Cell::default(),
             slice: Cell::default(),
             refused: OnceCell::new(),
+            scripts: Cell::default(),
         }
     }
 
@@ -225,16 +230,26 @@ impl Budget {
                 "the run asks for {asked} {what}, more than {prefix}limits.{name} = {limit}; ask for less, or raise the setting{or_clause}"
             );
             let error = RunError::client(codes::RUN_LIMIT, message);
-            error.with(Fact::Limit(limit)).with(Fact::Asked(asked))
+            (limited, error.with(Fact::Limit(limit)).with(Fact::Asked(asked)))
         };
-        self.refused.get_or_init(make).clone()
+        self.refused.get_or_init(make).1.clone()
     }
 
     /// What a limit has refused, whatever was made of it since.
     pub(crate) fn check(&self) -> Result<(), RunError> {
         match self.refused.get() {
             None => Ok(()),
-            Some(error) => Err(error.clone()),
+            Some((_, error)) => Err(error.clone()),
+        }
+    }
+
+    /// Counts what was refused, and what scripts have taken.
+    pub(crate) fn tell(&self, meter: &Meter) {
+        if let Some((limit, _)) = self.refused.get() {
+            meter.refused(*limit);
+        }
+        if self.scripts.get() > 0 {
+            meter.script_us.add(self.scripts.get());
         }
     }
 
@@ -317,6 +332,7 @@ impl Budget {
     /// Charges a call of a script that has taken so many microseconds, 0 for one that is too short to be
     /// measured.
     pub(crate) fn charge_script(&self, used_us: u64) -> Result<(), RunError> {
+        self.note_script(used_us);
         let units = used_us.saturating_mul(1_000) / UNIT_NS;
         self.work(usize::try_from(units).unwrap_or(usize::MAX).max(SCRIPT_UNITS));
         if self.units.get() < LOOK_UNITS {
@@ -326,6 +342,11 @@ impl Budget {
         // The next pause may be due.
         self.units.set(LOOK_UNITS);
         Ok(())
+    }
+
+    /// Remembers time that a script has taken, for those who count it.
+    pub(crate) fn note_script(&self, used_us: u64) {
+        self.scripts.set(self.scripts.get().saturating_add(used_us));
     }
 
     fn restart_slice(&self) {

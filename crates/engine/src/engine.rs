@@ -18,6 +18,7 @@ use crate::{
     run::Run,
     services::{EngineOptions, Services},
     settings::Settings,
+    transport::TransportView,
 };
 
 /// An engine that cannot start, in words for the operator.
@@ -54,6 +55,11 @@ impl Engine {
     /// Where heavy work is done.
     pub fn heavy(&self) -> &Heavy {
         self.services.heavy()
+    }
+
+    /// Shows connections and failing upstreams, on any thread.
+    pub fn transport_view(&self) -> TransportView {
+        self.services.transport().view()
     }
 
     /// Runs a plan.

@@ -210,7 +210,7 @@ async fn rows_here(
     });
     let outcome = outcome.await?;
     // It is charged already.
-    sandbox.take_used_us();
+    run.budget.note_script(sandbox.take_used_us());
     Ok(slice::unless_unfinished(run, module.script(&request.function), outcome))
 }
 

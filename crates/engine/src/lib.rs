@@ -27,6 +27,7 @@ pub mod heavy;
 mod hops;
 mod http;
 mod lookups;
+pub mod meter;
 mod operator;
 mod own;
 mod request;

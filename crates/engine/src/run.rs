@@ -70,11 +70,14 @@ pub(crate) struct Run<'a> {
     pub(crate) observation: Option<Observation<'a>>,
 }
 
-/// Large variables are let go where that holds nobody up.
+/// Large variables are let go where that holds nobody up; what was refused and taken is counted.
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         if self.has_large_values.get() {
             self.engine.heavy().drop_apart((self.lookups.take(), self.slots.take()));
+        }
+        if let Some(meter) = self.engine.meter() {
+            self.budget.tell(meter);
         }
     }
 }

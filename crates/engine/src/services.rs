@@ -20,6 +20,7 @@ use crate::{
     cache::{Cache, CacheClient},
     error::RunError,
     heavy::Heavy,
+    meter::Meter,
     sandbox::{FunctionModule, Sandbox, ScriptError},
     settings::Settings,
     tokens::Tokens,
@@ -50,6 +51,8 @@ pub struct EngineOptions {
     pub describe_error: DescribeError,
     /// Where heavy work is done; shared by all threads. By default it is done where it comes up.
     pub heavy: Heavy,
+    /// What is counted on this thread; by default nothing.
+    pub meter: Option<Arc<Meter>>,
 }
 
 impl Default for EngineOptions {
@@ -63,6 +66,7 @@ impl Default for EngineOptions {
                 Value::object([("message", message)].into_iter().collect())
             },
             heavy: Heavy::default(),
+            meter: None,
         }
     }
 }
@@ -83,6 +87,7 @@ pub(crate) struct Services {
     /// How many runs there were.
     runs: Cell<u64>,
     heavy: Heavy,
+    meter: Option<Arc<Meter>>,
     scripts: RefCell<HashMap<(*const Table, VerbKind), Loaded>>,
 }
 
@@ -99,11 +104,13 @@ impl Services {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub(crate) fn new(options: EngineOptions) -> Result<Self, String> {
-        let EngineOptions { settings, mut transport, cache, describe_error, heavy } = options;
+        let EngineOptions { settings, mut transport, cache, describe_error, heavy, meter } =
+            options;
         transport.body_bytes_max = settings.response_bytes_max;
         transport.decoded_bytes_max = settings.decoded_bytes_max;
         transport.user_agent.clone_from(&settings.user_agent);
         transport.heavy = heavy.clone();
+        transport.meter.clone_from(&meter);
         let default_headers = DefaultHeaders::new(&settings)?;
         let transport = Transport::new(transport).map_err(|error| error.to_string())?;
         Ok(Self {
@@ -119,6 +126,7 @@ impl Services {
             describe_error,
             runs: Cell::default(),
             heavy,
+            meter,
             scripts: RefCell::default(),
         })
     }
@@ -154,6 +162,11 @@ impl Services {
 
     pub(crate) fn describe_error(&self, error: &RunError) -> Value {
         (self.describe_error)(error)
+    }
+
+    /// What is counted on this thread.
+    pub(crate) fn meter(&self) -> Option<&Meter> {
+        self.meter.as_deref()
     }
 
     pub(crate) fn heavy(&self) -> &Heavy {

@@ -66,6 +66,7 @@ pub(crate) async fn do_apart<T: Send + 'static>(
     };
     let done = run.engine.heavy().run(work).await?;
     sandbox.note_apart(script, done.time);
+    run.budget.note_script(u64::try_from(done.time.as_micros()).unwrap_or(u64::MAX));
     run.budget.charge_time(done.time)?;
     Ok(done.value)
 }

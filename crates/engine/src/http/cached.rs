@@ -63,7 +63,11 @@ impl Call<'_> {
             // The run as a whole has its own timer.
             finding.await?
         };
-        if let Some((decoded, kept)) = fetched.into_inner() {
+        let fetched = fetched.into_inner();
+        if let Some(meter) = self.run.engine.meter() {
+            if fetched.is_some() { &meter.cache_misses } else { &meter.cache_hits }.add(1);
+        }
+        if let Some((decoded, kept)) = fetched {
             return Ok((self.project(decoded).await?, kept));
         }
         let headers = Headers::from(Arc::clone(&found.entry.headers));

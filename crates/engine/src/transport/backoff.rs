@@ -16,7 +16,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::error::ErrorKind;
+use super::{error::ErrorKind, view::Failing};
 
 /// Failures that pass before a target is left alone: of as many runs for all, of one run for itself.
 const FREE_FAILURES: u32 = 4;
@@ -234,6 +234,16 @@ impl BackOff {
         if let Some(doublings) = failed.weight(*count).checked_sub(FREE_FAILURES) {
             failed.closed = Closed { since: now, delay: failure.own.delay(doublings, draw) };
         }
+    }
+
+    /// The targets that have failed lately.
+    pub(super) fn failing(&self, now: Instant) -> Vec<Failing> {
+        let failing = |(key, entry): (&Arc<str>, &Entry)| {
+            let is_closed = entry.is_closed_for_all();
+            let closed_for = if is_closed { entry.closed.left(now) } else { Duration::ZERO };
+            Failing { target: key.to_string(), failures: entry.count, closed_for }
+        };
+        self.entries.iter().map(failing).collect()
     }
 
     fn insert(&mut self, key: &str, now: Instant) {

@@ -12,7 +12,7 @@ use std::{error, fmt, io};
 use qlio_data::credential::shown_uri;
 use rustix::io::Errno;
 
-use crate::heavy::Busy;
+use crate::{heavy::Busy, meter::Outcome};
 
 /// The kinds of failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +138,16 @@ impl TransportError {
     /// the network, not in what was asked or answered.
     pub fn is_retryable(&self) -> bool {
         is_network(&self.kind)
+    }
+}
+
+/// What operators are told of a failure when they ask for numbers.
+pub(super) fn outcome(kind: &ErrorKind) -> Outcome {
+    match kind {
+        ErrorKind::Timeout { .. } | ErrorKind::Deadline => Outcome::Timeout,
+        ErrorKind::BackOff { .. } => Outcome::BackOff,
+        ErrorKind::QueueFull { .. } => Outcome::QueueFull,
+        _ => Outcome::Failed,
     }
 }
 

@@ -42,12 +42,13 @@ mod settings;
 mod site;
 mod target;
 mod tls;
+mod view;
 mod watcher;
 
 use std::{
     future::Future,
     pin::pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use http::{HeaderMap, HeaderValue};
@@ -71,11 +72,14 @@ pub use settings::{
     TlsSettings, TransportSettings, ViaProxy,
 };
 
-use crate::heavy::Heavy;
+use crate::{
+    heavy::Heavy,
+    meter::{Exchanged, Meter, Outcome as Met},
+};
 pub use allowance::{BodyMemory, Room};
 use backoff::{BackOff, Bounds, Failure, Pass};
 use egress::Egress;
-use error::{Fault, is_network};
+use error::{Fault, is_network, outcome};
 use hop::{Hop, Outcome, complete_headers};
 use http1::Lines;
 use patience::Patience;
@@ -85,6 +89,7 @@ pub(crate) use redirect::strip_credentials;
 use site::Sites;
 use target::Target;
 pub(crate) use tls::Tls;
+pub use view::{Connections, Failing, TransportView};
 pub use watcher::Watcher;
 
 pub(crate) use coding::{AT_ONCE_BYTES_MAX, gunzip};
@@ -99,7 +104,7 @@ pub struct Transport {
     proxies: Proxies,
     sites: Sites,
     pool: Pool,
-    backoff: Mutex<BackOff>,
+    backoff: Arc<Mutex<BackOff>>,
     backoff_scope: BackoffScope,
     user_agent: HeaderValue,
     body_bytes_max: usize,
@@ -107,6 +112,7 @@ pub struct Transport {
     redirects_max: u32,
     heavy: Heavy,
     body_memory: BodyMemory,
+    meter: Option<Arc<Meter>>,
 }
 
 impl std::fmt::Debug for Transport {
@@ -190,7 +196,7 @@ impl Transport {
                 settings.connections_per_host_max,
                 settings.queue_per_host_max,
             ),
-            backoff: Mutex::new(BackOff::new(settings.backoff.keys_max)),
+            backoff: Arc::new(Mutex::new(BackOff::new(settings.backoff.keys_max))),
             backoff_scope: settings.backoff.scope,
             user_agent,
             body_bytes_max: settings.body_bytes_max,
@@ -198,6 +204,7 @@ impl Transport {
             redirects_max: settings.redirects_max,
             heavy: settings.heavy,
             body_memory: settings.body_memory,
+            meter: settings.meter,
         })
     }
 
@@ -236,7 +243,11 @@ impl Transport {
             loop {
                 let attempt = self.attempt(exchange, &mut patience, &mut course, watcher);
                 let fault = match attempt.await {
-                    Ok(reply) => return Ok(reply),
+                    Ok(reply) => {
+                        let met = Met::of_status(reply.status.as_u16());
+                        self.count(exchange, &course, met, now);
+                        return Ok(reply);
+                    }
                     Err(fault) => fault,
                 };
                 let is_network = is_network(&fault.kind);
@@ -248,10 +259,29 @@ impl Transport {
                     let is_timeout = matches!(fault.kind, ErrorKind::Timeout { .. });
                     self.note_failure(exchange, &course, is_timeout);
                 }
+                self.count(exchange, &course, outcome(&fault.kind), now);
                 let target = course.target();
                 return Err(fault.attach(target.uri_text(), &target.site.origin, course.attempts));
             }
         }
+    }
+
+    /// Counts an exchange that is over. What a client's own table calls is not counted by name.
+    fn count(&self, exchange: &Exchange, course: &Course<'_>, outcome: Met, began: Instant) {
+        let Some(meter) = &self.meter else { return };
+        meter.exchanged(&Exchanged {
+            table: &exchange.table,
+            origin: &course.first.site.origin,
+            is_named: matches!(exchange.guard, Guard::Off),
+            outcome,
+            attempts: course.attempts,
+            time: began.elapsed(),
+        });
+    }
+
+    /// Shows connections and failing upstreams to whoever asks, on any thread.
+    pub fn view(&self) -> TransportView {
+        TransportView { pool: self.pool.view(), backoff: Arc::clone(&self.backoff) }
     }
 
     /// One attempt: from the exchange's own URI through all redirects.

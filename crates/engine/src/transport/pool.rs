@@ -25,6 +25,7 @@ use super::{
     connection::Connection,
     error::{ErrorKind, Fault},
     http1, http2,
+    view::Connections,
 };
 
 /// The sweeper comes round four times per idle time, but within these bounds.
@@ -129,6 +130,11 @@ impl Pool {
         Ok(Lease { origin, _permit: permit })
     }
 
+    /// Shows how many connections there are.
+    pub(super) fn view(&self) -> PoolView {
+        PoolView { state: Arc::clone(&self.state), permits_max: self.permits_max }
+    }
+
     fn origin(&self, key: &str) -> Arc<Origin> {
         let mut state = lock(&self.state);
         if let Some(origin) = state.origins.get(key) {
@@ -146,6 +152,35 @@ impl Pool {
             state.sweeper = Some(tokio::spawn(task).abort_handle());
         }
         origin
+    }
+}
+
+/// Shows how many connections there are, to any thread.
+#[derive(Clone)]
+pub(super) struct PoolView {
+    state: Arc<Mutex<State>>,
+    permits_max: usize,
+}
+
+impl PoolView {
+    /// The connections by origin.
+    pub(super) fn connections(&self) -> HashMap<Box<str>, Connections> {
+        let state = lock(&self.state);
+        let origins: Vec<_> =
+            state.origins.iter().map(|(key, origin)| (key.clone(), Arc::clone(origin))).collect();
+        // The worker need not wait for the counting.
+        drop(state);
+        origins.into_iter().map(|(key, origin)| (key, self.count(&origin))).collect()
+    }
+
+    fn count(&self, origin: &Origin) -> Connections {
+        let slots = lock(&origin.slots);
+        Connections {
+            in_flight: self.permits_max.saturating_sub(origin.permits.available_permits()),
+            waiting: origin.waiting.load(Ordering::Relaxed),
+            idle: slots.idle.len(),
+            shared: usize::from(slots.shared.is_some()),
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! The knobs of the transport, with their defaults.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderValue;
 
 use super::allowance::BodyMemory;
-use crate::heavy::Heavy;
+use crate::{heavy::Heavy, meter::Meter};
 
 /// Settings of one transport. `Default` gives the values named at each member.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ pub struct TransportSettings {
     pub heavy: Heavy,
     /// What the large bodies of all threads may take. Default: any.
     pub body_memory: BodyMemory,
+    /// Where exchanges are counted. Default: nowhere.
+    pub meter: Option<Arc<Meter>>,
 }
 
 impl Default for TransportSettings {
@@ -56,6 +58,7 @@ impl Default for TransportSettings {
             user_agent: concat!("qlio/", env!("CARGO_PKG_VERSION")).to_owned(),
             heavy: Heavy::default(),
             body_memory: BodyMemory::default(),
+            meter: None,
         }
     }
 }

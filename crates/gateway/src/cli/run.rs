@@ -117,6 +117,7 @@ where
             cache,
             describe_error: run_error::body,
             heavy: Heavy::default(),
+            meter: None,
         })
         .map_err(|error| error.to_string())?;
         let engine = std::rc::Rc::new(engine);

@@ -215,6 +215,7 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         cache: cache.clone(),
         describe_error: run_error::body,
         heavy: HeavyPool::start(config.front.heavy),
+        meter: None,
     };
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));

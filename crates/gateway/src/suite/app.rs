@@ -142,6 +142,7 @@ impl Snapshot {
             cache: None,
             describe_error: run_error::body,
             heavy: Heavy::default(),
+            meter: None,
         })
     }
 

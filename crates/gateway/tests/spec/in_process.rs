@@ -142,6 +142,7 @@ fn engine(config: Config) -> Engine {
         cache,
         describe_error: run_error::body,
         heavy: Heavy::default(),
+        meter: None,
     };
     Engine::new(options).expect("cases have usable settings")
 }
