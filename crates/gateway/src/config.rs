@@ -113,24 +113,27 @@ pub struct Flag {
 
 /// Reads a settings file; without one the defaults hold. A problem leaves the default in place.
 pub fn read(file: Option<&Path>, command_line: &CommandLine) -> (Config, Vec<ConfigProblem>) {
-    let (source, problem) = Source::read(file);
-    understand(source, command_line, problem)
+    let (config, _, problems) = read_with_origins(file, command_line);
+    (config, problems)
 }
 
 /// Reads the text of a settings file.
 pub fn parse(text: &str, file: &Path, command_line: &CommandLine) -> (Config, Vec<ConfigProblem>) {
     let (source, problem) = Source::parse(text, file);
-    understand(source, command_line, problem)
-}
-
-fn understand(
-    source: Source,
-    command_line: &CommandLine,
-    problem: Option<ConfigProblem>,
-) -> (Config, Vec<ConfigProblem>) {
     let (config, _, mut problems) = Reading::of(source, command_line).finish();
     problems.extend(problem);
     (config, problems)
+}
+
+/// Reads a settings file, and tells where each value comes from.
+pub fn read_with_origins(
+    file: Option<&Path>,
+    command_line: &CommandLine,
+) -> (Config, Vec<Effective>, Vec<ConfigProblem>) {
+    let (source, problem) = Source::read(file);
+    let (config, effective, mut problems) = Reading::of(source, command_line).finish();
+    problems.extend(problem);
+    (config, effective, problems)
 }
 
 /// All settings that hold and what scripts find beside them, with where each comes from.
@@ -138,9 +141,7 @@ pub fn effective(
     file: Option<&Path>,
     command_line: &CommandLine,
 ) -> (Vec<Effective>, Vec<ConfigProblem>) {
-    let (source, problem) = Source::read(file);
-    let (_, effective, mut problems) = Reading::of(source, command_line).finish();
-    problems.extend(problem);
+    let (_, effective, problems) = read_with_origins(file, command_line);
     (effective, problems)
 }
 
@@ -291,6 +292,7 @@ impl Reading {
     }
 
     fn collect_secrets(&mut self) {
+        self.secrets.extend(self.draft.front.admin.token.clone());
         for path in std::mem::take(&mut self.draft.secrets) {
             let fault = match at(&self.values, &path).scalar_text() {
                 Some(text) if text.len() >= SECRET_BYTES_MIN => {

@@ -42,6 +42,17 @@ pub struct HeavyPool {
     waiting_max: usize,
 }
 
+/// How much the heavy threads have to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeavyLoad {
+    /// Threads with a job in hand.
+    pub busy: usize,
+    /// Threads that may yet take one, started or not.
+    pub free: usize,
+    /// Jobs that wait.
+    pub waiting: usize,
+}
+
 /// Where jobs wait.
 #[derive(Default)]
 struct Desk {
@@ -69,6 +80,13 @@ impl HeavyPool {
     pub fn new(settings: HeavySettings) -> Self {
         let (threads_max, waiting_max) = (settings.threads_max(), settings.waiting_max);
         Self { desk: Arc::default(), threads_max, waiting_max }
+    }
+
+    /// How much there is to do.
+    pub fn load(&self) -> HeavyLoad {
+        let state = self.desk.state();
+        let busy = state.threads - state.idle;
+        HeavyLoad { busy, free: self.threads_max - busy, waiting: state.waiting.len() }
     }
 
     /// Such a pool for engines.

@@ -7,6 +7,11 @@
 //! The binary `qlio` is a thin shell around this library, so that the front can be tested without a
 //! process.
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it has a thread of its own, and tells times and what the system says of the process"
+)]
+pub mod admin;
 #[expect(clippy::disallowed_methods, reason = "it looks which files there are")]
 pub mod app_folder;
 #[expect(

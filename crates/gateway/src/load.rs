@@ -1,6 +1,7 @@
 //! Reading catalog files into a catalog. The only module that reads tables, routes and what lies
 //! beside them; scripts and data files are read by [`sources`].
 
+mod fingerprint;
 mod sources;
 
 use std::{
@@ -57,6 +58,8 @@ pub struct Loaded {
     pub matcher: Matcher<usize>,
     /// Everything found, by file.
     pub problems: Vec<FileDiagnostics>,
+    /// Tells this catalog from any other: made of all texts that it was made of, and of nothing else.
+    pub fingerprint: String,
     /// The number of script files that were asked for and found.
     pub scripts: usize,
     /// Tables that are only at hand for the files that were asked for.
@@ -77,18 +80,18 @@ pub fn load(folders: &CatalogFolders, config: &Config) -> Loaded {
     let resources = FilesBeside::of_app(folders, &texts);
     let mut builder =
         CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
-    let mut scripts = routes.len();
-    if let Some(tables) = &folders.tables {
+    let tables: Vec<_> = folders.tables.iter().flat_map(|tables| scripts_below(tables)).collect();
+    let scripts = routes.len() + tables.len();
+    if let Some(folder) = &folders.tables {
         if let Some(gap) = resources.gap() {
             let gap = Diagnostic::warning(codes::UNREADABLE_FILE, Span::default(), gap);
-            builder.add_problem(&tables.display().to_string(), gap);
+            builder.add_problem(&folder.display().to_string(), gap);
         }
-        let tables = scripts_below(tables);
         each_script(&tables, &mut builder, CatalogBuilder::add_table_file);
-        scripts += tables.len();
     }
     each_script(&routes, &mut builder, CatalogBuilder::add_route_file);
-    Loaded { scripts, ..finish(builder, config) }
+    let fingerprint = fingerprint::of(folders, tables.iter().chain(&routes), &resources);
+    Loaded { fingerprint, scripts, ..finish(builder, config) }
 }
 
 fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
@@ -119,7 +122,8 @@ fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
             diagnostics: vec![route_fault(route, fault)],
         });
     }
-    Loaded { catalog, matcher, problems, scripts: 0, at_hand: 0 }
+    let fingerprint = String::new();
+    Loaded { catalog, matcher, problems, fingerprint, scripts: 0, at_hand: 0 }
 }
 
 /// A problem of a patch or body template, shown in its own file.

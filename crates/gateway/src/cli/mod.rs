@@ -14,6 +14,7 @@ mod format;
 mod measured;
 mod mock;
 mod open_files;
+mod operators;
 mod plan;
 mod report;
 mod request;

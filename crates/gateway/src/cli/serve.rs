@@ -11,8 +11,9 @@ use arc_swap::ArcSwap;
 use clap::Args;
 use qlio_data::Value;
 use qlio_engine::{
-    Engine, EngineOptions,
+    EngineOptions,
     cache::Cache,
+    heavy::{Heavy, HeavyThreads},
     transport::{BodyMemory, TransportSettings},
 };
 use tokio::runtime::Runtime;
@@ -20,19 +21,22 @@ use tokio::runtime::Runtime;
 use super::{
     Exit,
     app::{AppArgs, require_guards},
-    open_files, report,
+    open_files,
+    operators::{Operators, worker_app},
+    report,
     signals::{Hangups, StopSignals},
 };
 use crate::{
+    admin::AdminServer,
     config::{self, CommandLine, Flag},
     heavy::HeavyPool,
     http::{
-        app::{HttpApp, Shared},
+        app::Shared,
         ecv::Health,
         logs::Logs,
         quota::Quotas,
         run_error,
-        server::{Event, EventSink, Server, ServerConfig, ServerLimits},
+        server::{Server, ServerConfig, ServerLimits},
     },
     load,
 };
@@ -83,6 +87,19 @@ pub(super) struct ServeArgs {
     /// Origin whose pages may run scripts, or `*`; may be repeated. Default: the same host.
     #[arg(long = "wsOrigins", visible_alias = "ws-origins", value_name = "ORIGIN")]
     ws_origins: Vec<String>,
+    /// Where operators see what the server does: `host:port`, a port of 127.0.0.1, or `unix:` and a path;
+    /// default nowhere.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "mon_port")]
+    admin: Option<String>,
+    /// The same on a port of 127.0.0.1, as start scripts of the original say it.
+    #[arg(
+        long = "monPort",
+        visible_alias = "mon-port",
+        short = 'm',
+        value_name = "PORT",
+        id = "mon_port"
+    )]
+    mon_port: Option<u16>,
     /// Folder for log files; default none.
     #[arg(long, value_name = "DIR")]
     logs: Option<String>,
@@ -100,6 +117,9 @@ impl ServeArgs {
             self.ecv_control.map(|is_on| ("--ecvControl", "ecvControl", Value::Bool(is_on))),
             (!self.ws_origins.is_empty())
                 .then(|| ("--wsOrigins", "trust.origins", texts(&self.ws_origins))),
+            self.admin.as_deref().map(|at| ("--admin", "admin.listen", Value::from(at))),
+            self.mon_port
+                .map(|port| ("--monPort", "admin.listen", Value::from(port.to_string().as_str()))),
             self.logs.as_deref().map(|folder| ("--logs", "logs", Value::from(folder))),
         ];
         let flags = flags.into_iter().flatten();
@@ -163,6 +183,7 @@ struct Started {
     server: Server,
     cache: Option<Arc<Cache>>,
     logs: Option<Arc<Logs>>,
+    admin: Option<AdminServer>,
     summary: String,
 }
 
@@ -175,7 +196,8 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
     }
     let app = args.app.find().map_err(NotStarted::because)?;
-    let (config, problems) = config::read(app.config.as_deref(), &args.command_line());
+    let (config, effective, problems) =
+        config::read_with_origins(app.config.as_deref(), &args.command_line());
     let (config_errors, _) = report::config(&problems);
     let loaded = load::load(&app.folders, &config);
     let (catalog_errors, _) = report::catalog(&loaded.problems);
@@ -193,13 +215,13 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         return Err(NotStarted::because(reason));
     }
     let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
-    let logs = match &config.front.logs {
-        Some(folder) => {
-            let logs = open_logs(folder, loaded.catalog.secrets());
-            Some(logs.map_err(NotStarted::because)?)
-        }
-        None => None,
-    };
+    let logs = config.front.logs.as_deref();
+    let logs = logs.map(|folder| open_logs(folder, loaded.catalog.secrets())).transpose();
+    let logs = logs.map_err(NotStarted::because)?;
+    let workers =
+        args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+    let mut operators = Operators::listen(&config.front.admin, effective, settings.gate.clone())?;
+    operators.count(workers, &loaded);
     let shared = Arc::new(Shared {
         logs: logs.clone(),
         loaded: ArcSwap::from_pointee(loaded),
@@ -208,17 +230,16 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         quotas: Quotas::new(&config.front.keep),
         sockets: config.front.sockets,
     });
+    let heavy = Arc::new(HeavyPool::new(config.front.heavy));
     let body_memory = BodyMemory::new(config.front.keep.upstream_bytes_max);
     let engine = EngineOptions {
         settings: config.settings,
         transport: TransportSettings { body_memory, ..config.transport },
         cache: cache.clone(),
         describe_error: run_error::body,
-        heavy: HeavyPool::start(config.front.heavy),
+        heavy: Heavy::on(Arc::clone(&heavy) as Arc<dyn HeavyThreads>),
         meter: None,
     };
-    let workers =
-        args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
     let limits = ServerLimits {
         answer_pace: config.front.answer_pace,
         connections_max: open_files::connections_max(config.front.connections_max, files),
@@ -226,24 +247,19 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     };
     let answers = Arc::clone(&shared.quotas.answers);
     let server_config = ServerConfig { addresses, workers, limits, answers };
-    let noted = logs.clone();
-    let events: EventSink = Arc::new(move |event: Event| {
-        report::note(&event.to_string());
-        if let Some(logs) = &noted {
-            logs.event(&event);
-        }
-    });
-    let server = Server::start(&server_config, events, move |context| {
-        let engine = Engine::new(engine.clone())?;
-        Ok(HttpApp::new(Arc::clone(&shared), engine, context.pulse))
+    let (meters, events) = (operators.meters(), operators.events(logs.clone()));
+    let app = Arc::clone(&shared);
+    let server = Server::start(&server_config, Arc::clone(&events), move |context| {
+        worker_app(&app, &engine, &meters, context)
     })?;
+    let admin = operators.answer(&server, shared, heavy, events)?;
     let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
         .map(|(count, noun)| report::count(count, noun));
     let summary = format!("serving {routes} over {tables} with {workers}");
     if let Some(logs) = &logs {
         logs.info(&summary);
     }
-    Ok(Started { server, cache, logs, summary })
+    Ok(Started { server, cache, logs, admin, summary })
 }
 
 /// The log files; secrets of the settings do not get into them.
@@ -269,7 +285,7 @@ impl Waiting {
 
     /// Serves until a signal asks to stop, then lets requests in flight finish and the cache end. The
     /// addresses are told once signals are listened to, so whoever reads them can stop the server.
-    fn wait(self, Started { server, cache, logs, summary }: Started) -> Exit {
+    fn wait(self, Started { server, cache, logs, admin, summary }: Started) -> Exit {
         let Self { runtime, mut hangups } = self;
         let mut signals = match runtime.block_on(async { StopSignals::listen() }) {
             Ok(signals) => signals,
@@ -304,7 +320,11 @@ impl Waiting {
             }
         });
         drop(runtime);
-        finish(server, cache, logs)
+        let exit = finish(server, cache, logs);
+        if let Some(admin) = admin {
+            admin.end();
+        }
+        exit
     }
 }
 

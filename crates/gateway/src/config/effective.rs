@@ -44,7 +44,11 @@ impl Reading {
     pub(super) fn effective(&mut self, secrets: &[String]) -> Vec<Effective> {
         let mut effective = Vec::new();
         for (setting, origin) in table::all().zip(&self.origins) {
-            let value = hide_credentials(&setting.slot(&mut self.draft).show());
+            let value = setting.slot(&mut self.draft).show();
+            let value = match value.as_str() {
+                Some(_) if is_credential_name(last_name(setting.name)) => Value::from(REDACTED),
+                _ => hide_credentials(&value),
+            };
             let (name, value) = (setting.name.to_owned(), redact(value, secrets));
             effective.push(Effective { name, value, origin: origin.clone() });
         }
@@ -62,6 +66,14 @@ impl Reading {
     }
 }
 
+/// What stands in the place of a credential.
+const REDACTED: &str = "[redacted]";
+
+/// What a setting is called in its section.
+fn last_name(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
 /// The value without what is called a credential and without logins in URIs.
 fn hide_credentials(value: &Value) -> Value {
     match &*value.open() {
@@ -70,8 +82,7 @@ fn hide_credentials(value: &Value) -> Value {
         Value::Object(object) => {
             let hide = |(name, value): (&Text, &Value)| {
                 let is_hidden = is_credential_name(name) && !value.is_structure();
-                let value =
-                    if is_hidden { Value::from("[redacted]") } else { hide_credentials(value) };
+                let value = if is_hidden { Value::from(REDACTED) } else { hide_credentials(value) };
                 (name.clone(), value)
             };
             Value::object(object.iter().map(hide).collect())

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::{
+    admin::AdminSettings,
     heavy::HeavySettings,
     http::{
         body::BodyLimits,
@@ -49,6 +50,8 @@ pub struct FrontSettings {
     pub heavy: HeavySettings,
     /// The folder for log files.
     pub logs: Option<PathBuf>,
+    /// The listener for operators.
+    pub admin: AdminSettings,
 }
 
 impl Default for FrontSettings {
@@ -69,6 +72,7 @@ impl Default for FrontSettings {
             keep: KeepLimits::default(),
             heavy: HeavySettings::default(),
             logs: None,
+            admin: AdminSettings::default(),
         }
     }
 }

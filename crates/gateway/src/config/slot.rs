@@ -181,6 +181,21 @@ impl Slot for String {
     }
 }
 
+impl Slot for Option<String> {
+    fn kind(&self) -> Kind {
+        Kind::Text
+    }
+
+    fn read(&mut self, value: &Value) -> Option<()> {
+        *self = Some(value.as_str()?.to_owned());
+        Some(())
+    }
+
+    fn show(&self) -> Value {
+        self.as_deref().map_or(Value::Absent, Value::from)
+    }
+}
+
 impl Slot for Option<PathBuf> {
     fn kind(&self) -> Kind {
         Kind::Path

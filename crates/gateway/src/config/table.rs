@@ -3,6 +3,7 @@
 //! Reading, unknown names, the reference page, the JSON schema and `qlio config show` come from these
 //! rows. A new setting is a field of the typed settings, with its default there, and one row here.
 
+mod admin;
 mod connections;
 
 use qlio_engine::transport::HostPattern;
@@ -533,6 +534,7 @@ pub(super) static GROUPS: &[Group] = &[
         ],
     },
     Group { title: "Connections of clients", settings: connections::SETTINGS },
+    Group { title: "The admin listener", settings: admin::SETTINGS },
     Group {
         title: "Endpoints and logs",
         settings: &[

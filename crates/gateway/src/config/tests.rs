@@ -13,6 +13,7 @@ use qlio_engine::{
 
 use super::*;
 use crate::{
+    admin::AdminSettings,
     heavy::HeavySettings,
     http::{
         disclosure::{ErrorDetail, MetadataScope},
@@ -73,8 +74,10 @@ fn settings_of_endpoints_and_scripts_are_read() {
             "answer": {"pauseMs": 12, "minBytesPerSecond": 13},
             "xml": {"coerce": "none"}, "backoff": {"scope": "origin"},
             "heavy": {"threads": 3, "maxWaiting": 7},
+            "admin": {"listen": "3001", "token": "0123456789abcdef"},
             "hooks": {"timeMs": 5, "memoryMiB": 2, "async": true}}"#,
     );
+    assert_eq!(read.secrets, ["0123456789abcdef"]);
     let sockets = SocketLimits {
         frame_bytes_max: 10,
         message_bytes_max: 20,
@@ -110,6 +113,10 @@ fn settings_of_endpoints_and_scripts_are_read() {
         },
         heavy: HeavySettings { threads: Some(3), waiting_max: 7 },
         logs: Some(PathBuf::from("var/logs")),
+        admin: AdminSettings {
+            listen: Some("3001".to_owned()),
+            token: Some("0123456789abcdef".to_owned()),
+        },
     };
     assert_eq!(read.front, expected);
     let hooks = read.settings.hooks;

@@ -92,7 +92,7 @@ impl Health {
     }
 
     /// Whether an operator has switched traffic off.
-    pub(super) fn is_disabled(&self) -> bool {
+    pub fn is_disabled(&self) -> bool {
         self.is_disabled.load(Ordering::Relaxed)
     }
 

@@ -119,6 +119,8 @@ pub enum Failure {
         /// Of what.
         reason: &'static str,
     },
+    /// An operator has ended the request: 503.
+    Stopped,
     /// The bodies of all requests would be more than there may be: 503.
     BodiesTooLarge {
         /// The limit of all of them, in bytes.
@@ -174,7 +176,7 @@ impl Failure {
             | Self::NoSuchTable { .. }
             | Self::NoSuchRoute { .. }
             | Self::InvalidCallback => StatusCode::BAD_REQUEST,
-            Self::Overloaded { .. } | Self::BodiesTooLarge { .. } => {
+            Self::Overloaded { .. } | Self::BodiesTooLarge { .. } | Self::Stopped => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
@@ -254,6 +256,7 @@ impl Failure {
             Self::WriteByGet { method } => write_by_get(method),
             Self::Overloaded { reason } => text_object([("message", reason)]),
             Self::BodiesTooLarge { bytes_max } => bodies_too_large(*bytes_max),
+            Self::Stopped => text_object([("message", "an operator has stopped this request")]),
             Self::Internal { incident } => {
                 let incident = incident.to_string();
                 text_object([

@@ -22,6 +22,8 @@ pub mod incident;
 pub mod jsonp;
 #[expect(clippy::disallowed_methods, reason = "it writes files, by a thread of its own, and times")]
 pub mod logs;
+#[expect(clippy::disallowed_methods, reason = "what is counted for operators is measured")]
+pub mod meter;
 pub mod multipart;
 pub mod negotiate;
 pub mod pace;

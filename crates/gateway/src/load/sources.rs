@@ -211,6 +211,12 @@ pub struct FilesBeside {
 }
 
 impl FilesBeside {
+    /// All files that scripts may find, folder by folder.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&str, &Source)> {
+        let folders = std::iter::once(&*self.folder).chain(self.modules.folders());
+        folders.flat_map(SourceFolder::files)
+    }
+
     /// The files of an app; `texts` are those of its routes.
     pub fn of_app(folders: &CatalogFolders, texts: &[&str]) -> Self {
         let (root, folder) = match &folders.tables {

@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make files and threads, and measure")]
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
+mod admin;
 mod app;
 mod bench;
 mod bodies;

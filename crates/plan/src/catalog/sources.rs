@@ -40,6 +40,11 @@ impl SourceFolder {
         self.gap.as_deref()
     }
 
+    /// All files by their path, those that could not be read with the reason.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &Source)> {
+        self.files.iter().map(|(path, source)| (path.as_str(), source))
+    }
+
     /// The bytes of a file.
     ///
     /// # Errors
@@ -109,6 +114,11 @@ impl ModuleFolders {
     /// These folders.
     pub fn new(folders: Vec<Arc<SourceFolder>>) -> Self {
         Self(folders.into())
+    }
+
+    /// The folders in the order in which they are searched.
+    pub fn folders(&self) -> impl Iterator<Item = &SourceFolder> {
+        self.0.iter().map(AsRef::as_ref)
     }
 
     /// The first module of this name.

@@ -10,6 +10,7 @@
 mod authority;
 mod cache_server;
 mod nginx;
+mod prometheus;
 mod tinyproxy;
 
 use std::{
@@ -29,6 +30,7 @@ pub use self::{
     authority::{Authority, Identity},
     cache_server::CacheServer,
     nginx::Nginx,
+    prometheus::Prometheus,
     tinyproxy::Tinyproxy,
 };
 use crate::process::wait;
@@ -195,8 +197,11 @@ pub fn free_port() -> u16 {
 }
 
 /// Where a program is; `None`, with a note, if the test is to be skipped.
+///
+/// # Panics
+/// If it is missing where nothing may be skipped.
 #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
-fn installed(executable: &str) -> Option<PathBuf> {
+pub fn installed(executable: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path)
         .chain(MORE_FOLDERS.map(PathBuf::from))

@@ -60,7 +60,16 @@ impl HttpApp {
         let request_id = exchange.request_id.clone();
         // Whether clients are told of tables says nothing about the server's health.
         let metadata = MetadataScope::All;
-        let inner = Exchange { head: &head, peer, local, request_id, metadata, loaded, log: None };
+        let inner = Exchange {
+            head: &head,
+            peer,
+            local,
+            request_id,
+            metadata,
+            loaded,
+            log: None,
+            visit: None,
+        };
         let answer = self.dispatch(&inner, Ok(Object::new()), Empty::new(), Rendition::default());
         let Ok(response) = answer.await else { return false };
         if response.status().as_u16() >= 300 {

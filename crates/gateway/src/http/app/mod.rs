@@ -18,6 +18,7 @@ mod script;
 
 use std::{
     net::{IpAddr, SocketAddr},
+    pin::pin,
     sync::Arc,
 };
 
@@ -41,6 +42,7 @@ use super::{
     gate::Gate,
     jsonp::Callback,
     logs::{Logs, RequestLog},
+    meter::{Asked, Endpoint as Counted, Visit, WorkerMeter},
     negotiate,
     pace::Pace,
     query,
@@ -122,6 +124,8 @@ pub struct HttpApp {
     plans: PlanCache,
     load: LoadWatch,
     pulse: Arc<Pulse>,
+    /// What operators want to know; `None` where nobody asks.
+    meter: Option<Arc<WorkerMeter>>,
     xml: XmlOptions,
     /// The setting of that name, made once; `None` if it cannot be sent.
     request_id_header: Option<HeaderName>,
@@ -138,6 +142,7 @@ struct Exchange<'r> {
     metadata: MetadataScope,
     loaded: Arc<Loaded>,
     log: Option<Box<RequestLog>>,
+    visit: Option<Visit<'r>>,
 }
 
 impl Exchange<'_> {
@@ -153,6 +158,13 @@ impl Exchange<'_> {
     fn target(&self) -> String {
         let uri = &self.head.uri;
         uri.path_and_query().map_or_else(|| uri.to_string(), ToString::to_string)
+    }
+
+    /// For operators, the request is one to this endpoint.
+    fn count_as(&self, endpoint: Counted) {
+        if let Some(visit) = &self.visit {
+            visit.at(endpoint, &self.head.method);
+        }
     }
 
     fn reads_body(&self) -> bool {
@@ -188,7 +200,13 @@ impl HttpApp {
         let xml = XmlOptions { coerce: engine.settings().xml_coerce, ..XmlOptions::default() };
         let (plans, load) = (PlanCache::default(), LoadWatch::new(Arc::clone(&pulse)));
         let request_id_header = respond::header_name(&shared.settings.request_id_header);
-        Self { shared, engine, plans, load, pulse, xml, request_id_header }
+        Self { shared, engine, plans, load, pulse, meter: None, xml, request_id_header }
+    }
+
+    /// The same, telling a meter of all requests.
+    #[must_use]
+    pub fn metered(self, meter: Option<Arc<WorkerMeter>>) -> Self {
+        Self { meter, ..self }
     }
 
     /// Answers one request.
@@ -208,8 +226,22 @@ impl HttpApp {
         let id_name = self.request_id_header.as_ref();
         let request_id = request_id::of_request(&head.headers, id_name);
         let metadata = self.shared.settings.metadata;
-        let exchange = Exchange { head, peer, local, request_id, metadata, loaded, log };
-        let mut response = self.answer_to(&exchange, body).await;
+        let visit = self.meter.as_ref().map(|meter| meter.begin(head));
+        let exchange = Exchange { head, peer, local, request_id, metadata, loaded, log, visit };
+        let mut response = {
+            let mut answering = pin!(self.answer_to(&exchange, body));
+            match &exchange.visit {
+                None => answering.await,
+                Some(visit) => {
+                    let asked = Asked { head, client: peer, request_id: &exchange.request_id };
+                    let answer = visit.unless_stopped(asked, answering.as_mut()).await;
+                    answer.unwrap_or_else(|| {
+                        visit.note_stop();
+                        respond::failure(&Failure::Stopped, Rendition::default())
+                    })
+                }
+            }
+        };
         if let Some(name) = id_name
             && !response.headers().contains_key(name)
         {
@@ -217,6 +249,9 @@ impl HttpApp {
         }
         if let Some(log) = exchange.log {
             log.end(response.status().as_u16());
+        }
+        if let Some(visit) = exchange.visit {
+            visit.end(response.status().as_u16());
         }
         response
     }
@@ -228,6 +263,7 @@ impl HttpApp {
     {
         let head = exchange.head;
         if let Some(asked) = self.shared.health.asked(head.uri.path()) {
+            exchange.count_as(Counted::Health);
             let answer = Box::pin(self.health(exchange, asked)).await;
             return answer
                 .unwrap_or_else(|failure| respond::failure(&failure, Rendition::default()));
@@ -295,6 +331,10 @@ impl HttpApp {
         if let Some(endpoint) = endpoint
             && Method::of_request(method).is_some_and(|method| endpoint.methods().contains(&method))
         {
+            exchange.count_as(match endpoint {
+                Endpoint::Script => Counted::Script,
+                Endpoint::Metadata(_) => Counted::Metadata,
+            });
             return match endpoint {
                 Endpoint::Script => self.script(exchange, query?, body, rendition).await,
                 Endpoint::Metadata(asked) => metadata::answer(exchange, asked, &query?, rendition),
@@ -345,6 +385,9 @@ impl HttpApp {
             }
         })?;
         let route = &exchange.loaded.catalog.routes()[*chosen.id];
+        if let Some(visit) = &exchange.visit {
+            visit.at_route(*chosen.id);
+        }
         // Kept as long as the run is, which has the body.
         let (parsed, _share) = self.body(exchange, body).await?;
         // Outside the query, `callback` may well be data: it wraps the answer only if it is a name.

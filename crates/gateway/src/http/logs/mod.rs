@@ -111,7 +111,9 @@ impl Logs {
     pub fn event(&self, event: &Event) {
         let class = match event {
             Event::Panicked { .. } | Event::Noted { .. } | Event::AcceptFailed { .. } => "error",
-            Event::ConnectionFailed { .. } | Event::TimedOut { .. } => "warn",
+            Event::ConnectionFailed { .. } | Event::TimedOut { .. } | Event::Commanded { .. } => {
+                "warn"
+            }
         };
         self.say(LogFile::Error, class, &event.to_string());
     }

@@ -31,6 +31,7 @@ mod response_head;
 mod room;
 mod timer;
 mod unread;
+mod view;
 mod wire;
 mod worker;
 
@@ -51,8 +52,10 @@ use tokio::{
     sync::watch,
 };
 
+use open::OpenCount;
 pub use pulse::Pulse;
 pub use request_body::RequestBody;
+pub use view::{ServerView, WorkerView};
 
 use super::{incident::IncidentId, pace::Pace, quota::Quota, respond::Response};
 
@@ -198,6 +201,11 @@ pub enum Event {
         /// What came up.
         message: String,
     },
+    /// An operator has had something done.
+    Commanded {
+        /// What.
+        message: String,
+    },
     /// A connection ended with an error: malformed request, reset, or gone in the middle.
     ConnectionFailed {
         /// The client.
@@ -225,7 +233,7 @@ impl fmt::Display for Event {
             Self::Panicked { incident, message, request } => {
                 write!(f, "incident {incident}: `{request}` panicked: {message}")
             }
-            Self::Noted { message } => f.write_str(message),
+            Self::Noted { message } | Self::Commanded { message } => f.write_str(message),
             Self::ConnectionFailed { peer, message } => {
                 write!(f, "connection of {peer} failed: {message}")
             }
@@ -261,6 +269,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     phase: watch::Sender<Phase>,
     pulses: Vec<Arc<Pulse>>,
+    open: Vec<Arc<OpenCount>>,
     acceptor: thread::JoinHandle<()>,
     workers: Vec<thread::JoinHandle<usize>>,
 }
@@ -308,11 +317,12 @@ impl Server {
                 .map_err(|_| io::Error::other("a worker ended before it was ready"))?
                 .map_err(io::Error::other)?;
         }
+        let open = inboxes.iter().map(|inbox: &accept::Inbox| Arc::clone(&inbox.open)).collect();
         let connections_max = config.limits.connections_max;
         let acceptor = thread::Builder::new().name("accept".to_owned()).spawn(move || {
             accept::run(&runtime, listeners, inboxes, connections_max, &phase_seen, &events);
         })?;
-        Ok(Self { addresses, phase, pulses, acceptor, workers })
+        Ok(Self { addresses, phase, pulses, open, acceptor, workers })
     }
 
     /// The bound addresses, in the order of the configuration.
@@ -323,6 +333,13 @@ impl Server {
     /// How late each worker is.
     pub fn lateness(&self) -> impl Iterator<Item = Duration> {
         self.pulses.iter().map(|pulse| pulse.lateness())
+    }
+
+    /// Shows how the server is doing, to whoever asks.
+    pub fn view(&self) -> ServerView {
+        let workers = self.pulses.iter().zip(&self.open);
+        let workers = workers.map(|(pulse, open)| (Arc::clone(pulse), Arc::clone(open)));
+        ServerView::new(workers.collect(), self.phase.clone())
     }
 
     /// A handle that ends the server from elsewhere, such as a signal handler.

@@ -1,0 +1,200 @@
+//! The endpoints of the admin listener, by path and method.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    Method, StatusCode,
+    header::{self, HeaderValue},
+    http::request::Parts,
+};
+use qlio_data::{Object, Value, codec::json};
+
+use super::{Observed, exposition::Format, guard::Guard, metrics, page, views};
+use crate::http::{
+    negotiate,
+    respond::Response,
+    server::{Event, EventSink},
+};
+
+/// What an endpoint answers.
+type Endpoint = fn(&Answers, &Asked<'_>) -> Response;
+
+/// The endpoints that have a path of their own: method, path, answer.
+const ENDPOINTS: &[(Method, &str, Endpoint)] = &[
+    (Method::GET, "/", Answers::overview),
+    (Method::GET, "/monitor.css", |_, _| page::style()),
+    (Method::GET, "/monitor.js", |_, _| page::script()),
+    (Method::GET, "/livez", |_, _| text(StatusCode::OK, "ok\n".to_owned())),
+    (Method::GET, "/readyz", Answers::ready),
+    (Method::GET, "/healthz", Answers::ready),
+    (Method::GET, "/metrics", Answers::metrics),
+    (Method::GET, "/catalog", |answers, _| value(&views::catalog(&answers.observed))),
+    (Method::GET, "/config", |answers, _| value(&views::config(&answers.observed))),
+    (Method::GET, "/upstreams", |answers, _| value(&views::upstreams(&answers.observed))),
+    (Method::GET, "/in-flight", |answers, _| value(&views::in_flight(&answers.observed))),
+    (Method::POST, "/drain", Answers::drain),
+];
+
+/// Those that tell only whether the server lives; probes bring no token.
+const PROBES: [&str; 3] = ["/livez", "/readyz", "/healthz"];
+
+/// What stands before the id of a request that is to be stopped.
+const STOPPED: &str = "/in-flight/";
+
+/// A request of an operator.
+struct Asked<'r> {
+    head: &'r Parts,
+}
+
+impl Asked<'_> {
+    fn header(&self, name: header::HeaderName) -> &str {
+        self.head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// Whether the query has this name, with any value.
+    fn has(&self, name: &str) -> bool {
+        let query = self.head.uri.query().unwrap_or_default();
+        query.split('&').any(|pair| pair.split('=').next() == Some(name))
+    }
+}
+
+/// Answers operators.
+pub(super) struct Answers {
+    observed: Observed,
+    guard: Guard,
+    events: EventSink,
+}
+
+impl Answers {
+    pub(super) fn new(observed: Observed, guard: Guard, events: EventSink) -> Self {
+        Self { observed, guard, events }
+    }
+
+    /// Answers a request; `is_socket` says that it came through a socket of the file system.
+    pub(super) fn answer(&self, head: &Parts, is_socket: bool) -> Response {
+        let asked = Asked { head };
+        let path = head.uri.path();
+        let is_probe = PROBES.contains(&path) && head.uri.query().is_none();
+        let mut response = match self.guard.admit(&head.headers, is_socket) {
+            Err(refusal) if !is_probe => *refusal,
+            _ => self.dispatch(&asked, path),
+        };
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        response
+    }
+
+    fn dispatch(&self, asked: &Asked<'_>, path: &str) -> Response {
+        if let Some(id) = path.strip_prefix(STOPPED) {
+            return match asked.head.method {
+                Method::DELETE => self.stop(id),
+                _ => not_allowed("DELETE"),
+            };
+        }
+        let Some((method, _, endpoint)) = ENDPOINTS.iter().find(|(_, known, _)| *known == path)
+        else {
+            let known: Vec<_> = ENDPOINTS.iter().map(|(_, path, _)| *path).collect();
+            let message = format!("there is no `{path}` here, but {}", known.join(", "));
+            return message_of(StatusCode::NOT_FOUND, &message);
+        };
+        let is_asked = asked.head.method == *method
+            || *method == Method::GET && asked.head.method == Method::HEAD;
+        if is_asked { endpoint(self, asked) } else { not_allowed(method.as_str()) }
+    }
+
+    /// The page for people, or the same for programs.
+    fn overview(&self, asked: &Asked<'_>) -> Response {
+        if negotiate::wants_json(Some(asked.header(header::ACCEPT)), None) {
+            return value(&views::overview(&self.observed));
+        }
+        page::page()
+    }
+
+    fn ready(&self, asked: &Asked<'_>) -> Response {
+        let checks = self.observed.checks();
+        let is_ready = checks.iter().all(|(_, fault)| fault.is_none());
+        let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        let word = if is_ready { "ok" } else { "not ready" };
+        if !asked.has("verbose") {
+            return text(status, format!("{word}\n"));
+        }
+        let lines: String = checks
+            .iter()
+            .map(|(name, fault)| match fault {
+                None => format!("[+]{name} ok\n"),
+                Some(fault) => format!("[-]{name} failed: {fault}\n"),
+            })
+            .collect();
+        let catalog = self.observed.app.loaded.load();
+        text(status, format!("{lines}catalog {}\n{word}\n", catalog.fingerprint))
+    }
+
+    fn metrics(&self, asked: &Asked<'_>) -> Response {
+        let format = Format::accepted(asked.header(header::ACCEPT));
+        let text = metrics::write(&self.observed, format);
+        with_type(StatusCode::OK, format.media_type(), text)
+    }
+
+    fn drain(&self, _asked: &Asked<'_>) -> Response {
+        self.note("an operator has the server finish and end");
+        self.observed.stopper.drain();
+        message_of(StatusCode::ACCEPTED, "the server finishes what it has begun, then it ends")
+    }
+
+    /// Stops the request of this id.
+    fn stop(&self, id: &str) -> Response {
+        let numbers = id.split_once('-').and_then(|(worker, number)| {
+            Some((worker.parse::<usize>().ok()?, number.parse().ok()?))
+        });
+        let is_stopped = numbers.is_some_and(|(worker, number)| {
+            self.observed.meters.get(worker).is_some_and(|meter| meter.stop(number))
+        });
+        if !is_stopped {
+            let message = format!("no request `{id}` is under way; `/in-flight` lists them");
+            return message_of(StatusCode::NOT_FOUND, &message);
+        }
+        self.note(&format!("an operator has stopped the request {id}"));
+        message_of(StatusCode::ACCEPTED, "the request is answered with 503 at its next turn")
+    }
+
+    /// What an operator does is told in the log.
+    fn note(&self, message: &str) {
+        (self.events)(Event::Commanded { message: message.to_owned() });
+    }
+}
+
+/// A text of this type.
+pub(super) fn with_type(
+    status: StatusCode,
+    media_type: &'static str,
+    text: impl Into<Bytes>,
+) -> Response {
+    let mut response = Response::new(Full::new(text.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+fn text(status: StatusCode, text: String) -> Response {
+    with_type(status, "text/plain; charset=utf-8", text)
+}
+
+fn value(value: &Value) -> Response {
+    with_type(StatusCode::OK, "application/json", json::to_string(value))
+}
+
+fn message_of(status: StatusCode, message: &str) -> Response {
+    let body = Value::object(Object::from_iter([("message", Value::from(message))]));
+    with_type(status, "application/json", json::to_string(&body))
+}
+
+fn not_allowed(method: &str) -> Response {
+    let message = format!("only {method} is answered here");
+    let mut response = message_of(StatusCode::METHOD_NOT_ALLOWED, &message);
+    if let Ok(allow) = HeaderValue::from_str(method) {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
+}

@@ -1,0 +1,268 @@
+//! The admin listener: what a server does, for those who run it.
+//!
+//! ```text
+//! operator, Prometheus, kubelet ─▶ guard ─▶ answers ─▶ metrics, views of the workers
+//! ```
+//!
+//! In: the handles of a running server ([`Observed`]). Out: answers on an address of its own (OBS-1). It is one thread
+//! with a runtime of its own, which asks no worker for anything: it reads numbers that workers write, and lists behind
+//! locks that workers hold for a glance, so it answers while all of them are busy. Connections, heads and times are
+//! bounded here; who is answered is decided in [`guard`].
+
+mod address;
+mod answers;
+mod events;
+mod exposition;
+mod guard;
+mod metrics;
+mod observed;
+mod page;
+mod process;
+mod views;
+
+use std::{
+    convert::Infallible,
+    fs, io,
+    os::unix::{
+        fs::{FileTypeExt as _, PermissionsExt as _},
+        net::UnixStream,
+    },
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, UnixListener},
+    runtime::Runtime,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+pub use self::{
+    address::{Address, is_address},
+    events::EventCounts,
+    exposition::{Family, Kind},
+    guard::is_token,
+    metrics::FAMILIES,
+    observed::Observed,
+};
+use self::{answers::Answers, guard::Guard};
+use crate::http::{gate::Gate, server::EventSink};
+
+/// Operators that are listened to at the same time; further ones wait in the system's queue.
+const CONNECTIONS_MAX: usize = 64;
+
+/// How long a head may take, and how long a connection may be without a request.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// How long a connection may last: whoever does not take an answer goes with it.
+const CONNECTION_TIME_MAX: Duration = Duration::from_mins(5);
+
+/// Bytes of a head.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// Header lines of a request.
+const HEADERS_MAX: usize = 64;
+
+/// The pause after a connection could not be accepted.
+const FAILURE_PAUSE: Duration = Duration::from_millis(100);
+
+/// What only the owner may do with the socket.
+const SOCKET_MODE: u32 = 0o600;
+
+/// Settings of the admin listener.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AdminSettings {
+    /// Setting `admin.listen`; none by default.
+    pub listen: Option<String>,
+    /// Setting `admin.token`.
+    pub token: Option<String>,
+}
+
+/// An address that is bound, with nobody to answer yet.
+pub struct AdminListener {
+    runtime: Runtime,
+    socket: Socket,
+    address: Address,
+    guard: Guard,
+}
+
+enum Socket {
+    Tcp(TcpListener),
+    Unix { listener: UnixListener, _file: SocketFile },
+}
+
+/// The file of a socket; it goes with the listener.
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // Somebody else may have removed it.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Answers while it lives.
+#[derive(Debug)]
+pub struct AdminServer {
+    stop: tokio::sync::oneshot::Sender<Infallible>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl AdminListener {
+    /// Binds the address of the settings; nothing if they name none. `gate` knows the names of this server.
+    ///
+    /// # Errors
+    /// The address is taken or cannot be listened on, or a token is needed.
+    pub fn bind(settings: &AdminSettings, gate: Gate) -> io::Result<Option<Self>> {
+        let Some(address) = settings.listen.as_deref().and_then(Address::parse) else {
+            return Ok(None);
+        };
+        if !address.is_local() && settings.token.is_none() {
+            let reason = format!(
+                "the admin listener at {address} can be reached from elsewhere: set `admin.token`, or listen on 127.0.0.1 or a unix socket"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let entered = runtime.enter();
+        let named = |error: io::Error| {
+            let reason = format!("cannot listen for operators on {address}: {error}");
+            io::Error::new(error.kind(), reason)
+        };
+        let (socket, address) = match &address {
+            Address::Tcp(wanted) => {
+                let listener = listen(*wanted).map_err(named)?;
+                let address = Address::Tcp(listener.local_addr()?);
+                (Socket::Tcp(listener), address)
+            }
+            Address::Unix(path) => {
+                let listener = listen_at(path).map_err(named)?;
+                let file = SocketFile(path.clone());
+                (Socket::Unix { listener, _file: file }, address.clone())
+            }
+        };
+        drop(entered);
+        let guard = Guard::new(gate, settings.token.as_deref());
+        Ok(Some(Self { runtime, socket, address, guard }))
+    }
+
+    /// Where it listens, with the port that it got.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Answers from a thread of its own, until the server is dropped.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn serve(self, observed: Observed, events: EventSink) -> io::Result<AdminServer> {
+        let Self { runtime, socket, guard, .. } = self;
+        let (stop, stopped) = tokio::sync::oneshot::channel::<Infallible>();
+        let answers = Arc::new(Answers::new(observed, guard, events));
+        let thread = thread::Builder::new().name("admin".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = accept(&socket, &answers) => {}
+                    // Nothing is ever sent: the other end is dropped.
+                    _ = stopped => {}
+                }
+            });
+        })?;
+        Ok(AdminServer { stop, thread })
+    }
+}
+
+impl AdminServer {
+    /// Ends it, and takes its socket away.
+    pub fn end(self) {
+        let Self { stop, thread } = self;
+        drop(stop);
+        // One that has panicked is at its end as well.
+        let _ = thread.join();
+    }
+}
+
+fn listen(address: std::net::SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        tokio::net::TcpSocket::new_v4()?
+    } else {
+        tokio::net::TcpSocket::new_v6()?
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(CONNECTIONS_MAX as u32)
+}
+
+/// Listens at a path. What a process has left there that is gone is taken away.
+fn listen_at(path: &Path) -> io::Result<UnixListener> {
+    let is_left = fs::symlink_metadata(path).is_ok_and(|left| left.file_type().is_socket())
+        && UnixStream::connect(path)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+    if is_left {
+        fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(SOCKET_MODE))?;
+    Ok(listener)
+}
+
+/// Accepts for ever; the connections end with it.
+async fn accept(socket: &Socket, answers: &Arc<Answers>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(_ended) = connections.join_next(), if !connections.is_empty() => {}
+            accepted = accept_one(socket), if connections.len() < CONNECTIONS_MAX => {
+                let answers = Arc::clone(answers);
+                match accepted {
+                    Ok(Accepted::Tcp(stream)) => connections.spawn(drive(stream, answers, false)),
+                    Ok(Accepted::Unix(stream)) => connections.spawn(drive(stream, answers, true)),
+                    Err(_) => {
+                        sleep(FAILURE_PAUSE).await;
+                        continue;
+                    }
+                };
+            }
+        }
+    }
+}
+
+enum Accepted {
+    Tcp(tokio::net::TcpStream),
+    Unix(tokio::net::UnixStream),
+}
+
+async fn accept_one(socket: &Socket) -> io::Result<Accepted> {
+    match socket {
+        Socket::Tcp(listener) => Ok(Accepted::Tcp(listener.accept().await?.0)),
+        Socket::Unix { listener, .. } => Ok(Accepted::Unix(listener.accept().await?.0)),
+    }
+}
+
+async fn drive(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    answers: Arc<Answers>,
+    is_socket: bool,
+) {
+    let service = service_fn(|request: Request<Incoming>| {
+        // No endpoint reads a body.
+        let (head, _body) = request.into_parts();
+        let response = answers.answer(&head, is_socket);
+        async move { Ok::<_, Infallible>(response) }
+    });
+    let mut protocol = http1::Builder::new();
+    protocol
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME_MAX)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEADERS_MAX);
+    let serving = protocol.serve_connection(TokioIo::new(stream), service);
+    // Whoever goes away, sends no HTTP or takes too long has been told what could be told.
+    let _ended = timeout(CONNECTION_TIME_MAX, serving).await;
+}

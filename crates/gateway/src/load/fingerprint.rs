@@ -1,0 +1,47 @@
+//! What tells one catalog from another: a digest of all texts that it is made of.
+//!
+//! In: scripts and the files beside them. Out: a text that is the same wherever the same files are loaded, whatever
+//! their folder is called, and another one as soon as a byte of them or a name differs (OBS-9).
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{CatalogFolders, FilesBeside, ScriptText};
+
+/// Bytes of the digest that are told.
+const TOLD_BYTES: usize = 16;
+
+/// The fingerprint of these scripts, in the order in which they are loaded, and of the files beside them.
+pub(super) fn of<'s>(
+    folders: &CatalogFolders,
+    scripts: impl Iterator<Item = &'s ScriptText>,
+    beside: &FilesBeside,
+) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |name: &str, content: &[u8]| {
+        // With their lengths, so that no text can stand for two.
+        for part in [name.as_bytes(), content] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+    };
+    for (file, text) in scripts {
+        add(below(folders, file), text.as_ref().unwrap_or_else(|reason| reason).as_bytes());
+    }
+    for (path, source) in beside.files() {
+        add(path, source.as_deref().unwrap_or_else(|reason| reason.as_bytes()));
+    }
+    digest.finalize().iter().take(TOLD_BYTES).fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The name of a file below the folder that it was found in.
+fn below<'f>(folders: &CatalogFolders, file: &'f str) -> &'f str {
+    let folders = [&folders.tables, &folders.routes].into_iter().flatten();
+    let names = folders.filter_map(|folder| file.strip_prefix(&folder.display().to_string()));
+    names.min_by_key(|name| name.len()).unwrap_or(file)
+}

@@ -1,0 +1,452 @@
+//! The admin listener of a running server (OBS-1 to OBS-10).
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::SocketAddr,
+    os::unix::{fs::PermissionsExt as _, net::UnixStream},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use qlio_gateway::admin::FAMILIES;
+use qlio_testkit::{
+    client::{Answer, Connection, Request, fetch},
+    process::{ServerProcess, wait},
+    program::{Prometheus, Running, installed},
+    upstream::{Expectation, Fault, Respond, Upstream},
+};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{PATIENCE, folder, run, serve_folder};
+
+const TOKEN: &str = "0123456789abcdef0123";
+
+const ROUTE: (&str, &str) = (
+    "routes/r.ql",
+    "return {\"ok\": 1} via route '/r/{id}?a={a}' with optional params using method get",
+);
+
+/// A module that keeps its worker while it is loaded.
+const SLOW_MODULE: &str = "for (var end = Date.now() + 1500; Date.now() < end;) {} exports.f = function () { return 1; };";
+
+/// The address that the server has told of its admin listener.
+fn admin_of(server: &ServerProcess) -> SocketAddr {
+    let told = "admin listener on http://";
+    assert!(server.wait_for_stderr(PATIENCE, |text| text.contains(told)), "{}", server.stderr());
+    let stderr = server.stderr();
+    let rest = stderr.split(told).nth(1).unwrap();
+    rest.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+fn serve(folder: &TempDir, more: &[&str]) -> (ServerProcess, SocketAddr) {
+    let server = serve_folder(folder.path(), &[&["--dev", "--admin", "0"], more].concat());
+    let admin = admin_of(&server);
+    (server, admin)
+}
+
+fn ask(admin: SocketAddr, method: &str, target: &str) -> Answer {
+    fetch(admin, &Request::new(method, target), PATIENCE).unwrap()
+}
+
+fn json_of(admin: SocketAddr, target: &str) -> Value {
+    let request = Request::get(target).header("accept", "application/json");
+    fetch(admin, &request, PATIENCE).unwrap().json().unwrap()
+}
+
+/// The number of a sample of `/metrics`, as it is written.
+fn sample(admin: SocketAddr, name: &str) -> String {
+    let text = ask(admin, "GET", "/metrics").text();
+    let is_it = |line: &&str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '));
+    let number = text.lines().find(is_it).and_then(|line| line.rsplit(' ').next());
+    number.unwrap_or("0").to_owned()
+}
+
+/// A server with a route over an upstream that answers, one that never does, and one that fails.
+fn watched() -> (Upstream, TempDir) {
+    let upstream = Upstream::with([
+        Expectation::get("/good").respond(Respond::json(json!([1]))),
+        Expectation::get("/silent").respond(Respond::fault(Fault::Never)),
+        Expectation::get("/bad").respond(Respond::json(json!({})).status(503)),
+    ])
+    .unwrap();
+    let base = upstream.base();
+    let files = ["good", "silent", "bad"].map(|name| {
+        let table = format!("create table {name} on select get from '{base}/{name}'");
+        let route = format!("return select * from {name} via route '/{name}' using method get");
+        [(format!("tables/{name}.ql"), table), (format!("routes/{name}.ql"), route)]
+    });
+    let files: Vec<_> =
+        files.as_flattened().iter().map(|(name, text)| (&**name, &**text)).collect();
+    let folder = folder(
+        &[&files[..], &[ROUTE, ("qlio.json", "{\"secretKey\": \"hidden-value\"}")]].concat(),
+    );
+    (upstream, folder)
+}
+
+#[test]
+fn requests_upstreams_and_limits_are_counted() {
+    let (_upstream, folder) = watched();
+    let (server, admin) = serve(&folder, &[]);
+    for (target, status) in [
+        ("/r/1", 200),
+        ("/r/2?a=1", 200),
+        ("/good", 200),
+        ("/bad", 502),
+        ("/none", 404),
+        ("/tables", 200),
+    ] {
+        let answer = fetch(server.address(), &Request::get(target), PATIENCE).unwrap();
+        assert_eq!(answer.status, status, "{target}: {}", answer.text());
+    }
+    let served = |route: &str, class: &str| {
+        let labels =
+            format!("http_request_method=\"GET\",http_route=\"{route}\",status_class=\"{class}\"");
+        sample(admin, &format!("http_server_request_duration_seconds_count{{{labels}}}"))
+    };
+    // The end of a request is counted when its answer is handed on, which may be after it was read.
+    assert!(wait(PATIENCE, || served("metadata", "2xx") == "1"));
+    for (route, class, count) in [
+        ("/r/{id}", "2xx", "2"),
+        ("/good", "2xx", "1"),
+        ("/bad", "5xx", "1"),
+        ("other", "4xx", "1"),
+    ] {
+        assert_eq!(served(route, class), count, "{route}");
+    }
+    let text = ask(admin, "GET", "/metrics").text();
+    for part in [
+        "http_client_request_duration_seconds_count{qlio_table=\"good\",url_scheme=\"http\",server_address=\"127.0.0.1\",",
+        "qlio_build_info{version=\"",
+        "qlio_catalog_entries{kind=\"route\"} 4",
+        "qlio_ready 1",
+        "qlio_pool_connections{state=\"idle\"}",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let bad = text
+        .lines()
+        .find(|line| line.starts_with("qlio_upstream_requests_total{qlio_table=\"bad\""));
+    assert!(bad.is_some_and(|line| line.contains("outcome=\"5xx\"")), "{text}");
+    for family in FAMILIES {
+        assert!(text.contains(&format!("# TYPE {}", family.name)), "{}", family.name);
+    }
+}
+
+/// Whatever clients ask for, there are no more series than the catalog gives.
+#[test]
+fn clients_make_no_new_series() {
+    let folder = folder(&[ROUTE]);
+    let (server, admin) = serve(&folder, &[]);
+    let series = || {
+        let text = ask(admin, "GET", "/metrics").text();
+        text.lines()
+            .filter(|line| line.starts_with("http_server_request_duration_seconds_count"))
+            .count()
+    };
+    let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+    for number in 0..50 {
+        for request in
+            [Request::get(&format!("/x{number}")), Request::new(&format!("M{number}"), "/r/1")]
+        {
+            connection.send(&request.to_bytes(server.address())).unwrap();
+            connection.answer("GET").unwrap();
+        }
+    }
+    assert!(wait(PATIENCE, || series() == 2), "{}", ask(admin, "GET", "/metrics").text());
+}
+
+#[test]
+fn requests_under_way_are_listed_and_one_can_be_stopped() {
+    let (upstream, folder) = watched();
+    let (server, admin) = serve(&folder, &[]);
+    let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+    let request = Request::get("/silent?password=hidden").header("request-id", "mine");
+    connection.send(&request.to_bytes(server.address())).unwrap();
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+    let listed = json_of(admin, "/in-flight");
+    let first = &listed["requests"][0];
+    assert_eq!(
+        (listed["count"].clone(), &first["path"], &first["route"], &first["requestId"]),
+        (json!(1), &json!("/silent"), &json!("/silent"), &json!("mine")),
+        "{listed}"
+    );
+    assert_eq!(json_of(admin, "/upstreams")["upstreams"][0]["inFlight"], 1);
+    assert_eq!(sample(admin, "http_server_active_requests"), "1");
+    let id = first["id"].as_str().unwrap();
+    for (target, status) in
+        [("/in-flight/9-9", 404), ("/in-flight/x", 404), (&*format!("/in-flight/{id}"), 202)]
+    {
+        assert_eq!(ask(admin, "DELETE", target).status, status, "{target}");
+    }
+    let answer = connection.answer("GET").unwrap();
+    assert_eq!(
+        (answer.status, answer.json().unwrap()["message"].clone()),
+        (503, json!("an operator has stopped this request"))
+    );
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.hang_ups() == 1));
+    assert!(wait(PATIENCE, || json_of(admin, "/in-flight")["count"] == 0));
+    assert_eq!(sample(admin, "qlio_requests_stopped_total"), "1");
+    assert!(server.stderr().contains("an operator has stopped the request"));
+}
+
+/// The only worker loads a module that takes 1.5 s, and does nothing else meanwhile.
+#[test]
+fn operators_are_answered_while_all_workers_are_busy() {
+    let slow = "m = require('m.js'); return m.f() via route '/slow' using method get";
+    let folder = folder(&[("routes/slow.ql", slow), ("routes/m.js", SLOW_MODULE)]);
+    let (server, admin) = serve(&folder, &["--workers", "1"]);
+    let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+    connection.send(&Request::get("/slow").to_bytes(server.address())).unwrap();
+    let mut lag = 0.0_f64;
+    let mut slowest = Duration::ZERO;
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(1) {
+        for target in ["/livez", "/readyz?verbose", "/in-flight", "/upstreams", "/"] {
+            let asked = Instant::now();
+            assert_eq!(ask(admin, "GET", target).status, 200);
+            slowest = slowest.max(asked.elapsed());
+        }
+        let late = sample(admin, "qlio_worker_lag_seconds{worker=\"0\"}");
+        lag = lag.max(late.parse().unwrap());
+    }
+    assert!(lag > 0.2, "the worker was late by {lag} s only");
+    assert!(slowest < Duration::from_millis(500), "{slowest:?}");
+    connection.answer("GET").unwrap();
+}
+
+#[test]
+fn draining_is_told_to_probes_and_ends_the_server() {
+    let (upstream, folder) = watched();
+    let (mut server, admin) = serve(&folder, &[]);
+    for target in ["/livez", "/readyz", "/healthz"] {
+        assert_eq!(ask(admin, "GET", target).status, 200, "{target}");
+    }
+    let verbose = ask(admin, "GET", "/readyz?verbose").text();
+    assert!(verbose.starts_with("[+]serving ok\n[+]health ok\ncatalog "), "{verbose}");
+    let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+    connection.send(&Request::get("/silent").to_bytes(server.address())).unwrap();
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+    assert_eq!(ask(admin, "GET", "/drain").status, 405);
+    assert_eq!(ask(admin, "POST", "/drain").status, 202);
+    assert_eq!(
+        (ask(admin, "GET", "/livez").status, ask(admin, "GET", "/readyz").status),
+        (200, 503)
+    );
+    let verbose = ask(admin, "GET", "/readyz?verbose").text();
+    assert!(verbose.starts_with("[-]serving failed: "), "{verbose}");
+    let id = json_of(admin, "/in-flight")["requests"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(ask(admin, "DELETE", &format!("/in-flight/{id}")).status, 202);
+    assert_eq!(connection.answer("GET").unwrap().status, 503);
+    assert_eq!(server.finish(PATIENCE).code(), Some(0));
+}
+
+#[test]
+fn catalog_and_settings_are_told_without_secrets() {
+    let (_upstream, folder) = watched();
+    let token = format!("{{\"admin\": {{\"token\": \"{TOKEN}\"}}, \"apiKey\": \"hidden-value\"}}");
+    fs::write(folder.path().join("qlio.json"), token).unwrap();
+    let (server, admin) = serve(&folder, &[]);
+    let ask = |target: &str| {
+        let request = Request::get(target).header("authorization", &format!("Bearer {TOKEN}"));
+        fetch(admin, &request, PATIENCE).unwrap()
+    };
+    let settings = ask("/config").json().unwrap();
+    let setting = |name: &str| {
+        let settings = settings["settings"].as_array().unwrap();
+        settings.iter().find(|setting| setting["name"] == name).unwrap().clone()
+    };
+    assert_eq!(setting("admin.token")["value"], "[redacted]");
+    assert_eq!(setting("apiKey")["value"], "[redacted]");
+    assert_eq!(setting("admin.listen")["origin"], "--admin");
+    assert!(setting("admin.token")["origin"].as_str().unwrap().contains("qlio.json:1:"));
+    let catalog = ask("/catalog").json().unwrap();
+    assert_eq!(
+        (catalog["tables"].as_array().unwrap().len(), catalog["routes"].as_array().unwrap().len()),
+        (3, 4)
+    );
+    let hash = catalog["hash"].as_str().unwrap().to_owned();
+    assert_eq!(hash.len(), 32);
+    for target in ["/", "/config", "/catalog", "/metrics", "/upstreams", "/in-flight"] {
+        let text = ask(target).text();
+        assert!(!text.contains(TOKEN) && !text.contains("hidden-value"), "{target}: {text}");
+    }
+    drop(server);
+    fs::write(folder.path().join("routes/good.ql"), "return 2 via route '/good' using method get")
+        .unwrap();
+    let (_server, admin) = serve(&folder, &[]);
+    let request = Request::get("/catalog").header("authorization", &format!("Bearer {TOKEN}"));
+    let other = fetch(admin, &request, PATIENCE).unwrap().json().unwrap();
+    assert_ne!(other["hash"], hash);
+}
+
+#[test]
+fn who_has_no_token_hears_only_whether_the_server_lives() {
+    let folder =
+        folder(&[ROUTE, ("qlio.json", &format!("{{\"admin\": {{\"token\": \"{TOKEN}\"}}}}"))]);
+    let (_server, admin) = serve(&folder, &[]);
+    for (method, target, status) in [
+        ("GET", "/livez", 200),
+        ("GET", "/readyz", 200),
+        ("GET", "/readyz?verbose", 401),
+        ("GET", "/metrics", 401),
+        ("GET", "/", 401),
+        ("POST", "/drain", 401),
+        ("DELETE", "/in-flight/0-1", 401),
+        ("GET", "/nothing", 401),
+    ] {
+        assert_eq!(ask(admin, method, target).status, status, "{method} {target}");
+    }
+    let page = Request::get("/metrics")
+        .header("authorization", &format!("Bearer {TOKEN}"))
+        .header("origin", "http://evil.test");
+    assert_eq!(fetch(admin, &page, PATIENCE).unwrap().status, 403);
+}
+
+#[test]
+fn a_listener_that_others_reach_needs_a_token() {
+    let folder = folder(&[ROUTE]);
+    let arguments = [
+        "serve",
+        "--port",
+        "0",
+        "--admin",
+        "0.0.0.0:0",
+        "--tables",
+        "tables",
+        "--routes",
+        "routes",
+    ];
+    let finished = run(&arguments, folder.path(), "");
+    assert_eq!(finished.code(), Some(2), "{}", finished.stderr);
+    assert!(finished.stderr.contains("set `admin.token`"), "{}", finished.stderr);
+    let wrong = run(&["serve", "--port", "0", "--admin", "somewhere"], folder.path(), "");
+    assert!(
+        wrong.code() != Some(0) && wrong.stderr.contains("an address such as"),
+        "{}",
+        wrong.stderr
+    );
+    let server = serve_folder(folder.path(), &["--dev", "--admin", "0"]);
+    let taken = admin_of(&server).port().to_string();
+    let second = run(&["serve", "--port", "0", "--dev", "--monPort", &taken], folder.path(), "");
+    assert!(second.code() == Some(255) && second.stderr.contains("operators"), "{}", second.stderr);
+}
+
+#[test]
+fn a_socket_is_for_its_owner_and_goes_with_the_server() {
+    let folder = folder(&[ROUTE]);
+    let path = folder.path().join("admin.sock");
+    let start = || serve_folder(folder.path(), &["--dev", "--admin", "unix:admin.sock"]);
+    let asked = || {
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(b"GET /livez HTTP/1.0\r\nhost: any\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.0 200") && answer.ends_with("ok\n"), "{answer}");
+    };
+    let mut server = start();
+    assert!(wait(PATIENCE, || path.exists()));
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    asked();
+    // What a killed server leaves behind keeps nobody from starting.
+    server.signal(Signal::KILL).unwrap();
+    assert!(wait(PATIENCE, || server.has_ended()));
+    assert!(path.exists());
+    let mut server = start();
+    asked();
+    server.signal(Signal::TERM).unwrap();
+    assert_eq!(server.finish(PATIENCE).code(), Some(0));
+    assert!(!path.exists());
+}
+
+#[test]
+fn the_page_loads_nothing_from_elsewhere() {
+    let folder = folder(&[ROUTE]);
+    let (_server, admin) = serve(&folder, &[]);
+    let page = fetch(admin, &Request::get("/").header("accept", "text/html"), PATIENCE).unwrap();
+    assert!(page.text().contains("<title>qlio monitor</title>"));
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{policy}");
+    for (target, media_type) in [("/monitor.js", "text/javascript"), ("/monitor.css", "text/css")] {
+        assert!(page.text().contains(target));
+        let part = ask(admin, "GET", target);
+        assert!(part.header("content-type").unwrap().starts_with(media_type));
+        assert!(!part.text().contains("://") && !part.text().contains("innerHTML"), "{target}");
+    }
+    let overview = json_of(admin, "/");
+    for member in ["ready", "workers", "routes", "events", "memoryBytes", "upstreams", "heavy"] {
+        assert!(!overview[member].is_null(), "{member} in {overview}");
+    }
+}
+
+/// A head that never ends is given up, and takes nobody's place for long.
+#[test]
+fn many_silent_operators_keep_nobody_out_for_ever() {
+    let folder = folder(&[ROUTE]);
+    let (_server, admin) = serve(&folder, &[]);
+    let silent: Vec<_> = (0..60).map(|_| Connection::open(admin, PATIENCE).unwrap()).collect();
+    assert_eq!(ask(admin, "GET", "/livez").status, 200);
+    drop(silent);
+    let mut long = Connection::open(admin, PATIENCE).unwrap();
+    let head = format!("GET /livez HTTP/1.1\r\nx: {}\r\n", "x".repeat(40_000));
+    // The server may close before it has taken all.
+    let _ = long.send(head.as_bytes());
+    assert!(long.answer("GET").map_or(true, |answer| answer.status == 431));
+}
+
+#[test]
+fn promtool_and_prometheus_read_the_metrics() {
+    let Some(promtool) = installed("promtool") else { return };
+    let (_upstream, folder) = watched();
+    let (server, admin) = serve(&folder, &[]);
+    for target in ["/good", "/bad", "/r/1", "/r/2"] {
+        fetch(server.address(), &Request::get(target), PATIENCE).unwrap();
+    }
+    let text = ask(admin, "GET", "/metrics").text();
+    let mut check = Command::new(promtool)
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    check.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let checked = check.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&checked.stderr).into_owned();
+    assert!(checked.status.success() && told.is_empty(), "{told}\n{text}");
+
+    let open =
+        Request::get("/metrics").header("accept", "application/openmetrics-text; version=1.0.0");
+    let open = fetch(admin, &open, PATIENCE).unwrap();
+    assert!(open.header("content-type").unwrap().starts_with("application/openmetrics-text"));
+    assert!(open.text().ends_with("# EOF\n"));
+
+    // It asks for OpenMetrics first.
+    let Some(prometheus) = Running::start(Prometheus::of(admin, None)) else { return };
+    let number = |query: &str| -> String {
+        let target = format!("/api/v1/query?query={query}");
+        let answer = fetch(prometheus.address(), &Request::get(&target), PATIENCE).unwrap();
+        let answer = answer.json().unwrap();
+        answer["data"]["result"][0]["value"][1].as_str().unwrap_or("0").to_owned()
+    };
+    let is_scraped = wait(PATIENCE, || {
+        thread::sleep(Duration::from_millis(50));
+        number("sum(http_server_request_duration_seconds_count)") == "4"
+    });
+    assert!(is_scraped, "up = {}", number("up"));
+    for (query, value) in [
+        ("up", "1"),
+        (
+            "sum(http_server_request_duration_seconds_bucket%7Bhttp_route=%22/r/%7Bid%7D%22,le=%22%2BInf%22%7D)",
+            "2",
+        ),
+        ("sum(qlio_upstream_requests_total%7Bqlio_table=%22bad%22%7D)", "1"),
+        ("count(http_client_request_duration_seconds_sum)", "2"),
+        ("qlio_ready", "1"),
+    ] {
+        assert_eq!(number(query), value, "{query}");
+    }
+}
