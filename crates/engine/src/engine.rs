@@ -8,7 +8,7 @@ use qlio_syntax::{diagnostic::codes, status::ROUTE};
 use tokio::time::sleep_until;
 
 use crate::{
-    error::RunError,
+    error::{Fact, RunError},
     evaluate::fill,
     event::Watch,
     executor,
@@ -97,6 +97,9 @@ impl Engine {
         let run = Run::new(&self.services, plan, catalog, request, caller, watch);
         hops::check(run.hops, self.settings().hops_max)?;
         let value = within(&run, executor::execute(&run)).await?;
+        if self.settings().asserts_calls {
+            check_calls(&run)?;
+        }
         if let Some(route) = &plan.route {
             run.require_settings(&route.missing_settings)?;
         }
@@ -151,6 +154,16 @@ async fn within(
         }
     })
     .await
+}
+
+/// Whether the run has made no more requests than its script says.
+fn check_calls(run: &Run<'_>) -> Result<(), RunError> {
+    let made = run.sent.get();
+    let Some(most) = run.plan.calls_max.filter(|most| made > *most) else { return Ok(()) };
+    let message =
+        format!("the run made {made} requests, and its script says `assert calls <= {most}`");
+    let error = RunError::gateway(codes::TOO_MANY_CALLS, message);
+    Err(error.with(Fact::Limit(most)).with(Fact::Asked(made)))
 }
 
 /// The status of the route clause.

@@ -50,6 +50,8 @@ pub(crate) struct Run<'a> {
     pub(crate) request_id: OnceCell<Text>,
     /// Milliseconds since 1970, read when the first select with expressions needs it.
     moment_ms: OnceCell<u64>,
+    /// How many upstream calls were made.
+    pub(crate) sent: Cell<u64>,
     /// How many upstream calls were given a number.
     pub(crate) calls: Cell<u32>,
     pub(crate) warnings: RefCell<Vec<String>>,
@@ -120,6 +122,7 @@ impl<'a> Run<'a> {
             request_ids: RefCell::default(),
             request_id: OnceCell::new(),
             moment_ms: OnceCell::new(),
+            sent: Cell::default(),
             calls: Cell::default(),
             warnings: RefCell::default(),
             budget: Budget::new(engine.settings(), plan.route.as_ref(), caller),

@@ -26,6 +26,8 @@ pub struct Settings {
     pub nested_requests_max: usize,
     /// Most pages of one request of a select, if its table does not say (`maxPages`, default 20).
     pub pages_max: u64,
+    /// What a script says of its requests by `assert calls` must hold: in tests (RET-15).
+    pub asserts_calls: bool,
     /// Most bytes of one upstream answer on the wire (`maxResponseLength`, default 10,000,000).
     pub response_bytes_max: usize,
     /// Most bytes of one upstream answer after decompression (`maxDecodedLength`, default ten times
@@ -130,6 +132,7 @@ impl Default for Settings {
         Self {
             nested_requests_max: 50,
             pages_max: 20,
+            asserts_calls: false,
             response_bytes_max: 10_000_000,
             decoded_bytes_max: 100_000_000,
             join_rows_max: 1_000_000,

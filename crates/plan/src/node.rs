@@ -45,6 +45,8 @@ pub struct Plan {
     pub value: NodeId,
     /// The `via route` clause.
     pub route: Option<RouteSpec>,
+    /// `assert calls <= n`.
+    pub calls_max: Option<u64>,
     /// Comments before `return`.
     pub docs: Vec<String>,
     /// Tables created by the script, in text order.

@@ -587,6 +587,8 @@ pub struct Return {
     pub alternatives: Vec<Primary>,
     /// `via route …`.
     pub route: Option<RouteClause>,
+    /// `assert calls <= n` (RET-15).
+    pub calls_max: Option<Count>,
     /// From `return` to the end.
     pub span: Span,
 }

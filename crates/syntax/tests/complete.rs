@@ -76,7 +76,7 @@ fn the_clauses_of_a_select_follow_in_order() {
             "false", "null"
         ]
     );
-    assert_eq!(keywords("return a ‸"), ["via"]);
+    assert_eq!(keywords("return a ‸"), ["via", "assert"]);
     assert_eq!(keywords("return a via route '/a' using ‸"), ["defaults", "method"]);
     assert_eq!(keywords("show ‸"), ["tables", "routes"]);
     assert_eq!(keywords("create table t on ‸"), ["select", "insert", "update", "delete"]);

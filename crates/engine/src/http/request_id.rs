@@ -20,6 +20,7 @@ impl Run<'_> {
     /// Gives a request its id, `<id of the run>.<number of the call>`, unless its table, a hook or the
     /// trail of ids has set the header.
     pub(super) fn number_call(&self, exchange: &mut Exchange) {
+        self.sent.set(self.sent.get() + 1);
         let name = self.engine.default_headers().request_id();
         if exchange.headers.contains_key(name) {
             return;

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use qlio_data::{Object, Value, codec::json};
 use qlio_engine::{
-    Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, StartError,
+    Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, Settings, StartError,
     event::{Event, Watch},
     heavy::Heavy,
 };
@@ -137,7 +137,7 @@ impl Snapshot {
     /// An engine that nobody else uses. Nothing is cached: tests shall not see each other's answers.
     fn engine(&self) -> Result<Engine, StartError> {
         Engine::new(EngineOptions {
-            settings: self.config.settings.clone(),
+            settings: Settings { asserts_calls: true, ..self.config.settings.clone() },
             transport: self.config.transport.clone(),
             cache: None,
             describe_error: run_error::body,

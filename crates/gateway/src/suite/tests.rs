@@ -107,6 +107,24 @@ fn a_failed_run_fails_the_test_unless_the_test_speaks_of_it() {
 }
 
 #[test]
+fn a_run_that_makes_more_requests_than_its_script_says_fails_the_test() {
+    let table =
+        "create table p on select get from 'http://localhost:{mock.1}/x?n={n}'; ns = [1, 2, 3];";
+    let few = format!("{table} return select * from p where n = \"{{ns}}\" assert calls <= 3");
+    let many = format!("{table} return select * from p where n = \"{{ns}}\" assert calls <= 2");
+    let directory = directory(&[
+        ("few.ql", &few),
+        ("few.1.200.application.json", "[1]"),
+        ("many.ql", &many),
+        ("many.1.200.application.json", "[1]"),
+    ]);
+    let told = outcomes(directory.path());
+    assert_eq!(told[0], "few");
+    let wanted = "the run made 3 requests, and its script says `assert calls <= 2`";
+    assert!(told[1].contains(wanted), "{told:?}");
+}
+
+#[test]
 fn routes_are_asked_with_header_body_and_mocks_of_the_settings() {
     let directory = directory(&[
         ("config.json", r#"{"api": "http://127.0.0.1:{mock.1}"}"#),

@@ -25,6 +25,7 @@ use crate::{
 pub use dot::to_dot;
 pub use json::to_json;
 pub use latency::{Latency, Measured, NodeLatency};
+pub(crate) use source::known_requests;
 pub use source::{ExplainedSource, RequestBound};
 pub use svg::to_svg;
 pub use text::to_text;

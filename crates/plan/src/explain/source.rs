@@ -3,12 +3,15 @@
 //! Only of selects whose table has declared columns or pages, or that do more with rows than read them; of others
 //! the picture says all there is.
 
+use qlio_data::Text;
 use qlio_syntax::ast::VerbKind;
 
 use crate::{
     catalog::{Paging, PagingManner, Table, Verb},
+    node::{Node, NodeKind},
     operator::{
-        Bound, Condition, Expected, Operand, Operation, Pushed, PushedValue, Select, Steps,
+        Bound, Condition, Expected, Operand, Operation, Pushed, PushedValue, Select, Source,
+        SourceKind, Steps,
     },
 };
 
@@ -67,6 +70,9 @@ impl ExplainedSource {
 /// The tables of a select that there is something to say about; those of joins say only how many requests their
 /// pages may make.
 pub(super) fn sources(select: &Select) -> Vec<ExplainedSource> {
+    if let SourceKind::Union(parts) = &select.scan.source.kind {
+        return parts.iter().flat_map(|part| sources(&part.select)).collect();
+    }
     let Some(table) = select.scan.source.table() else { return Vec::new() };
     let Some(verb) = table.verb(VerbKind::Select) else { return Vec::new() };
     let steps = select.steps.as_deref();
@@ -77,29 +83,65 @@ pub(super) fn sources(select: &Select) -> Vec<ExplainedSource> {
     vec![source(select, steps, table, verb)]
 }
 
-fn source(select: &Select, steps: Option<&Steps>, table: &Table, verb: &Verb) -> ExplainedSource {
-    let mut asks: Vec<String> =
-        select.scan.conditions.iter().map(|condition| condition.name.to_string()).collect();
-    for pushed in steps.iter().flat_map(|steps| &steps.pushed) {
-        asks.push(pushed.parameter.to_string());
+/// The requests of a statement that are known to be possible: those of a select as far as they have a number, else
+/// one for each table.
+pub(crate) fn known_requests(node: &Node) -> u64 {
+    match &node.kind {
+        NodeKind::Select(select) => of_select(select),
+        NodeKind::Write(write) => is_remote(&write.target),
+        NodeKind::Delete(delete) => is_remote(&delete.target),
+        _ => 0,
     }
+}
+
+/// The same of a select and of those that it puts together.
+fn of_select(select: &Select) -> u64 {
+    if let SourceKind::Union(parts) = &select.scan.source.kind {
+        return parts.iter().fold(0, |sum, part| sum.saturating_add(of_select(&part.select)));
+    }
+    let joined = select.join.as_ref().map_or(0, |join| is_remote(&join.scan.source));
+    let verb = select.scan.source.table().and_then(|table| table.verb(VerbKind::Select));
+    let main = verb.map_or(0, |verb| bound(select, verb).most.unwrap_or(1));
+    main.saturating_add(joined)
+}
+
+fn is_remote(source: &Source) -> u64 {
+    u64::from(source.table().is_some())
+}
+
+/// The parameters that the statement gives.
+fn asks(select: &Select) -> impl Iterator<Item = &Text> {
+    let pushed = select.steps.iter().flat_map(|steps| &steps.pushed);
+    let conditions = select.scan.conditions.iter().map(|condition| &condition.name);
+    conditions.chain(pushed.map(|pushed| &pushed.parameter))
+}
+
+/// How the rows come in pages, unless the statement asks for one itself.
+fn paging<'v>(select: &Select, verb: &'v Verb) -> Option<&'v Paging> {
     let sets_page = |paging: &&Paging| {
-        paging.parameter().is_some_and(|parameter| asks.iter().any(|name| **name == **parameter))
+        paging.parameter().is_some_and(|parameter| asks(select).any(|name| name == parameter))
     };
-    let paging = verb.paging.as_ref().filter(|paging| !sets_page(paging));
-    let requests = match (lists(&select.scan.conditions, steps), paging) {
+    verb.paging.as_ref().filter(|paging| !sets_page(paging))
+}
+
+/// The most requests that a select makes of the table it reads first.
+fn bound(select: &Select, verb: &Verb) -> RequestBound {
+    match (lists(&select.scan.conditions, select.steps.as_deref()), paging(select, verb)) {
         (Some(name), _) => {
             RequestBound::setting("maxNestedRequests", format!("as many as the values of `{name}`"))
         }
         (None, Some(paging)) => pages(paging, select.limit, select.offset),
         (None, None) => RequestBound::known(1, "one value for each token".to_owned()),
-    };
+    }
+}
+
+fn source(select: &Select, steps: Option<&Steps>, table: &Table, verb: &Verb) -> ExplainedSource {
     ExplainedSource {
         table: table.name.to_string(),
-        asks,
+        asks: asks(select).map(ToString::to_string).collect(),
         tests: steps.iter().flat_map(|steps| &steps.tests).map(ToString::to_string).collect(),
-        requests,
-        limit: limit(select, steps, verb, paging),
+        requests: bound(select, verb),
+        limit: limit(select, steps, verb, paging(select, verb)),
     }
 }
 

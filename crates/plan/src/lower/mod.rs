@@ -8,6 +8,7 @@
 //! Source: EXE-15.
 
 mod block;
+mod calls;
 mod condition;
 mod expression;
 mod join;
@@ -272,6 +273,7 @@ impl<'a> Lowering<'a> {
             symbols: self.symbols.to_symbols(),
             value,
             route,
+            calls_max: None,
             docs,
             inline_tables: std::mem::take(&mut self.inline_tables),
             loaded_tables: std::mem::take(&mut self.loaded_tables),
@@ -286,6 +288,10 @@ impl<'a> Lowering<'a> {
             table_reads: std::mem::take(&mut self.table_reads),
         };
         rewrite::apply(&mut plan, &noted);
+        if let Some(most) = script.result.as_ref().and_then(|result| result.calls_max) {
+            plan.calls_max = Some(most.value);
+            self.refuse_known_calls(&plan, most);
+        }
         plan
     }
 

@@ -73,6 +73,7 @@ registry! {
     2033 BAD_LIMIT "bad-limit" "a limit of a route allows nothing";
     2034 FOREIGN_REQUEST "foreign-request" "a page or a name of somebody else is used to run scripts";
     2035 WRITE_BY_GET "write-by-get" "a script that writes is sent by a method that only reads";
+    2041 TOO_MANY_CALLS "too-many-calls" "a script makes more requests than it says";
     2101 MISPLACED_FUNCTION "misplaced-function" "a function of a module stands inside an expression";
     2102 MISPLACED_STAR "misplaced-star" "`*` stands where it cannot";
     2103 BAD_PATTERN "bad-pattern" "a pattern of `like` or `matches` is malformed";

@@ -121,9 +121,15 @@ impl Printer<'_> {
         let first = node.alternatives.first().map_or(0, |first| first.span().start);
         self.separate(&mut inner, Doc::Space, first);
         self.alternatives(&mut inner, &node.alternatives);
-        if let Some(route) = &node.route {
+        if node.route.is_some() || node.calls_max.is_some() {
             let mut clause = Vec::new();
-            self.route(&mut clause, route);
+            if let Some(route) = &node.route {
+                self.route(&mut clause, route);
+            }
+            if let Some(most) = &node.calls_max {
+                self.separate(&mut clause, Doc::Line, most.span.start);
+                clause.push(Doc::text(format!("assert calls <= {}", most.value)));
+            }
             self.tail(&mut clause, node.span.end);
             inner.push(Doc::Indent(clause));
         }

@@ -6,7 +6,7 @@ use super::{
     expect::{self, Expected, STATEMENT_WORDS},
 };
 use crate::{
-    ast::{Call, Comment, Ident, Item, Primary, Return, Script, Statement},
+    ast::{Call, Comment, Count, Ident, Item, Primary, Return, Script, Statement},
     complete::Wanted,
     diagnostic::codes,
     functions::BuiltIn,
@@ -352,7 +352,7 @@ impl Parser<'_> {
             && expect::find_misspelling(&name.text, STATEMENT_WORDS.iter().copied()).is_some()
     }
 
-    /// `return = 'return' ret { '||' ret } [ route ] { ';' }`.
+    /// `return = 'return' ret { '||' ret } [ route ] [ 'assert' 'calls' '<=' Digits ] { ';' }`.
     fn return_clause(&mut self, docs: Vec<Comment>) -> Outcome<Return> {
         self.leave_scope();
         self.count_statement()?;
@@ -371,9 +371,22 @@ impl Parser<'_> {
         self.is_in_return = true;
         let alternatives = self.alternatives(true)?;
         let route = if self.is_word("via") { Some(self.route_clause()?) } else { None };
+        let calls_max = self.calls_assertion()?;
         let span = self.since(start);
         self.semicolons();
-        Ok(Return { docs, alternatives, route, span })
+        Ok(Return { docs, alternatives, route, calls_max, span })
+    }
+
+    /// `[ 'assert' 'calls' '<=' Digits ]`.
+    fn calls_assertion(&mut self) -> Outcome<Option<Count>> {
+        self.offer(&["assert"]);
+        if self.lexer.peek_word() != "assert" {
+            return Ok(None);
+        }
+        self.require_word("assert")?;
+        self.require_word("calls")?;
+        self.require("<=")?;
+        self.count().map(Some)
     }
 }
 

@@ -535,8 +535,15 @@ fn result() -> impl Strategy<Value = Return> {
             }
         },
     );
-    (docs(), vec(primary(true), 1..3), option::of(route))
-        .prop_map(|(docs, alternatives, route)| Return { docs, alternatives, route, span: SPAN })
+    (docs(), vec(primary(true), 1..3), option::of(route), option::of(count())).prop_map(
+        |(docs, alternatives, route, calls_max)| Return {
+            docs,
+            alternatives,
+            route,
+            calls_max,
+            span: SPAN,
+        },
+    )
 }
 
 /// A script that can be written.
