@@ -127,15 +127,17 @@ pub struct WorkerMeter {
     transport: OnceLock<TransportView>,
 }
 
-/// Requests that wait for something.
+/// Requests that wait for something. They keep their places, so that coming and going is no search.
 #[derive(Debug, Default)]
 struct Waiting {
     numbers: u64,
-    requests: HashMap<u64, Waits>,
+    places: Vec<Option<Waits>>,
+    free: Vec<usize>,
 }
 
 #[derive(Debug)]
 struct Waits {
+    number: u64,
     began: Instant,
     method: Method,
     uri: Uri,
@@ -207,7 +209,7 @@ impl WorkerMeter {
             meter: self,
             began: Instant::now(),
             place: Cell::new(place),
-            number: Cell::new(0),
+            waits_at: Cell::new(None),
             is_answered: Cell::new(false),
         }
     }
@@ -239,8 +241,8 @@ impl WorkerMeter {
     /// The requests that wait for something.
     pub fn in_flight(&self) -> Vec<InFlight> {
         let waiting = self.waiting();
-        let request = |(number, waits): (&u64, &Waits)| InFlight {
-            id: format!("{}-{number}", self.index),
+        let request = |waits: &Waits| InFlight {
+            id: format!("{}-{}", self.index, waits.number),
             age: waits.began.elapsed(),
             method: waits.method.clone(),
             path: waits.uri.path().to_owned(),
@@ -248,13 +250,14 @@ impl WorkerMeter {
             client: waits.client,
             request_id: waits.request_id.to_string(),
         };
-        waiting.requests.iter().map(request).collect()
+        waiting.places.iter().flatten().map(request).collect()
     }
 
     /// Has a request that waits answered with 503; whether there is one of this number.
     pub fn stop(&self, number: u64) -> bool {
         let mut waiting = self.waiting();
-        let Some(waits) = waiting.requests.get_mut(&number) else { return false };
+        let mut requests = waiting.places.iter_mut().flatten();
+        let Some(waits) = requests.find(|waits| waits.number == number) else { return false };
         waits.is_stopped = true;
         waits.waker.wake_by_ref();
         true
@@ -271,8 +274,8 @@ pub(super) struct Visit<'m> {
     meter: &'m WorkerMeter,
     began: Instant,
     place: Cell<usize>,
-    /// Its number among those that wait; 0 until it has waited.
-    number: Cell<u64>,
+    /// Its place among those that wait; none until it has waited.
+    waits_at: Cell<Option<usize>>,
     is_answered: Cell<bool>,
 }
 
@@ -314,15 +317,15 @@ impl Visit<'_> {
     /// Notes that the request waits; whether it has been stopped.
     fn wait(&self, asked: Asked<'_>, waker: &Waker) -> bool {
         let mut waiting = self.meter.waiting();
-        if let Some(waits) = waiting.requests.get_mut(&self.number.get()) {
+        let known = self.waits_at.get().and_then(|at| waiting.places.get_mut(at));
+        if let Some(Some(waits)) = known {
             waits.waker.clone_from(waker);
             waits.place = self.place.get();
             return waits.is_stopped;
         }
         waiting.numbers += 1;
-        self.number.set(waiting.numbers);
-        let number = waiting.numbers;
         let waits = Waits {
+            number: waiting.numbers,
             began: self.began,
             method: asked.head.method.clone(),
             uri: asked.head.uri.clone(),
@@ -332,7 +335,12 @@ impl Visit<'_> {
             waker: waker.clone(),
             is_stopped: false,
         };
-        waiting.requests.insert(number, waits);
+        let at = waiting.free.pop().unwrap_or(waiting.places.len());
+        if at == waiting.places.len() {
+            waiting.places.push(None);
+        }
+        waiting.places[at] = Some(waits);
+        self.waits_at.set(Some(at));
         false
     }
 
@@ -364,8 +372,10 @@ impl Drop for Visit<'_> {
             }
         }
         self.meter.ended.add(1);
-        if self.number.get() != 0 {
-            self.meter.waiting().requests.remove(&self.number.get());
+        if let Some(at) = self.waits_at.get() {
+            let mut waiting = self.meter.waiting();
+            waiting.places[at] = None;
+            waiting.free.push(at);
         }
     }
 }
@@ -433,5 +443,8 @@ mod tests {
         let mut ready = std::pin::pin!(async { Response::new(Full::default()) });
         assert!(visit.unless_stopped(asked, ready.as_mut()).await.is_some());
         assert!(meter.in_flight().is_empty());
+        assert!(!visit.wait(asked, Waker::noop()) && !meter.stop(1));
+        assert_eq!(meter.in_flight()[0].id, "3-2");
+        assert_eq!(meter.waiting().places.len(), 1, "the place is used again");
     }
 }

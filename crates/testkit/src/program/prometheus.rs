@@ -7,7 +7,8 @@ use std::{
     process::Command,
 };
 
-use super::{Program, exchange};
+use super::{Program, START_TIME_MAX, exchange};
+use crate::process::wait;
 
 /// Scrapes one address.
 #[derive(Debug, Clone)]
@@ -46,8 +47,15 @@ impl Program for Prometheus {
         Ok(())
     }
 
+    /// It listens before it is ready, and says so meanwhile.
     fn is_at_work(&self, stream: &mut TcpStream) -> bool {
+        let Ok(address) = stream.peer_addr() else { return false };
         let request = b"GET /-/ready HTTP/1.0\r\nhost: localhost\r\n\r\n";
-        exchange(stream, request, b"Ready.\n").starts_with(b"HTTP/1.0 200")
+        wait(START_TIME_MAX, || {
+            let asked = TcpStream::connect(address);
+            asked.is_ok_and(|mut stream| {
+                exchange(&mut stream, request, b"Ready.\n").starts_with(b"HTTP/1.0 200")
+            })
+        })
     }
 }
