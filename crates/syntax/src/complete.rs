@@ -61,7 +61,7 @@ pub enum Wanted {
 }
 
 /// The names that tokens of a quoted text may have (TOK-11, CON-12, URI-17).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenPlace {
     /// A value of a script: variables, the request, settings.
     Script,

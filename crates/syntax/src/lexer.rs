@@ -14,6 +14,7 @@ use crate::{
     ast::{Comment, RawText},
     diagnostic::{Code, codes},
     source::Span,
+    tokens::{Role, Token, TokenKind},
 };
 
 /// Whether `c` ends a line (TXT-2).
@@ -68,6 +69,8 @@ pub(crate) struct Lexer<'t> {
     pub(crate) comments: Vec<Comment>,
     /// A block comment without an end; it swallows the rest of the text.
     pub(crate) unclosed_comment: Option<Span>,
+    /// All tokens so far, for editors; nobody else notes them.
+    pub(crate) tokens: Option<Vec<Token>>,
     /// The word that was looked at last: productions ask for the next one many times over.
     word: Cell<SeenWord>,
 }
@@ -98,6 +101,7 @@ impl<'t> Lexer<'t> {
             last_end: 0,
             comments: Vec::new(),
             unclosed_comment: None,
+            tokens: None,
             word: Cell::new(SeenWord::at(text, 0)),
         };
         lexer.skip_trivia();
@@ -176,7 +180,34 @@ impl<'t> Lexer<'t> {
         let start = self.at;
         self.at += length;
         self.last_end = self.at;
-        Span::new(start as u32, self.at as u32)
+        let span = Span::new(start as u32, self.at as u32);
+        if let Some(tokens) = self.tokens.as_mut().filter(|_| length > 0) {
+            let kind = kind_of(&self.text[start..start + length]);
+            tokens.push(Token { kind, role: Role::Plain, span });
+        }
+        span
+    }
+
+    /// Notes that the last token is a name.
+    pub(crate) fn mark_name(&mut self) {
+        if let Some(token) = self.tokens.as_mut().and_then(|tokens| tokens.last_mut()) {
+            token.kind = TokenKind::Name;
+        }
+    }
+
+    /// Notes what the last token is a name of.
+    pub(crate) fn mark_role(&mut self, role: Role) {
+        if let Some(token) = self.tokens.as_mut().and_then(|tokens| tokens.last_mut()) {
+            token.role = role;
+        }
+    }
+
+    /// Notes that the tokens from `from` on belong to nothing.
+    pub(crate) fn mark_skipped(&mut self, from: usize) {
+        let tokens = self.tokens.iter_mut().flatten().rev();
+        for token in tokens.take_while(|token| token.span.start as usize >= from) {
+            *token = Token { kind: TokenKind::Skipped, role: Role::Plain, span: token.span };
+        }
     }
 
     /// Goes over `length` bytes as a token and over the white space behind it.
@@ -347,6 +378,23 @@ impl<'t> Lexer<'t> {
             json.push_str(&text[fraction..exponent]);
         }
         Some((json, self.bump(exponent)))
+    }
+}
+
+/// What a token is, as far as its characters tell: a word is a keyword until a production that reads
+/// names says otherwise.
+fn kind_of(token: &str) -> TokenKind {
+    match token.chars().next() {
+        Some('"' | '\'') => TokenKind::Text,
+        Some('`') => TokenKind::Name,
+        Some('{') if token.len() > 1 => TokenKind::Brace,
+        Some('+' | '-') if token.len() > 1 => TokenKind::Number,
+        Some(first) if first.is_ascii_digit() => TokenKind::Number,
+        Some(first) if is_word_start(first) => match token {
+            "true" | "false" | "null" => TokenKind::Literal,
+            _ => TokenKind::Keyword,
+        },
+        _ => TokenKind::Symbol,
     }
 }
 

@@ -25,6 +25,7 @@ pub mod source;
 pub mod spelling;
 pub mod status;
 pub mod symbols;
+pub mod tokens;
 pub mod visit;
 
 mod lexer;

@@ -20,6 +20,7 @@ use crate::{
     lexer::{LexError, Lexer},
     limits::Limits,
     source::Span,
+    tokens::Token,
 };
 
 mod clause;
@@ -70,25 +71,38 @@ pub fn parse(text: &str) -> Parsed {
 
 /// Like [`parse`], with other bounds.
 pub fn parse_with(text: &str, limits: &Limits) -> Parsed {
-    let bytes_max = limits.text_bytes_max.min(u32::MAX as usize);
-    if text.len() > bytes_max {
-        let message =
-            format!("the script has {} bytes, at most {bytes_max} are allowed", text.len());
-        let too_large = Diagnostic::error(codes::SCRIPT_TOO_LARGE, Span::default(), message);
-        return Parsed {
-            script: Script::default(),
-            diagnostics: vec![too_large],
-            comments: Vec::new(),
-        };
+    if let Some(refused) = refuse_large(text, limits) {
+        return refused;
     }
-    let mut parser = Parser::new(text, *limits);
-    let mut script = parser.script();
-    if parser.is_module_bound_below() {
-        let modules = parser.modules;
-        parser = Parser { modules, ..Parser::new(text, *limits) };
-        script = parser.script();
-    }
+    let (script, parser) = Parser::read(text, *limits, false);
     Parsed { script, diagnostics: parser.diagnostics, comments: parser.lexer.comments }
+}
+
+fn refuse_large(text: &str, limits: &Limits) -> Option<Parsed> {
+    let bytes_max = limits.text_bytes_max.min(u32::MAX as usize);
+    if text.len() <= bytes_max {
+        return None;
+    }
+    let message = format!("the script has {} bytes, at most {bytes_max} are allowed", text.len());
+    let too_large = Diagnostic::error(codes::SCRIPT_TOO_LARGE, Span::default(), message);
+    Some(Parsed { script: Script::default(), diagnostics: vec![too_large], comments: Vec::new() })
+}
+
+/// A text that was read for its tokens.
+pub(crate) struct Recorded {
+    pub(crate) parsed: Parsed,
+    pub(crate) tokens: Vec<Token>,
+}
+
+/// Like [`parse_with`], noting all tokens and what they are names of.
+pub(crate) fn record(text: &str, limits: &Limits) -> Recorded {
+    if let Some(parsed) = refuse_large(text, limits) {
+        return Recorded { parsed, tokens: Vec::new() };
+    }
+    let (script, mut parser) = Parser::read(text, *limits, true);
+    let tokens = parser.take_recorded();
+    let Parser { diagnostics, lexer, .. } = parser;
+    Recorded { parsed: Parsed { script, diagnostics, comments: lexer.comments }, tokens }
 }
 
 /// A production could not be read; the reason is already reported.
@@ -124,6 +138,24 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
+    /// Reads a text, a second time where a module is bound below its use.
+    fn read(text: &'t str, limits: Limits, is_recording: bool) -> (Script, Self) {
+        let start = |modules| {
+            let mut parser = Parser { modules, ..Parser::new(text, limits) };
+            if is_recording {
+                parser.start_recording();
+            }
+            parser
+        };
+        let mut parser = start(Vec::new());
+        let mut script = parser.script();
+        if parser.is_module_bound_below() {
+            parser = start(parser.modules);
+            script = parser.script();
+        }
+        (script, parser)
+    }
+
     fn new(text: &'t str, limits: Limits) -> Self {
         Self {
             lexer: Lexer::new(text),

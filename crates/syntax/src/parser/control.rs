@@ -5,6 +5,7 @@ use crate::{
     ast::{Catch, Comment, If, Item, Logic, Throw, Try},
     complete::Wanted,
     diagnostic::codes,
+    tokens::Role,
 };
 
 impl Parser<'_> {
@@ -65,6 +66,7 @@ impl Parser<'_> {
         let start = self.start();
         self.require_word("throw")?;
         self.require("(")?;
+        self.note_role(Role::Variable);
         let name = self.ident()?;
         self.require(")")?;
         let span = self.since(start);
@@ -156,6 +158,7 @@ impl Parser<'_> {
             self.expect(super::expect::Expected::Kind("a variable"));
             return self.fail();
         }
+        self.note_role(Role::Variable);
         self.path().map(Logic::Name)
     }
 

@@ -6,6 +6,7 @@ use crate::{
     complete::{TokenPlace, Wanted},
     lexer,
     source::Span,
+    tokens::Role,
 };
 
 /// The methods with a form of their own, and the word before the URI.
@@ -25,6 +26,7 @@ impl Parser<'_> {
         self.require_word("create")?;
         self.require_word("table")?;
         let name = self.name()?;
+        self.lexer.mark_role(Role::NewTable);
         let connector = if self.is_clause("via") && !self.is_route_ahead() {
             self.require_word("via")?;
             self.want(Wanted::Connector);

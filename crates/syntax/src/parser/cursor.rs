@@ -12,6 +12,7 @@ use crate::{
     complete::{TokenPlace, Wanted},
     diagnostic::codes,
     limits::Limits,
+    tokens::{Role, Token, TokenKind},
 };
 
 /// The words that start a statement which can stand as a value.
@@ -52,6 +53,8 @@ pub(super) struct Cursor {
     text_place: Option<(usize, TokenPlace)>,
     /// Look for the select whose column list holds this offset.
     looked_for: Option<u32>,
+    /// What the grammar takes the names at these places for, noted only while recording.
+    roles: Option<Vec<(u32, Role)>>,
 }
 
 /// Reads `text` and notes what could stand at its end.
@@ -84,7 +87,52 @@ impl Parser<'_> {
     /// The notes, if the next token would stand at the end and nothing has failed there yet.
     fn notes(&mut self) -> Option<&mut Cursor> {
         let is_at_end = self.lexer.peek().is_none();
-        self.cursor.as_deref_mut().filter(|cursor| is_at_end && !cursor.is_closed)
+        let is_noting = |cursor: &&mut Cursor| is_at_end && !cursor.is_closed;
+        self.cursor.as_deref_mut().filter(is_noting).filter(|cursor| cursor.roles.is_none())
+    }
+
+    /// Notes what the grammar takes a name at this place for; the last note holds.
+    pub(super) fn note_role(&mut self, role: Role) {
+        let at = self.start();
+        if let Some(roles) = self.cursor.as_deref_mut().and_then(|cursor| cursor.roles.as_mut()) {
+            roles.push((at, role));
+        }
+    }
+
+    /// From now on all tokens are noted, and what the grammar takes names for.
+    pub(super) fn start_recording(&mut self) {
+        self.lexer.tokens = Some(Vec::new());
+        self.cursor = Some(Box::new(Cursor { roles: Some(Vec::new()), ..Cursor::default() }));
+    }
+
+    /// The recorded tokens, with the roles that were noted for them.
+    pub(super) fn take_recorded(&mut self) -> Vec<Token> {
+        let mut tokens = self.lexer.tokens.take().unwrap_or_default();
+        let roles = self.cursor.as_deref_mut().and_then(|cursor| cursor.roles.take());
+        let mut roles = roles.unwrap_or_default();
+        roles.sort_by_key(|(at, _)| *at);
+        let mut roles = roles.into_iter().peekable();
+        let mut before = None;
+        for token in &mut tokens {
+            let is_text = token.kind == TokenKind::Text;
+            let mut noted = None;
+            while let Some((at, role)) = roles.next_if(|(at, _)| *at <= token.span.start) {
+                let fits = at == token.span.start && matches!(role, Role::Text(_)) == is_text;
+                noted = fits.then_some(role).or(noted);
+            }
+            let is_member = matches!(before, Some((b'.', at)) if at == token.span.start);
+            let text = &self.lexer.text()[token.span.range()];
+            if token.kind == TokenKind::Name && !is_member && is_literal_word(text, token.role) {
+                token.kind = TokenKind::Literal;
+            }
+            let is_free = token.role == Role::Plain
+                && matches!(token.kind, TokenKind::Name | TokenKind::Text);
+            if let Some(role) = noted.filter(|_| is_free) {
+                token.role = role;
+            }
+            before = text.bytes().last().map(|last| (last, token.span.end));
+        }
+        tokens
     }
 
     /// Notes keywords that could stand here.
@@ -99,6 +147,11 @@ impl Parser<'_> {
 
     /// Notes a kind of name that could stand here.
     pub(super) fn want(&mut self, wanted: Wanted) {
+        match wanted {
+            Wanted::Variable => self.note_role(Role::Variable),
+            Wanted::Connector => self.note_role(Role::Connector),
+            _ => {}
+        }
         let Some(cursor) = self.notes() else { return };
         if !cursor.notes.wants.contains(&wanted) {
             cursor.notes.wants.push(wanted);
@@ -107,6 +160,7 @@ impl Parser<'_> {
 
     /// A column of the statement's sources could stand here.
     pub(super) fn want_column(&mut self) {
+        self.note_role(Role::Column);
         let Some(cursor) = self.notes() else { return };
         let sources = cursor.scope.clone();
         let wanted = match cursor.verb {
@@ -118,6 +172,7 @@ impl Parser<'_> {
 
     /// The left side of a condition could stand here: a parameter of a table, a column of a variable.
     pub(super) fn want_condition(&mut self) {
+        self.note_role(Role::Condition);
         let Some(cursor) = self.notes() else { return };
         let sources = cursor.scope.clone();
         let verb = cursor.verb.unwrap_or(VerbKind::Select);
@@ -127,6 +182,7 @@ impl Parser<'_> {
 
     /// A value could stand here: a literal, a variable, or a column where rows are at hand.
     pub(super) fn want_value(&mut self, are_rows_at_hand: bool) {
+        self.note_role(if are_rows_at_hand { Role::Argument } else { Role::Value });
         self.offer(LITERAL_WORDS);
         let Some(cursor) = self.notes() else { return };
         if cursor.is_in_table {
@@ -200,6 +256,7 @@ impl Parser<'_> {
         let is_value = place == TokenPlace::Script;
         let place = if cursor.is_in_table && is_value { TokenPlace::Table } else { place };
         cursor.text_place = Some((at, place));
+        self.note_role(Role::Text(place));
     }
 
     /// The quote at `start` is never closed, so the end of the text lies in what it quotes.
@@ -223,6 +280,11 @@ impl Parser<'_> {
 
     /// Whether the text ends where somebody types: a lone `select` at the end is a keyword then.
     pub(super) fn is_completing(&self) -> bool {
-        self.cursor.is_some()
+        self.cursor.as_ref().is_some_and(|cursor| cursor.roles.is_none())
     }
+}
+
+/// Whether a word that was read as a name is one of the literals; roles that only names have tell.
+fn is_literal_word(word: &str, role: Role) -> bool {
+    role == Role::Plain && LITERAL_WORDS.contains(&word)
 }

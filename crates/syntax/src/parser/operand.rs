@@ -8,6 +8,7 @@ use crate::{
     complete::{TokenPlace, Wanted},
     diagnostic::codes,
     lexer,
+    tokens::Role,
 };
 
 impl Parser<'_> {
@@ -25,7 +26,9 @@ impl Parser<'_> {
     /// The next word, which is known to be there, without the white space behind it.
     pub(super) fn ident_part(&mut self) -> Ident {
         let word = self.lexer.peek_word();
-        Ident { text: word.to_owned(), span: self.lexer.bump(word.len()) }
+        let ident = Ident { text: word.to_owned(), span: self.lexer.bump(word.len()) };
+        self.lexer.mark_name();
+        ident
     }
 
     /// `Name = Word { '.' Word }`, without blanks around the dots.
@@ -43,7 +46,9 @@ impl Parser<'_> {
             }
             length += 1 + word;
         }
-        Ok(Name { text: rest[..length].to_owned(), span: self.lexer.take(length) })
+        let name = Name { text: rest[..length].to_owned(), span: self.lexer.take(length) };
+        self.lexer.mark_name();
+        Ok(name)
     }
 
     /// `source = Name [ 'as' Name ]`.
@@ -51,9 +56,14 @@ impl Parser<'_> {
         let start = self.start();
         self.want(Wanted::Table);
         self.want(Wanted::Variable);
+        self.note_role(Role::Source);
         let name = self.name()?;
         let alias = match self.accept_clause("as") {
-            Some(_) => Some(self.name()?),
+            Some(_) => {
+                let alias = self.name()?;
+                self.lexer.mark_role(Role::Alias);
+                Some(alias)
+            }
             None => None,
         };
         Ok(Source { name, alias, span: self.since(start) })
@@ -268,6 +278,7 @@ impl Parser<'_> {
     pub(super) fn call(&mut self) -> Outcome<Call> {
         let start = self.start();
         let callee = self.name()?;
+        self.lexer.mark_role(Role::Function);
         self.require("(")?;
         let mut args = Vec::new();
         if self.accept(")").is_none() {

@@ -7,6 +7,7 @@ use crate::{
     functions::BuiltIn,
     lexer,
     source::Span,
+    tokens::Role,
 };
 
 impl Parser<'_> {
@@ -145,6 +146,7 @@ impl Parser<'_> {
             self.functions.push(name);
         }
         let callee = self.ident_part();
+        self.lexer.mark_role(Role::Function);
         self.lexer.skip_trivia();
         self.require("(")?;
         Ok(callee.span)
@@ -245,6 +247,7 @@ impl Parser<'_> {
         if starts && behind.starts_with(':') {
             let key = rest[..length].to_owned();
             let span = self.lexer.take(length);
+            self.lexer.mark_name();
             self.require(":")?;
             let value = self.expression()?;
             return Ok(ObjectMember::Named { key, is_quoted: false, span, value });

@@ -13,6 +13,12 @@ impl Parser<'_> {
     /// Goes on to the next likely statement. `started_at` is where the failed one began; at least one
     /// token beyond it is left behind.
     pub(super) fn synchronise(&mut self, started_at: usize, in_block: bool) {
+        let failed_at = self.lexer.at();
+        self.go_to_statement(started_at, in_block);
+        self.lexer.mark_skipped(failed_at);
+    }
+
+    fn go_to_statement(&mut self, started_at: usize, in_block: bool) {
         let mut depth = 0_usize;
         // A line that follows one of these goes on with the failed statement.
         let mut is_open = false;

@@ -11,6 +11,7 @@ use crate::{
     diagnostic::codes,
     functions::BuiltIn,
     source::Span,
+    tokens::Role,
 };
 
 /// The words that start the statements which are values.
@@ -166,6 +167,7 @@ impl Parser<'_> {
             let keyword = keywords.into_iter().find(|keyword| **keyword == word);
             self.keyword_variables.extend(keyword);
             let ident = self.ident()?;
+            self.lexer.mark_role(Role::Binding);
             self.require("=")?;
             Some(ident)
         } else {
@@ -309,6 +311,7 @@ impl Parser<'_> {
     /// A bare variable name as a value.
     fn reference(&mut self, allow_name: bool) -> Outcome<Primary> {
         let name = self.ident_part();
+        self.lexer.mark_role(Role::Variable);
         let rest = self.lexer.rest();
         if allow_name && rest.starts_with(['.', '[']) {
             let at = self.here();

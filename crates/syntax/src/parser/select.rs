@@ -8,6 +8,7 @@ use crate::{
     },
     diagnostic::codes,
     source::Span,
+    tokens::Role,
 };
 
 /// The clauses behind the sources, in the order they must have.
@@ -156,7 +157,10 @@ impl Parser<'_> {
         }
         let value = as_column(self.expression_at(IN_COLUMNS)?);
         let alias = match self.accept_word("as") {
-            Some(_) => Some(self.name()?),
+            Some(_) => {
+                self.note_role(Role::Output);
+                Some(self.name()?)
+            }
             None => None,
         };
         Ok(Column { value, alias, span: self.since(start) })
@@ -184,7 +188,10 @@ impl Parser<'_> {
             ColumnValue::Path(self.path()?)
         };
         let alias = match self.accept_word("as") {
-            Some(_) => Some(self.name()?),
+            Some(_) => {
+                self.note_role(Role::Output);
+                Some(self.name()?)
+            }
             None => None,
         };
         Ok(Column { value, alias, span: self.since(start) })
