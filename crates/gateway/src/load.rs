@@ -73,24 +73,58 @@ impl Loaded {
     }
 }
 
+/// The texts of the table and route files of an app.
+pub struct AppTexts {
+    tables: Vec<ScriptText>,
+    routes: Vec<ScriptText>,
+}
+
+impl AppTexts {
+    /// Reads all files.
+    pub fn read(folders: &CatalogFolders) -> Self {
+        let read = |folder: &Option<PathBuf>| -> Vec<ScriptText> {
+            folder.iter().flat_map(|folder| scripts_below(folder)).collect()
+        };
+        Self { tables: read(&folders.tables), routes: read(&folders.routes) }
+    }
+
+    /// Puts a text in the place of what a file holds, if it is one of these.
+    pub fn replace(&mut self, file: &str, text: &str) {
+        let files = self.tables.iter_mut().chain(&mut self.routes);
+        for (_, held) in files.filter(|(path, _)| path == file) {
+            *held = Ok(text.to_owned());
+        }
+    }
+
+    /// The files that can be read, with their texts.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        let files = self.tables.iter().chain(&self.routes);
+        files.filter_map(|(file, text)| Some((file.as_str(), text.as_deref().ok()?)))
+    }
+}
+
 /// Loads all tables, then all routes. A bad file never keeps the rest from loading.
 pub fn load(folders: &CatalogFolders, config: &Config) -> Loaded {
-    let routes: Vec<_> = folders.routes.iter().flat_map(|routes| scripts_below(routes)).collect();
+    load_texts(folders, config, &AppTexts::read(folders))
+}
+
+/// Loads the tables and routes of these texts; other files are read from the folders.
+pub fn load_texts(folders: &CatalogFolders, config: &Config, app: &AppTexts) -> Loaded {
+    let AppTexts { tables, routes } = app;
     let texts: Vec<_> = routes.iter().filter_map(|(_, text)| text.as_deref().ok()).collect();
     let resources = FilesBeside::of_app(folders, &texts);
     let mut builder =
         CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
-    let tables: Vec<_> = folders.tables.iter().flat_map(|tables| scripts_below(tables)).collect();
     let scripts = routes.len() + tables.len();
     if let Some(folder) = &folders.tables {
         if let Some(gap) = resources.gap() {
             let gap = Diagnostic::warning(codes::UNREADABLE_FILE, Span::default(), gap);
             builder.add_problem(&folder.display().to_string(), gap);
         }
-        each_script(&tables, &mut builder, CatalogBuilder::add_table_file);
+        each_script(tables, &mut builder, CatalogBuilder::add_table_file);
     }
-    each_script(&routes, &mut builder, CatalogBuilder::add_route_file);
-    let fingerprint = fingerprint::of(folders, tables.iter().chain(&routes), &resources);
+    each_script(routes, &mut builder, CatalogBuilder::add_route_file);
+    let fingerprint = fingerprint::of(folders, tables.iter().chain(routes), &resources);
     Loaded { fingerprint, scripts, ..finish(builder, config) }
 }
 
@@ -151,7 +185,7 @@ fn script_problem(problem: ScriptProblem) -> FileDiagnostics {
 }
 
 /// The rest of a line from a column on, both counted from 1; without a column the whole line.
-fn span_at(text: &str, line: usize, column: Option<usize>) -> Span {
+pub(crate) fn span_at(text: &str, line: usize, column: Option<usize>) -> Span {
     let mut start = 0;
     for (index, content) in text.split_inclusive('\n').enumerate() {
         if index + 1 == line {

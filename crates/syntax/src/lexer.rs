@@ -387,6 +387,7 @@ fn kind_of(token: &str) -> TokenKind {
     match token.chars().next() {
         Some('"' | '\'') => TokenKind::Text,
         Some('`') => TokenKind::Name,
+        Some(':') if token.len() == 1 => TokenKind::Symbol,
         Some('{') if token.len() > 1 => TokenKind::Brace,
         Some('+' | '-') if token.len() > 1 => TokenKind::Number,
         Some(first) if first.is_ascii_digit() => TokenKind::Number,

@@ -11,6 +11,7 @@ mod config;
 mod explain;
 mod findings;
 mod format;
+mod lsp;
 mod measured;
 mod mock;
 mod open_files;
@@ -52,6 +53,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Print scripts the canonical way.
     Fmt(format::FormatArgs),
+    /// Answer an editor, in the messages of the Language Server Protocol on stdin and stdout.
+    Lsp(lsp::LspArgs),
     /// Be the upstream APIs: canned answers, a misbehaving proxy, a recording.
     Mock(mock::MockArgs),
     /// Run tests of scripts and routes against mocks.
@@ -123,6 +126,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::check(&args),
         Command::Plan(args) => plan::plan(&args),
         Command::Fmt(args) => format::format(&args),
+        Command::Lsp(args) => lsp::lsp(&args),
         Command::Mock(args) => mock::mock(&args),
         Command::Test(args) => test::test(&args),
         Command::Explain(args) => explain::explain(&args),

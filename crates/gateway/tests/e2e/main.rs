@@ -20,6 +20,7 @@ mod heavy;
 mod large_answers;
 mod load;
 mod logs;
+mod lsp;
 mod mock;
 mod outages;
 mod scripts;
