@@ -21,7 +21,7 @@ pub use declaration::{
 };
 pub use expression::{
     Arithmetic, Bound, Comparison, Direction, Expression, ExpressionKind, Nulls, ObjectMember,
-    PatternManner, SortKey, Star, ValueKind,
+    PatternManner, SelectManner, SortKey, Star, ValueKind,
 };
 pub use group::{AggregateCall, GroupKeys, Grouping, Unioned};
 pub use paging::{PagingClause, PagingManner};
@@ -277,7 +277,7 @@ pub struct Select {
     pub is_value: bool,
     /// The selected columns.
     pub columns: Columns,
-    /// One source, or two for a join; more are refused by a check.
+    /// One source, or several that are joined.
     pub sources: Vec<Source>,
     /// All of them must hold.
     pub conditions: Vec<Condition>,
@@ -332,15 +332,40 @@ pub enum ColumnValue {
     Star(Star),
 }
 
-/// A table or a variable, with or without an alias.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where rows come from, or go to, with or without an alias: a table, a variable, or a list in the rows of
+/// an earlier source.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Source {
-    /// The table's or variable's name.
+    /// The table's or variable's name; empty for a select.
     pub name: Name,
+    /// `(select …)` in place of a name.
+    pub select: Option<Box<Select>>,
     /// `as name`.
     pub alias: Option<Name>,
+    /// What stands before it.
+    pub joint: Joint,
+    /// `on …`.
+    pub on: Option<Expression>,
     /// From the name to the alias.
     pub span: Span,
+}
+
+impl Source {
+    /// A source that is named and nothing else.
+    pub fn named(name: Name, alias: Option<Name>, span: Span) -> Self {
+        Self { name, select: None, alias, joint: Joint::Comma, on: None, span }
+    }
+}
+
+/// How a source follows those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joint {
+    /// It is the first, or stands behind a comma.
+    Comma,
+    /// `join`.
+    Inner,
+    /// `left join`.
+    Left,
 }
 
 /// One term of a `where` clause.
@@ -474,7 +499,7 @@ pub struct Show {
 }
 
 /// `describe name`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Describe {
     /// The table.
     pub source: Source,

@@ -18,6 +18,7 @@ use crate::{
 
 mod catch;
 mod cycle;
+mod join;
 mod reference;
 mod select;
 mod status;
@@ -32,7 +33,7 @@ pub fn check(script: &Script, lines: &LineIndex) -> Vec<Diagnostic> {
         return vec![missing.wire("Missing script")];
     }
     let (variables, found) = (HashMap::new(), Vec::new());
-    let mut checker = Checker { lines, variables, found, guesses: 0 };
+    let mut checker = Checker { lines, variables, found, guesses: 0, around: Vec::new() };
     symbol::check(&mut checker, script);
     checker.items(&script.items, false);
     if let Some(result) = &script.result {
@@ -52,6 +53,8 @@ struct Checker<'s> {
     found: Vec<(u32, Diagnostic)>,
     /// How many names were compared with all that are known.
     guesses: usize,
+    /// The aliases of the selects around the one that is being checked, and its own.
+    around: Vec<&'s str>,
 }
 
 /// Names that are compared with all known ones for a hint; a text may hold many of both.
@@ -149,8 +152,16 @@ impl<'s> Checker<'s> {
     }
 
     fn select(&mut self, site: Site, node: &'s Select) {
+        for source in &node.sources {
+            if let Some(inner) = &source.select {
+                join::refuse_hidden_aliases(self, site, inner);
+                self.select(site, inner);
+            }
+        }
+        let outside = self.around.len();
         select::check(self, site, node);
         self.conditions(site, &node.conditions);
+        self.around.truncate(outside);
     }
 
     fn result(&mut self, result: &'s Return) {

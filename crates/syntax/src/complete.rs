@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The words and names that could be written at a place.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Completions {
     /// Keywords and literals, in the order of the grammar. Not filtered by what is typed already.
     pub keywords: Vec<&'static str>,
@@ -28,7 +28,7 @@ pub struct Completions {
 }
 
 /// A kind of name that could be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Wanted {
     /// A table, loaded or created by the script.
     Table,

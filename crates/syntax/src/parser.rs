@@ -40,6 +40,7 @@ mod recover;
 mod route;
 mod script;
 mod select;
+mod source;
 mod write;
 
 pub use primary::last_name;

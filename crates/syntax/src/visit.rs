@@ -47,6 +47,14 @@ pub fn each_select<'s>(script: &'s Script, visitor: &mut impl FnMut(&'s Select))
 
 fn with_sub_selects<'s>(select: &'s Select, visitor: &mut impl FnMut(&'s Select)) {
     visitor(select);
+    for source in &select.sources {
+        if let Some(inner) = &source.select {
+            with_sub_selects(inner, visitor);
+        }
+        if let Some(on) = &source.on {
+            on.each_select(&mut |select| with_sub_selects(select, visitor));
+        }
+    }
     if let Columns::List(columns) = &select.columns {
         for column in columns {
             if let ColumnValue::Expression(expression) = &column.value {

@@ -37,13 +37,15 @@ const BYTES_PER_UNIT: usize = 128;
 /// once.
 const FINISHED_HERE_BYTES_MAX: usize = 256 * 1024;
 
-/// The groups of rows, in the order in which they first appear.
+/// The groups of rows, in the order in which they first appear. If the rows belong to others, of which there are so
+/// many, those of each are grouped by themselves, and there is the owner of each group.
 pub(super) async fn group(
     run: &Run<'_>,
     machine: &Machine<'_>,
     grouping: &Grouping,
     rows: &Tuples,
-) -> Result<Tuples, RunError> {
+    owners: Option<(&[u32], usize)>,
+) -> Result<(Rows, Vec<u32>), RunError> {
     let apart = run.apart(rows.len());
     let mut places: LetGo<'_, HashMap<Box<[Key]>, usize, RandomState>> =
         LetGo::new(HashMap::default(), apart);
@@ -51,11 +53,26 @@ pub(super) async fn group(
     let units = 1 + grouping.units();
     let mut keys = Vec::with_capacity(grouping.keys.len());
     let mut stack = Vec::new();
-    if grouping.keys.is_empty() {
+    let mut owner_of_groups = Vec::new();
+    // Without keys each owner has one group, also of no rows.
+    let has_whole = grouping.keys.is_empty();
+    if has_whole && owners.is_none() {
         groups.add(machine, grouping, &[])?;
     }
+    let mut next_owner = 0;
     for number in 0..rows.len() {
         let tuple = rows.tuple(number);
+        let owner = owners.map(|(owners, _)| owners[number]);
+        if let Some(owner) = owner
+            && owner >= next_owner
+        {
+            places.clear();
+            for owner in (next_owner..=owner).filter(|_| has_whole) {
+                groups.add(machine, grouping, &[])?;
+                owner_of_groups.push(owner);
+            }
+            next_owner = owner + 1;
+        }
         let mut values = Vec::with_capacity(grouping.keys.len());
         for program in &grouping.keys {
             let value = machine.run(program, &mut stack, tuple, number)?;
@@ -63,10 +80,11 @@ pub(super) async fn group(
             values.push(value);
         }
         let place = match places.get(keys.as_slice()) {
-            _ if keys.is_empty() => 0,
+            _ if keys.is_empty() => groups.count - 1,
             Some(place) => *place,
             None => {
                 let place = groups.add(machine, grouping, &values)?;
+                owner_of_groups.extend(owner);
                 machine.budget.charge_memory(keys.len() * size_of::<Key>() + size_of::<usize>())?;
                 places.insert(keys.as_slice().into(), place);
                 place
@@ -89,7 +107,16 @@ pub(super) async fn group(
             machine.budget.pause().await?;
         }
     }
-    finish(run, machine, grouping, groups).await
+    if let Some((_, count)) = owners.filter(|_| has_whole) {
+        for owner in next_owner..count as u32 {
+            groups.add(machine, grouping, &[])?;
+            owner_of_groups.push(owner);
+            if machine.budget.spend(units) {
+                machine.budget.pause().await?;
+            }
+        }
+    }
+    Ok((finish(run, machine, grouping, groups).await?, owner_of_groups))
 }
 
 /// Groups in the making.
@@ -272,7 +299,7 @@ async fn finish(
     machine: &Machine<'_>,
     grouping: &Grouping,
     mut groups: LetGo<'_, Groups>,
-) -> Result<Tuples, RunError> {
+) -> Result<Rows, RunError> {
     let width = grouping.keys.len() + grouping.aggregates.len();
     let count = groups.count;
     let mut finished = ValueRows::with_capacity(width, count);
@@ -294,7 +321,7 @@ async fn finish(
             machine.budget.pause().await?;
         }
     }
-    Ok(Tuples::from(Rows::from(finished)))
+    Ok(Rows::from(finished))
 }
 
 /// What an aggregate gives for the group with a number.

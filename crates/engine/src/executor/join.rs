@@ -39,7 +39,7 @@ pub(super) async fn join(
         Resolved::Local(value) => local_rows(run, &select.scan, value).await?,
         Resolved::Table(table) => {
             let own = own(run, &select.scan.conditions).await?;
-            http::scan(run, select, deadline, table, own).await?
+            http::scan_source(run, select, &select.scan, deadline, table, own).await?
         }
     };
     let main = match main {
@@ -87,7 +87,7 @@ async fn ask_for_each(
     });
     let rows_max = run.engine.settings().join_rows_max;
     let owns = per_row.collect();
-    let answers = http::scan_each(run, select, &join.scan, deadline, table, owns).await?;
+    let answers = http::scan_each(run, select, &join.scan, deadline, table, owns, false).await?;
     let mut joined = Rows::new(join.scan.width());
     let mut pairs = Vec::new();
     for (main_row, answer) in (0..).zip(answers) {

@@ -6,10 +6,13 @@
 //!
 //! Source: EXE-16.
 
+mod asking;
 mod conditions;
 mod grouping;
 mod join;
+mod joins;
 mod lookups;
+mod nested;
 mod pushdown;
 mod scheduler;
 #[cfg(test)]

@@ -149,6 +149,9 @@ pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
         let relation = project::project(run, &select.scan, value).await?;
         return finish(run, select, relation.into(), None).await;
     }
+    if let (Some(joins), Some(steps)) = (&select.joins, &select.steps) {
+        return Box::pin(steps::finish_sources(run, select, joins, steps)).await;
+    }
     let relation = match (&select.join, resolve_source(run, &select.scan.source)?) {
         (Some(join), _) => {
             let joined = join::join(run, select, join).await?;
@@ -273,7 +276,18 @@ pub(super) enum Resolved<'r> {
     Table(&'r std::sync::Arc<qlio_plan::catalog::Table>),
 }
 
-/// Looks a source up.
+/// Looks a source up; the rows of a select are made.
+pub(super) async fn resolve<'r>(
+    run: &Run<'_>,
+    source: &'r Source,
+) -> Result<Resolved<'r>, RunError> {
+    match &source.kind {
+        SourceKind::Select(inner) => select(run, inner).await.map(Resolved::Local),
+        _ => resolve_source(run, source),
+    }
+}
+
+/// Looks a source up that has a name.
 ///
 /// # Errors
 /// `No such table <name>`; a table that could not be loaded.
@@ -286,8 +300,8 @@ pub(super) fn resolve_source<'r>(
             return Ok(Resolved::Local(run.slots.borrow()[slot.index()].clone()));
         }
         SourceKind::Inline(table) => table,
-        SourceKind::Union(_) => {
-            return Err(RunError::internal("a union was looked up like a name"));
+        SourceKind::Select(_) | SourceKind::Elements | SourceKind::Union(_) => {
+            return Err(RunError::internal("a source without a name was looked up"));
         }
         SourceKind::Conditional { otherwise: table, .. } | SourceKind::Loaded(table) => {
             if let Some(table) = inline_table(run, &source.kind) {
@@ -312,7 +326,11 @@ fn inline_table<'r>(run: &Run<'_>, kind: &'r SourceKind) -> Option<&'r std::sync
         SourceKind::Conditional { place, table, .. } => {
             run.created.borrow().contains(place).then_some(table)
         }
-        SourceKind::Slot(_) | SourceKind::Loaded(_) | SourceKind::Union(_) => None,
+        SourceKind::Slot(_)
+        | SourceKind::Loaded(_)
+        | SourceKind::Select(_)
+        | SourceKind::Elements
+        | SourceKind::Union(_) => None,
     }
 }
 

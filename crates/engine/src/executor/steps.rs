@@ -4,14 +4,16 @@
 //! In: the rows that were read. Out: the value of the select. Rows are moved and dropped by their numbers,
 //! so that rows which are text stay text.
 
-use std::{cell::Cell, collections::HashSet};
+use std::{cell::Cell, collections::HashSet, ops::Range};
 
 use foldhash::quality::RandomState;
 use qlio_data::{Value, compute::order::Key};
-use qlio_plan::operator::{Bound, Given, OutputValue, Program, Select, SourceKind, Steps};
+use qlio_plan::operator::{
+    self, Bound, Joins, OutputValue, Program, Select, SourceKind, Stage, Steps,
+};
 use qlio_syntax::diagnostic::codes;
 
-use super::{conditions, grouping};
+use super::{conditions, grouping, joins, nested, statement};
 use crate::{
     budget::{Budget, VALUE_BYTES},
     error::{Origin, RunError},
@@ -20,7 +22,7 @@ use crate::{
     operator::{
         filter::Expectation,
         program::{GivenValue, Machine},
-        rows::{Relation, Rows, Tuples, bounds},
+        rows::{Numbered, Relation, Rows, Tuples, bounds},
         shape, sort,
     },
     request::Caller,
@@ -45,8 +47,6 @@ pub(super) async fn finish(
         Relation::Value(_) if steps.grouping.is_some() => Rows::new(0).into(),
         Relation::Value(value) => return Ok(value),
     };
-    let limit = bound(run, steps.limit.as_ref(), "limit")?;
-    let offset = bound(run, steps.offset.as_ref(), "offset")?;
     let computed;
     let givens: &[GivenValue] = if let Some(givens) = known {
         givens
@@ -55,35 +55,190 @@ pub(super) async fn finish(
         &computed
     };
     let mut machine = machine(run, select, givens);
-    let rows = match &steps.filter {
-        Some(filter) => keep(&machine, filter, rows).await?,
-        None => rows,
+    let (rows, computed) = run_steps(run, select, steps, &mut machine, rows, None).await?;
+    show(run, select, rows, computed).await
+}
+
+/// The value of a select from several sources, or with sub-selects.
+pub(super) async fn finish_sources(
+    run: &Run<'_>,
+    select: &Select,
+    joins: &Joins,
+    steps: &Steps,
+) -> Result<Value, RunError> {
+    let givens = givens(run, steps).await?;
+    let mut machine = machine(run, select, &givens);
+    let rows = match joins::read(run, select, joins, &machine, None).await? {
+        Relation::Rows(rows) => rows,
+        // Nothing has no rows, and these have groups.
+        Relation::Value(_) if steps.grouping.is_some() => Rows::new(0).into(),
+        Relation::Value(value) => return Ok(value),
     };
-    let rows = match &steps.grouping {
-        Some(grouping) => {
-            let groups = grouping::group(run, &machine, grouping, &rows).await?;
-            machine.has_groups = true;
-            match &grouping.having {
-                Some(having) => keep(&machine, having, groups).await?,
-                None => groups,
+    let (rows, computed) = run_steps(run, select, steps, &mut machine, rows, None).await?;
+    show(run, select, rows, computed).await
+}
+
+/// The rows of a select that is run for each of the rows around it, by these.
+pub(super) async fn finish_groups(
+    run: &Run<'_>,
+    select: &Select,
+    joins: &Joins,
+    steps: &Steps,
+    around: Rows,
+) -> Result<Vec<Vec<Value>>, RunError> {
+    let givens = givens(run, steps).await?;
+    let mut machine = machine(run, select, &givens);
+    let count = around.len();
+    let mut groups = vec![Vec::new(); count];
+    let rows = match joins::read(run, select, joins, &machine, Some(around)).await? {
+        Relation::Rows(rows) => rows,
+        Relation::Value(_) => return Ok(groups),
+    };
+    let around = Around { side: joins.around_side().number(), count };
+    let (rows, computed) = run_steps(run, select, steps, &mut machine, rows, Some(&around)).await?;
+    let owners = around.owners(&rows).to_vec();
+    let shown = shape::shape_values(&run.budget, &select.output, rows, &computed).await?;
+    for (owner, row) in owners.into_iter().zip(shown.elements().iter().flat_map(|rows| rows.iter()))
+    {
+        groups[owner as usize].push(row.clone());
+        if run.budget.spend(1) {
+            run.budget.pause().await?;
+        }
+    }
+    Ok(groups)
+}
+
+/// The rows around a select: for each of its own rows there is the number of the one that it is for, in their
+/// order.
+struct Around {
+    /// The source that holds them.
+    side: usize,
+    count: usize,
+}
+
+impl Around {
+    /// For each row the number of the one around it.
+    fn owners<'r>(&self, rows: &'r Tuples) -> &'r [u32] {
+        rows.sources().get(self.side).map_or(&[], |source| &source.numbers)
+    }
+
+    /// Groups, of which each belongs to one of them.
+    fn own(&self, groups: Rows, owners: Vec<u32>) -> Tuples {
+        let count = owners.len();
+        let mut sources: Vec<Numbered> = (0..self.side).map(|_| Numbered::unread()).collect();
+        sources[0] = Numbered { rows: groups, numbers: (0..count as u32).collect() };
+        sources.push(Numbered { rows: Rows::new(0), numbers: owners });
+        Tuples::of_sources(sources, count)
+    }
+
+    /// The rows of each that has some.
+    fn ranges(&self, rows: &Tuples) -> Vec<Range<usize>> {
+        let owners = self.owners(rows);
+        let mut ranges = Vec::with_capacity(self.count.min(owners.len()));
+        let mut start = 0;
+        for end in 1..=owners.len() {
+            if end == owners.len() || owners[end] != owners[start] {
+                ranges.push(start..end);
+                start = end;
             }
         }
-        None => rows,
-    };
+        ranges
+    }
+}
+
+/// Tests, orders, cuts and computes rows; of those that are run for others, the rows of each by themselves.
+async fn run_steps(
+    run: &Run<'_>,
+    select: &Select,
+    steps: &Steps,
+    machine: &mut Machine<'_>,
+    mut rows: Tuples,
+    around: Option<&Around>,
+) -> Result<(Tuples, Vec<Vec<Value>>), RunError> {
+    let joins = select.joins.as_deref();
+    let limit = bound(run, steps.limit.as_ref(), "limit")?;
+    let offset = bound(run, steps.offset.as_ref(), "offset")?;
+    if let Some(filter) = &steps.filter {
+        rows = attach(run, joins, Stage::Filter, rows).await?;
+        rows = keep(machine, filter, rows).await?;
+    }
+    if let Some(grouping) = &steps.grouping {
+        rows = match around {
+            None => grouping::group(run, machine, grouping, &rows, None).await?.0.into(),
+            Some(around) => {
+                let owners = Some((around.owners(&rows), around.count));
+                let (groups, owners) =
+                    grouping::group(run, machine, grouping, &rows, owners).await?;
+                around.own(groups, owners)
+            }
+        };
+        machine.has_groups = true;
+        if let Some(having) = &grouping.having {
+            rows = keep(machine, having, rows).await?;
+        }
+    }
+    let machine = &*machine;
     let (skip, take) = bounds(limit, offset);
     // What is dropped as repeated is known only behind the sort.
     let wanted = if steps.is_distinct { usize::MAX } else { skip.saturating_add(take) };
-    let rows =
-        if steps.order.is_empty() { rows } else { order(&machine, steps, rows, wanted).await? };
-    let rows = if steps.is_distinct { drop_repeated(&machine, select, rows).await? } else { rows };
-    let rows = cut(rows, skip, take);
-    let computed = compute(&machine, select, &rows).await?;
+    if !steps.order.is_empty() {
+        rows = attach(run, joins, Stage::Order, rows).await?;
+        let ranges = around.map(|around| around.ranges(&rows));
+        rows = order(machine, steps, rows, wanted, ranges).await?;
+    }
+    if steps.is_distinct {
+        rows = attach(run, joins, Stage::Output, rows).await?;
+        rows = drop_repeated(machine, select, rows, around).await?;
+    }
+    rows = match around {
+        None => cut(rows, skip, take),
+        Some(around) => cut_each(machine, around, rows, skip, take).await?,
+    };
+    if !steps.is_distinct {
+        rows = attach(run, joins, Stage::Output, rows).await?;
+    }
+    let computed = compute(machine, select, &rows).await?;
     match machine.zero_divisions.get() {
         0 => {}
         1 => run.warn("a division by zero gave null"),
         count => run.warn(format!("{count} divisions by zero gave null")),
     }
-    show(run, select, rows, computed).await
+    Ok((rows, computed))
+}
+
+async fn attach(
+    run: &Run<'_>,
+    joins: Option<&Joins>,
+    stage: Stage,
+    rows: Tuples,
+) -> Result<Tuples, RunError> {
+    match joins.filter(|joins| !joins.nested.is_empty()) {
+        None => Ok(rows),
+        Some(joins) => nested::attach(run, joins, stage, rows).await,
+    }
+}
+
+/// The rows that are left of those for each row around.
+async fn cut_each(
+    machine: &Machine<'_>,
+    around: &Around,
+    rows: Tuples,
+    skip: usize,
+    take: usize,
+) -> Result<Tuples, RunError> {
+    if skip == 0 && take >= rows.len() {
+        return Ok(rows);
+    }
+    let mut kept = Vec::new();
+    for range in around.ranges(&rows) {
+        let start = range.start.saturating_add(skip).min(range.end);
+        let end = start.saturating_add(take).min(range.end);
+        kept.extend(start as u32..end as u32);
+        if machine.budget.spend(1 + end - start) {
+            machine.budget.pause().await?;
+        }
+    }
+    Ok(rows.select(kept))
 }
 
 /// What runs the programs of a select.
@@ -108,8 +263,12 @@ pub(super) async fn givens(run: &Run<'_>, steps: &Steps) -> Result<Vec<GivenValu
     let mut values = Vec::with_capacity(steps.givens.len());
     for given in &steps.givens {
         values.push(match given {
-            Given::Value(value) => GivenValue::Value(operand(run, value)?),
-            Given::Condition(expected) => {
+            operator::Given::Value(value) => GivenValue::Value(operand(run, value)?),
+            operator::Given::Select(select, manner) => {
+                let value = Box::pin(statement::select(run, select)).await?;
+                GivenValue::Value(nested::of_rows(value, *manner, select.line)?)
+            }
+            operator::Given::Condition(expected) => {
                 let expected = conditions::expected_value(run, expected).await?;
                 GivenValue::Expectation(Expectation::new(&expected))
             }
@@ -180,12 +339,13 @@ async fn keep(machine: &Machine<'_>, filter: &Program, rows: Tuples) -> Result<T
     Ok(rows.select(kept))
 }
 
-/// The rows in order; of them the first `wanted`.
+/// The rows in order, in that of each range if there are some; of them the first `wanted`.
 async fn order(
     machine: &Machine<'_>,
     steps: &Steps,
     rows: Tuples,
     wanted: usize,
+    ranges: Option<Vec<Range<usize>>>,
 ) -> Result<Tuples, RunError> {
     let count = rows.len();
     let mut keys = Vec::with_capacity(count.saturating_mul(steps.order.len()));
@@ -200,7 +360,18 @@ async fn order(
             machine.budget.pause().await?;
         }
     }
-    let order = sort::sort(machine.budget, count, &keys, &steps.order, wanted).await?;
+    let Some(ranges) = ranges else {
+        let order = sort::sort(machine.budget, count, &keys, &steps.order, wanted).await?;
+        machine.budget.charge_memory(order.len() * NUMBER_BYTES)?;
+        return Ok(rows.select(order));
+    };
+    let mut order = Vec::with_capacity(count);
+    let width = steps.order.len();
+    for range in ranges {
+        let keys = &keys[range.start * width..range.end * width];
+        let own = sort::sort(machine.budget, range.len(), keys, &steps.order, wanted).await?;
+        order.extend(own.into_iter().map(|number| number + range.start as u32));
+    }
     machine.budget.charge_memory(order.len() * NUMBER_BYTES)?;
     Ok(rows.select(order))
 }
@@ -224,12 +395,19 @@ async fn drop_repeated(
     machine: &Machine<'_>,
     select: &Select,
     rows: Tuples,
+    around: Option<&Around>,
 ) -> Result<Tuples, RunError> {
     let mut seen: HashSet<Vec<Key>, RandomState> = HashSet::default();
+    let owners = around.map_or(&[][..], |around| around.owners(&rows));
+    let mut owner = None;
     let mut kept = Vec::new();
     let mut stack = Vec::new();
     for number in 0..rows.len() {
         let tuple = rows.tuple(number);
+        if owner != owners.get(number) {
+            owner = owners.get(number);
+            seen.clear();
+        }
         let mut shown = Vec::with_capacity(select.output.columns.len());
         for column in &select.output.columns {
             let value = match &column.value {

@@ -180,15 +180,15 @@ pub(crate) enum Selected {
     Blocks(Vec<Relation>),
 }
 
-/// The rows of the main half of a join.
-pub(crate) async fn scan(
+/// The rows of one of several sources.
+pub(crate) async fn scan_source(
     run: &Run<'_>,
     select: &Select,
+    scan: &Scan,
     deadline: Deadline,
     table: &Arc<Table>,
     own: Own,
 ) -> Result<Relation, RunError> {
-    let scan = &select.scan;
     let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
     call.is_half_of(select, scan);
     call.deadline = deadline;
@@ -205,8 +205,8 @@ pub(crate) async fn scan(
     Ok(gather::gather_rows(answers, scan.width(), merge))
 }
 
-/// The rows of the joined half of a join, one set per main row. All requests are prepared and
-/// counted before the first is sent.
+/// The rows of a joined source, one set for each of several statements. All requests are prepared and
+/// counted before the first is sent. If failures are partial, those of some are told and have no rows.
 pub(crate) async fn scan_each(
     run: &Run<'_>,
     select: &Select,
@@ -214,6 +214,7 @@ pub(crate) async fn scan_each(
     deadline: Deadline,
     table: &Arc<Table>,
     owns: Vec<Own>,
+    are_failures_partial: bool,
 ) -> Result<Vec<Relation>, RunError> {
     let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
     call.is_half_of(select, scan);
@@ -232,7 +233,10 @@ pub(crate) async fn scan_each(
             prepared.iter().map(|prepared| (prepared.tasks.len(), prepared.merge)).collect();
         let all: Vec<Task> = prepared.into_iter().flat_map(|prepared| prepared.tasks).collect();
         call.count_requests(all.len())?;
-        let answers = call.send_all(all).await;
+        let mut answers = call.send_all(all).await;
+        if are_failures_partial {
+            call.drop_failures(&mut answers)?;
+        }
         let mut answers = answers.into_iter();
         let mut result = Vec::with_capacity(parts.len());
         for (count, merge) in parts {
@@ -328,6 +332,24 @@ impl Call<'_> {
             self.run.add_partial(rows.len(), attempted);
         }
         Ok(rows)
+    }
+
+    /// Puts nothing in the place of what failed, and tells it, unless all has failed.
+    fn drop_failures(&self, answers: &mut [Result<Relation, RunError>]) -> Result<(), RunError> {
+        let attempted = answers.len();
+        let failed = answers.iter().filter(|answer| answer.is_err()).count();
+        let Some(Err(error)) = answers.iter().find(|answer| answer.is_err()) else { return Ok(()) };
+        if failed == attempted {
+            return Err(error.clone());
+        }
+        let table = &self.table.name;
+        let message = format!("Partial failure: {failed} of {attempted} requests of table {table}");
+        self.run.warn_of(message, error);
+        self.run.add_partial(attempted - failed, attempted);
+        for answer in answers.iter_mut().filter(|answer| answer.is_err()) {
+            *answer = Ok(Relation::Value(Value::array(Vec::new())));
+        }
+        Ok(())
     }
 
     /// Fails if the statement asks for more requests than it may, or than the run may, with so many further

@@ -89,7 +89,7 @@ pub(crate) fn too_many_rows(rows_max: usize) -> RunError {
 }
 
 /// A join without a condition gives more rows than it may.
-fn cross_product(rows_max: usize, main: usize, joined: usize) -> RunError {
+pub(crate) fn cross_product(rows_max: usize, main: usize, joined: usize) -> RunError {
     let product = main.saturating_mul(joined);
     let message = format!(
         "without a condition between them, {main} and {joined} rows give {product}, more than maxJoinRows = {rows_max}; join them with `where a.x = b.y`, or raise the setting"
@@ -156,6 +156,11 @@ fn joined_key(cell: RowCell<'_>) -> Key<'_> {
         Some(value) => Key::One(value),
         None => Key::Any(cell.value()),
     }
+}
+
+/// Whether a value meets the cell of a key column.
+pub(crate) fn do_meet(value: &Value, joined: RowCell<'_>) -> bool {
+    main_key(RowCell::Value(value)).meets(&joined_key(joined))
 }
 
 /// A list in which the lists are opened.

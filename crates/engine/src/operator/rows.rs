@@ -277,114 +277,233 @@ impl ValueRows {
     }
 }
 
-/// The rows of a statement: those of its one source, or pairs of rows of two.
+/// The rows of a statement: those of its one source, pairs of rows of two, or one of each of many.
 #[derive(Debug, Clone)]
 pub(crate) struct Tuples {
-    main: Rows,
-    partners: Option<Partners>,
-    /// The numbers of the rows that are left of one source, in their order; `None` if all are, in theirs.
-    selected: Option<Vec<u32>>,
+    form: Form,
 }
 
-/// The second source of a join.
 #[derive(Debug, Clone)]
-struct Partners {
-    rows: Rows,
-    /// For each row of the join the numbers of its two rows.
-    pairs: Vec<(u32, u32)>,
+enum Form {
+    One {
+        rows: Rows,
+        /// The numbers of the rows that are left, in their order; `None` if all are, in theirs.
+        selected: Option<Vec<u32>>,
+    },
+    Two {
+        main: Rows,
+        joined: Rows,
+        /// For each row of the join the numbers of its two rows.
+        pairs: Vec<(u32, u32)>,
+    },
+    Many {
+        sources: Vec<Numbered>,
+        len: usize,
+    },
+}
+
+/// Rows of one of many sources, and for each row of the statement the number of the one that is in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Numbered {
+    pub(crate) rows: Rows,
+    /// Empty as long as the source has not been read.
+    pub(crate) numbers: Vec<u32>,
+}
+
+/// In place of the number of a row: there is none, because nothing was the partner in a left join.
+pub(crate) const NO_ROW: u32 = u32::MAX;
+
+impl Numbered {
+    /// A source that has not been read.
+    pub(crate) fn unread() -> Self {
+        Self { rows: Rows::new(0), numbers: Vec::new() }
+    }
+
+    /// The row that is in a row of the statement.
+    #[inline]
+    fn row(&self, number: usize) -> Option<Row<'_>> {
+        match self.numbers.get(number) {
+            None | Some(&NO_ROW) => None,
+            Some(row) => Some(self.rows.row(*row as usize)),
+        }
+    }
 }
 
 /// A row of a statement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tuple<'r> {
-    main: Row<'r>,
-    joined: Option<Row<'r>>,
+pub(crate) enum Tuple<'r> {
+    One(Row<'r>),
+    Two(Row<'r>, Row<'r>),
+    Many {
+        sources: &'r [Numbered],
+        number: usize,
+        /// A row that may join it, and the source of that row.
+        candidate: Option<(usize, Row<'r>)>,
+    },
 }
 
 impl<'r> Tuple<'r> {
     /// For programs that read nothing of a row.
     pub(crate) fn without_cells() -> Self {
-        Self { main: Row::Values(&[]), joined: None }
+        Self::One(Row::Values(&[]))
     }
 
     #[inline]
     pub(crate) fn cell(self, side: Side, column: usize) -> RowCell<'r> {
-        match (side, self.joined) {
-            (Side::Main, _) => self.main.cell(column),
-            (Side::Joined, Some(joined)) => joined.cell(column),
-            (Side::Joined, None) => RowCell::Value(&Value::Absent),
+        match (self, side) {
+            (Self::One(row) | Self::Two(row, _), Side::Main)
+            | (Self::Two(_, row), Side::Joined) => row.cell(column),
+            (Self::Many { sources, number, candidate }, side) => match candidate {
+                Some((source, row)) if source == side.number() => row.cell(column),
+                _ => match sources.get(side.number()) {
+                    Some(source) => source
+                        .row(number)
+                        .map_or(RowCell::Value(&Value::Absent), |row| row.cell(column)),
+                    None => RowCell::Value(&Value::Absent),
+                },
+            },
+            _ => RowCell::Value(&Value::Absent),
+        }
+    }
+
+    /// The same row with one more that may join it.
+    #[inline]
+    pub(crate) fn beside(self, source: usize, row: Row<'r>) -> Self {
+        match self {
+            Self::Many { sources, number, .. } => {
+                Self::Many { sources, number, candidate: Some((source, row)) }
+            }
+            other => other,
         }
     }
 
     /// The values of all columns, those of the joined side last.
     pub(crate) fn values(self) -> Value {
-        self.main.values().chain(self.joined.into_iter().flat_map(Row::values)).collect()
+        match self {
+            Self::One(row) => row.values().collect(),
+            Self::Two(main, joined) => main.values().chain(joined.values()).collect(),
+            Self::Many { sources, number, .. } => {
+                let rows = sources.iter().filter_map(|source| source.row(number));
+                rows.flat_map(Row::values).collect()
+            }
+        }
     }
 }
 
 impl From<Rows> for Tuples {
-    fn from(main: Rows) -> Self {
-        Self { main, partners: None, selected: None }
+    fn from(rows: Rows) -> Self {
+        Self { form: Form::One { rows, selected: None } }
     }
 }
 
 impl Tuples {
     /// The rows of a join.
     pub(crate) fn of_pairs(main: Rows, joined: Rows, pairs: Vec<(u32, u32)>) -> Self {
-        Self { main, partners: Some(Partners { rows: joined, pairs }), selected: None }
+        Self { form: Form::Two { main, joined, pairs } }
+    }
+
+    /// So many rows, each of one row of every source.
+    pub(crate) fn of_sources(sources: Vec<Numbered>, len: usize) -> Self {
+        Self { form: Form::Many { sources, len } }
     }
 
     pub(crate) fn len(&self) -> usize {
-        match (&self.partners, &self.selected) {
-            (Some(partners), _) => partners.pairs.len(),
-            (None, Some(selected)) => selected.len(),
-            (None, None) => self.main.len,
+        match &self.form {
+            Form::One { selected: Some(selected), .. } => selected.len(),
+            Form::One { rows, selected: None } => rows.len,
+            Form::Two { pairs, .. } => pairs.len(),
+            Form::Many { len, .. } => *len,
         }
     }
 
     /// The rows with these numbers, in this order.
     pub(crate) fn select(mut self, numbers: Vec<u32>) -> Self {
-        if let Some(partners) = &mut self.partners {
-            partners.pairs =
-                numbers.iter().map(|number| partners.pairs[*number as usize]).collect();
-            return self;
+        match &mut self.form {
+            Form::One { selected, .. } => {
+                *selected = Some(match selected.take() {
+                    None => numbers,
+                    Some(before) => pick(&before, &numbers),
+                });
+            }
+            Form::Two { pairs, .. } => {
+                *pairs = numbers.iter().map(|number| pairs[*number as usize]).collect();
+            }
+            Form::Many { sources, len } => {
+                for source in sources.iter_mut().filter(|source| !source.numbers.is_empty()) {
+                    source.numbers = pick(&source.numbers, &numbers);
+                }
+                *len = numbers.len();
+            }
         }
-        self.selected = Some(match self.selected {
-            None => numbers,
-            Some(before) => numbers.iter().map(|number| before[*number as usize]).collect(),
-        });
         self
     }
 
     /// The row with a number, which must be below the number of rows.
     #[inline]
     pub(crate) fn tuple(&self, number: usize) -> Tuple<'_> {
-        match &self.partners {
-            None => {
-                let number = match &self.selected {
+        match &self.form {
+            Form::One { rows, selected } => {
+                let number = match selected {
                     None => number,
                     Some(selected) => selected[number] as usize,
                 };
-                Tuple { main: self.main.row(number), joined: None }
+                Tuple::One(rows.row(number))
             }
-            Some(Partners { rows, pairs }) => {
-                let (main, joined) = pairs[number];
-                let joined = rows.row(joined as usize);
-                Tuple { main: self.main.row(main as usize), joined: Some(joined) }
+            Form::Two { main, joined, pairs } => {
+                let (of_main, of_joined) = pairs[number];
+                Tuple::Two(main.row(of_main as usize), joined.row(of_joined as usize))
             }
+            Form::Many { sources, .. } => Tuple::Many { sources, number, candidate: None },
         }
+    }
+
+    /// The sources of rows that are made of many.
+    pub(crate) fn sources(&self) -> &[Numbered] {
+        match &self.form {
+            Form::Many { sources, .. } => sources,
+            Form::One { .. } | Form::Two { .. } => &[],
+        }
+    }
+
+    /// Adds a source with one row for each row there is.
+    pub(crate) fn attach(&mut self, side: Side, rows: Rows) {
+        if let Form::Many { sources, len } = &mut self.form {
+            while sources.len() <= side.number() {
+                sources.push(Numbered::unread());
+            }
+            sources[side.number()] = Numbered { rows, numbers: (0..*len as u32).collect() };
+        }
+    }
+
+    /// The rows that pairs of a row there is and one of a new source make.
+    pub(crate) fn extend(mut self, source: usize, rows: Rows, pairs: &[(u32, u32)]) -> Self {
+        if let Form::Many { sources, len } = &mut self.form {
+            for old in sources.iter_mut().filter(|old| !old.numbers.is_empty()) {
+                old.numbers = pairs.iter().map(|(tuple, _)| old.numbers[*tuple as usize]).collect();
+            }
+            let numbers = pairs.iter().map(|(_, row)| *row).collect();
+            sources[source] = Numbered { rows, numbers };
+            *len = pairs.len();
+        }
+        self
     }
 
     /// The values of rows that nobody else looks at, to be taken. Rows of a join are looked at as often
     /// as they have partners.
     pub(crate) fn values_mut(&mut self) -> Option<&mut ValueRows> {
-        let is_whole = self.partners.is_none() && self.selected.is_none();
-        if is_whole { self.main.values_mut() } else { None }
+        match &mut self.form {
+            Form::One { rows, selected: None } => rows.values_mut(),
+            _ => None,
+        }
     }
 
     /// Whether no row holds values: all are text.
     pub(crate) fn is_text(&self) -> bool {
-        self.main.is_text() && self.partners.as_ref().is_none_or(|joined| joined.rows.is_text())
+        match &self.form {
+            Form::One { rows, .. } => rows.is_text(),
+            Form::Two { main, joined, .. } => main.is_text() && joined.is_text(),
+            Form::Many { sources, .. } => sources.iter().all(|source| source.rows.is_text()),
+        }
     }
 
     /// About how many bytes the text of these columns takes in all rows: of a join as if each row of a
@@ -393,22 +512,29 @@ impl Tuples {
         let of_side = |side: Side, rows: &Rows| {
             let columns = columns.iter().filter(|(of, _)| *of == side);
             let columns: Vec<usize> = columns.map(|(_, column)| *column).collect();
-            let bytes = rows.json_bytes(&columns);
-            match &self.partners {
-                None => match &self.selected {
-                    None => bytes,
-                    Some(selected) => {
-                        bytes.div_ceil(rows.len.max(1)).saturating_mul(selected.len())
-                    }
-                },
-                Some(partners) => {
-                    bytes.div_ceil(rows.len.max(1)).saturating_mul(partners.pairs.len())
-                }
-            }
+            rows.json_bytes(&columns)
         };
-        let joined = self.partners.as_ref().map_or(0, |it| of_side(Side::Joined, &it.rows));
-        of_side(Side::Main, &self.main) + joined
+        let spread =
+            |bytes: usize, rows: &Rows| bytes.div_ceil(rows.len.max(1)).saturating_mul(self.len());
+        match &self.form {
+            Form::One { rows, selected: None } => of_side(Side::Main, rows),
+            Form::One { rows, .. } => spread(of_side(Side::Main, rows), rows),
+            Form::Two { main, joined, .. } => {
+                spread(of_side(Side::Main, main), main)
+                    + spread(of_side(Side::Joined, joined), joined)
+            }
+            Form::Many { sources, .. } => {
+                let bytes = |(place, source): (usize, &Numbered)| {
+                    spread(of_side(Side::at(place), &source.rows), &source.rows)
+                };
+                sources.iter().enumerate().map(bytes).sum()
+            }
+        }
     }
+}
+
+fn pick(from: &[u32], numbers: &[u32]) -> Vec<u32> {
+    numbers.iter().map(|number| from[*number as usize]).collect()
 }
 
 /// How many rows are left out by `offset`, and how many are kept by `limit`.

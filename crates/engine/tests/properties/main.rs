@@ -3,6 +3,7 @@
 
 mod budgets;
 mod fixture;
+mod joins;
 mod operators;
 
 use std::{sync::atomic::Ordering, time::Duration};

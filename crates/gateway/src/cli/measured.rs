@@ -145,6 +145,7 @@ mod tests {
             scope: None,
             requires: Vec::new(),
             timeout_ms: None,
+            readings: Vec::new(),
             sources: Vec::new(),
             stands_in: false,
             status: None,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use qlio_data::{Number, Object, Value, codec::json};
 
-use super::{ExplainedSource, Explanation, Latency};
+use super::{ExplainedReading, ExplainedSource, Explanation, Latency};
 
 /// Prints `{"version":1,"nodes":[…],"edges":[…]}`; with a measured run nodes have their times in
 /// milliseconds, and there is a `latency` with `total` and `criticalPath`.
@@ -22,6 +22,9 @@ pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
                 "tables",
                 node.tables.iter().map(|table| Value::from(table.as_str())).collect(),
             );
+        }
+        if !node.readings.is_empty() {
+            object.insert("readings", node.readings.iter().map(reading).collect());
         }
         if let Some(primary) = &node.fallback_of {
             object.insert("fallbackOf", Value::from(primary.as_str()));
@@ -91,6 +94,24 @@ fn source(source: &ExplainedSource) -> Value {
     object.insert("because", Value::from(bound.because.as_str()));
     if let Some(limit) = &source.limit {
         object.insert("limit", Value::from(limit.as_str()));
+    }
+    Value::object(object)
+}
+
+fn reading(reading: &ExplainedReading) -> Value {
+    let mut object: Object = [
+        ("name", Value::from(reading.name.as_str())),
+        ("depth", Value::from(reading.depth as u64)),
+        ("reads", Value::from(reading.reads.as_str())),
+    ]
+    .into_iter()
+    .collect();
+    if !reading.asks.is_empty() {
+        let asks = reading.asks.iter().map(|name| Value::from(name.as_str()));
+        object.insert("asks", asks.collect());
+    }
+    if reading.tests {
+        object.insert("tests", Value::Bool(true));
     }
     Value::object(object)
 }

@@ -8,6 +8,7 @@ mod dot;
 mod json;
 mod latency;
 mod levels;
+mod reading;
 mod source;
 mod svg;
 mod text;
@@ -25,6 +26,7 @@ use crate::{
 pub use dot::to_dot;
 pub use json::to_json;
 pub use latency::{Latency, Measured, NodeLatency};
+pub use reading::ExplainedReading;
 pub(crate) use source::known_requests;
 pub use source::{ExplainedSource, RequestBound};
 pub use svg::to_svg;
@@ -93,6 +95,8 @@ pub struct ExplainedNode {
     pub assign: Option<String>,
     /// Tables read or written; variables in braces.
     pub tables: Vec<String>,
+    /// How each source is read, of a select with several.
+    pub readings: Vec<ExplainedReading>,
     /// The id of the node this one is a fallback of.
     pub fallback_of: Option<String>,
     /// The id of the block and the branch in it.
@@ -186,6 +190,7 @@ pub fn explain(plan: &Plan) -> Explanation {
         kind: "return",
         assign: None,
         tables: Vec::new(),
+        readings: Vec::new(),
         fallback_of: None,
         scope: None,
         requires: Vec::new(),
@@ -243,6 +248,10 @@ fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {
         };
         (id(block.block), branch)
     });
+    let mut readings = Vec::new();
+    if let NodeKind::Select(select) = &node.kind {
+        reading::readings(select, 0, &mut readings);
+    }
     ExplainedNode {
         id: id(node.id),
         line: node.line,
@@ -252,12 +261,13 @@ fn explain_node(plan: &Plan, node: &Node) -> ExplainedNode {
             _ => node.target.map(|slot| plan.symbols[slot.index()].name.to_string()),
         },
         tables,
+        readings,
         fallback_of: node.fallback_of.map(id),
         scope,
         requires: node.prerequisites.iter().map(|template| template.text().to_owned()).collect(),
         timeout_ms,
         sources: match &node.kind {
-            NodeKind::Select(select) => source::sources(select),
+            NodeKind::Select(select) if select.joins.is_none() => source::sources(select),
             _ => Vec::new(),
         },
         stands_in: plan.value == node.id
@@ -305,14 +315,22 @@ fn select_tables(select: &Select, tables: &mut Vec<String>) {
         parts.iter().for_each(|part| select_tables(&part.select, tables));
         return;
     }
-    for scan in scans.into_iter().flatten() {
-        tables.push(source_name(&scan.source));
+    let others = select.joins.iter().flat_map(|joins| &joins.scans);
+    for scan in scans.into_iter().flatten().chain(others) {
+        match &scan.source.kind {
+            SourceKind::Select(inner) => select_tables(inner, tables),
+            SourceKind::Elements => {}
+            _ => tables.push(source_name(&scan.source)),
+        }
         condition_tables(&scan.conditions, tables);
     }
     for given in select.steps.iter().flat_map(|steps| &steps.givens) {
-        if let Given::Condition(Expected::Select(select)) = given {
+        if let Given::Condition(Expected::Select(select)) | Given::Select(select, _) = given {
             select_tables(select, tables);
         }
+    }
+    for nested in select.joins.iter().flat_map(|joins| &joins.nested) {
+        select_tables(&nested.select, tables);
     }
 }
 
@@ -327,9 +345,6 @@ fn condition_tables(conditions: &[crate::operator::Condition], tables: &mut Vec<
 fn source_name(source: &Source) -> String {
     match source.kind {
         SourceKind::Slot(_) => format!("{{{}}}", source.name),
-        SourceKind::Inline(_)
-        | SourceKind::Conditional { .. }
-        | SourceKind::Loaded(_)
-        | SourceKind::Union(_) => source.name.to_string(),
+        _ => source.name.to_string(),
     }
 }

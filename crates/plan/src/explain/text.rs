@@ -65,6 +65,9 @@ fn node(
     let notes = if notes.is_empty() { String::new() } else { format!("  -- {}", notes.join("; ")) };
     // Writing to a string cannot fail.
     let _ = writeln!(out, "  {} {}{notes}", node.id, node.label());
+    for reading in &node.readings {
+        let _ = writeln!(out, "     {}", reading.line());
+    }
     for source in &node.sources {
         let _ = writeln!(out, "     {}", source.line());
     }

@@ -91,7 +91,7 @@ impl Lowering<'_> {
                     keys.push(self.join_key(path, right, &mut halves));
                 }
                 _ => match condition_side(condition, &main_alias, &joined_alias) {
-                    Side::Main => {
+                    Side::Main | Side::Further(_) => {
                         main_conditions.extend(self.condition(condition, main));
                         main_written.push(condition);
                     }
@@ -126,6 +126,7 @@ impl Lowering<'_> {
                 scan: scan(joined_source, joined_columns, joined_conditions, delays),
                 keys,
             }),
+            joins: None,
             output,
             row_calls,
             steps: steps.map(Box::new),

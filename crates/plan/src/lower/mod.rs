@@ -12,12 +12,17 @@ mod calls;
 mod condition;
 mod expression;
 mod join;
+mod joins;
+mod mentions;
 mod path;
+mod placing;
 mod program;
 mod result;
+mod scope;
 mod select;
 mod statement;
 mod symbols;
+mod terms;
 mod union;
 mod warning;
 mod write;
@@ -196,6 +201,8 @@ struct Lowering<'a> {
     foreign_names: HashSet<String>,
     /// The parameters of tables, for warnings.
     parameters: HashMap<(String, ast::VerbKind), Option<Rc<warning::Parameters>>>,
+    /// The sources of the select that is being lowered, behind those of the selects around it.
+    scopes: Vec<scope::Scope>,
     reads: Reads,
     /// Of each node, the variables that it reads.
     reads_of: Vec<Vec<SlotId>>,
@@ -236,6 +243,7 @@ impl<'a> Lowering<'a> {
             foreign_names: warning::names_without_variable(route.as_ref()),
             route,
             parameters: HashMap::new(),
+            scopes: Vec::new(),
             reads: Reads::default(),
             reads_of: Vec::new(),
             condition_reads: Vec::new(),
@@ -398,6 +406,11 @@ impl<'a> Lowering<'a> {
         })
     }
 
+    /// Whether a table has this name.
+    fn has_table(&self, name: &str) -> bool {
+        self.inline_index.contains_key(name) || self.catalog.table(name).is_some()
+    }
+
     fn inline_table(&self, name: &str) -> Option<&Arc<Table>> {
         self.inline_index.get(name).map(|index| &self.inline_tables[*index])
     }
@@ -408,5 +421,19 @@ impl<'a> Lowering<'a> {
             self.loaded_tables.push(name.to_owned());
         }
         Some(table)
+    }
+}
+
+/// The table that a source names, as far as that is known.
+fn table_of(source: &Source) -> Option<Arc<Table>> {
+    match &source.kind {
+        SourceKind::Inline(table) | SourceKind::Conditional { table, .. } => {
+            Some(Arc::clone(table))
+        }
+        SourceKind::Loaded(table) => table.clone(),
+        SourceKind::Slot(_)
+        | SourceKind::Select(_)
+        | SourceKind::Elements
+        | SourceKind::Union(_) => None,
     }
 }

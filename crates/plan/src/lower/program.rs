@@ -27,10 +27,10 @@ pub(super) use columns::{OutputName, RowColumns, output_names};
 pub(super) use group::{Groups, is_grouped};
 pub(super) use pushdown::{Push, is_declared, pushes};
 
-use super::Lowering;
+use super::{Lowering, mentions::word_path, scope::NestedValue};
 use crate::{
     catalog,
-    operator::{Calculation, Given, MemberName, Operand, Operation, Place, Program},
+    operator::{Calculation, Given, MemberName, NestedManner, Operand, Operation, Place, Program},
 };
 
 /// Compiles the expressions of one select.
@@ -53,10 +53,14 @@ pub(super) struct Compiler<'c, 'l, 'a, 's> {
 
 impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
     pub(super) fn new(lowering: &'l mut Lowering<'a>, rows: RowColumns<'c, 's>) -> Self {
+        let givens = match rows {
+            RowColumns::Scoped => std::mem::take(&mut lowering.scope().givens),
+            RowColumns::One { .. } | RowColumns::Two(_) => Vec::new(),
+        };
         Self {
             lowering,
             rows,
-            givens: Vec::new(),
+            givens,
             outputs: HashMap::new(),
             groups: None,
             operations: Vec::new(),
@@ -94,7 +98,7 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
                     alias
                 }
                 ast::ColumnValue::Star(star) => {
-                    names.push(self.star(star));
+                    self.star(star, &mut names);
                     continue;
                 }
                 ast::ColumnValue::Call(call) => {
@@ -155,13 +159,7 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
                 self.operand(operand);
             }
             ExpressionKind::Word(word) => {
-                let path = word_path(word);
-                if self.rows.is_own(&path) {
-                    return self.path(&path);
-                }
-                let kind = ast::OperandKind::Path(path);
-                let operand = self.lowering.operand(&ast::Operand { kind, span: word.span });
-                self.operand(operand);
+                self.word(word);
             }
             ExpressionKind::Path(path) => self.path(path),
             ExpressionKind::Condition(condition) => self.condition(condition),
@@ -201,8 +199,7 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
                 self.case(subject.as_deref(), branches, otherwise.as_deref());
             }
             ExpressionKind::Object(members) => {
-                let names = members.iter().map(|member| self.member(member)).collect();
-                self.operations.push(Operation::Object(names));
+                self.object(members);
             }
             ExpressionKind::List(items) => {
                 for item in items {
@@ -214,7 +211,52 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
                 self.function(expression, name, arguments);
             }
             ExpressionKind::Aggregate(call) => self.aggregate(expression, call),
+            ExpressionKind::Select { select, manner } => {
+                self.sub_select(select, manner_of(*manner));
+            }
+            ExpressionKind::InSelect { value, select } => {
+                self.emit(value);
+                self.sub_select(select, NestedManner::List);
+                self.operations.push(Operation::Equals);
+            }
             ExpressionKind::Group(inner) => self.emit(inner),
+        }
+    }
+
+    /// A variable, or the word as text; the alias of a source is its row.
+    fn word(&mut self, word: &ast::Ident) {
+        let path = word_path(word);
+        if self.rows.is_own(self.lowering, &path) {
+            return self.path(&path);
+        }
+        let kind = ast::OperandKind::Path(path);
+        let operand = self.lowering.operand(&ast::Operand { kind, span: word.span });
+        self.operand(operand);
+    }
+
+    fn object(&mut self, members: &[ast::ObjectMember]) {
+        let mut names = Vec::with_capacity(members.len());
+        for member in members {
+            self.member(member, &mut names);
+        }
+        self.operations.push(Operation::Object(names.into()));
+    }
+
+    /// The value of a select inside of the expression.
+    fn sub_select(&mut self, select: &ast::Select, manner: NestedManner) {
+        match self.lowering.nested(select, manner) {
+            NestedValue::Given(given) => {
+                let given = self.given(given);
+                self.operations.push(Operation::Given(given));
+            }
+            NestedValue::Column(operation) => self.operations.push(operation),
+            NestedValue::Refused => {
+                let message = "a select for each row stands beside no aggregates, and is no union";
+                let hint = "bind the groups or the union to a variable, and select from that";
+                let problem = Diagnostic::error(codes::MISPLACED_SELECT, select.span, message);
+                self.lowering.problems.push(problem.hint(hint));
+                self.constant(Value::Null);
+            }
         }
     }
 
@@ -349,8 +391,8 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
         }
     }
 
-    fn member(&mut self, member: &ast::ObjectMember) -> MemberName {
-        match member {
+    fn member(&mut self, member: &ast::ObjectMember, names: &mut Vec<MemberName>) {
+        let name = match member {
             ast::ObjectMember::Named { key, value, .. } => {
                 self.emit(value);
                 MemberName::Named(key.as_str().into())
@@ -360,14 +402,15 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
                 // The parser has refused paths without a name.
                 MemberName::Named(last_name(path).unwrap_or_default().into())
             }
-            ast::ObjectMember::Star(star) => self.star(star),
-        }
+            ast::ObjectMember::Star(star) => return self.star(star, names),
+        };
+        names.push(name);
     }
 
-    /// The members of the row.
-    fn star(&mut self, star: &ast::Star) -> MemberName {
+    /// The members of the row, of several sources those of all, or of the one that is named.
+    fn star(&mut self, star: &ast::Star, names: &mut Vec<MemberName>) {
         if let Some(alias) = &star.alias
-            && !self.rows.is_own(&word_path(alias))
+            && !self.rows.is_own(self.lowering, &word_path(alias))
         {
             let message = format!("`{}` is no alias of this select", alias.text);
             self.lowering.problems.push(Diagnostic::error(
@@ -377,18 +420,21 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             ));
         }
         if self.groups.is_some() {
-            self.refuse_ungrouped(star.span);
-        } else {
-            let (side, column) = self.rows.row();
-            self.operations.push(Operation::Column(side, column));
+            return self.refuse_ungrouped(star.span);
         }
-        MemberName::Members(star.excluded.iter().map(|name| name.text.as_str().into()).collect())
+        let excluded: Box<[Text]> =
+            star.excluded.iter().map(|name| name.text.as_str().into()).collect();
+        let rows = match (&star.alias, &self.rows) {
+            (Some(alias), RowColumns::Scoped) => {
+                vec![self.rows.column(self.lowering, &word_path(alias))]
+            }
+            _ => self.rows.rows(self.lowering),
+        };
+        for (side, column) in rows {
+            self.operations.push(Operation::Column(side, column));
+            names.push(MemberName::Members(excluded.clone()));
+        }
     }
-}
-
-fn word_path(word: &ast::Ident) -> ast::Path {
-    let segment = ast::Segment::Member { name: word.text.clone(), is_quoted: false };
-    ast::Path { segments: vec![segment], span: word.span }
 }
 
 fn calculation_of(operator: ast::Arithmetic) -> Calculation {
@@ -399,6 +445,14 @@ fn calculation_of(operator: ast::Arithmetic) -> Calculation {
         ast::Arithmetic::Multiply => Calculation::Multiply,
         ast::Arithmetic::Divide => Calculation::Divide,
         ast::Arithmetic::Remainder => Calculation::Remainder,
+    }
+}
+
+fn manner_of(manner: ast::SelectManner) -> NestedManner {
+    match manner {
+        ast::SelectManner::One => NestedManner::One,
+        ast::SelectManner::List => NestedManner::List,
+        ast::SelectManner::Exists => NestedManner::Exists,
     }
 }
 

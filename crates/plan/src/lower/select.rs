@@ -11,14 +11,14 @@ use qlio_syntax::{
 use super::{
     Lowering,
     condition::{delays, strip_alias},
-    path, path_text,
+    mentions, path, path_text,
     program::{Compiler, Push, RowColumns, is_declared, is_grouped, output_names, pushes},
 };
 use crate::{
     catalog::{ColumnParameter, Verb},
     operator::{
         Bound, Column, ColumnPath, Condition, Delays, Output, OutputColumn, OutputValue, Program,
-        RowArgument, RowCall, Scan, ScanColumns, Select, Side, Source, SourceKind, Steps,
+        RowArgument, RowCall, Scan, ScanColumns, Select, Side, Source, SourceKind, Stage, Steps,
     },
 };
 
@@ -49,6 +49,9 @@ impl Lowering<'_> {
     pub(super) fn select(&mut self, select: &ast::Select) -> Select {
         if !select.unions.is_empty() {
             return self.union(select);
+        }
+        if !mentions::is_plain(select, &|name| self.has_table(name)) {
+            return self.select_sources(select);
         }
         match select.sources.as_slice() {
             [main, joined] => self.join(select, main, joined),
@@ -120,6 +123,7 @@ impl Lowering<'_> {
         Select {
             scan: scan(lowered, columns, conditions, delays(&select.delays)),
             join: None,
+            joins: None,
             output,
             row_calls,
             steps: steps.map(Box::new),
@@ -175,23 +179,29 @@ impl Lowering<'_> {
         rows: RowColumns<'_, 's>,
         output: &mut Output,
     ) -> Steps {
-        let (limit, offset) = if is_cut_by_source(select, tests) {
+        let is_cut = !matches!(rows, RowColumns::Scoped) && is_cut_by_source(select, tests);
+        let (limit, offset) = if is_cut {
             (None, None)
         } else {
             (self.bound(select.limit.as_ref()), self.bound(select.offset.as_ref()))
         };
+        // What is made of groups is made once for all rows.
+        let stage = |stage: Stage| (!is_grouped(select)).then_some(stage);
+        self.enter_stage(stage(Stage::Output));
         let mut compiler = Compiler::new(self, rows);
         compiler.outputs = output_names(&select.columns);
         compiler.begin_groups(select);
         let outputs = std::mem::take(&mut compiler.outputs);
         compiler.show(select, output);
         let groups = compiler.groups.take();
+        compiler.lowering.enter_stage(Some(Stage::Filter));
         let filter = (!tests.is_empty()).then(|| compiler.all_of(tests));
         let pushed = compiler.pushed(pushes);
         let text = compiler.lowering.text;
         let tests = tests.iter().map(|test| text[test.span().range()].into()).collect();
         compiler.groups = groups;
         compiler.outputs = outputs;
+        compiler.lowering.enter_stage(stage(Stage::Order));
         let having = select.having.as_ref().map(|having| compiler.program(having));
         let order = select.order.iter().map(|key| compiler.sort_key(key)).collect();
         let grouping = compiler.groups.take().map(|groups| Box::new(groups.finish(having)));
@@ -295,7 +305,9 @@ fn declared_columns(source: &Source) -> &[ColumnParameter] {
         SourceKind::Slot(_)
         | SourceKind::Conditional { .. }
         | SourceKind::Loaded(None)
-        | SourceKind::Union(_) => return &[],
+        | SourceKind::Union(_)
+        | SourceKind::Select(_)
+        | SourceKind::Elements => return &[],
     };
     table.verb(VerbKind::Select).map_or(&[], |verb| &verb.columns)
 }

@@ -51,6 +51,7 @@ impl Lowering<'_> {
         Select {
             scan: scan(source, columns, Vec::new(), delays(&select.delays)),
             join: None,
+            joins: None,
             output,
             row_calls: Vec::new(),
             steps,

@@ -225,8 +225,21 @@ impl Lowering<'_> {
         used
     }
 
+    /// Whether the request of a table has a place for a parameter; where that cannot be known it may.
+    pub(super) fn uses_parameter(&mut self, table: &str, parameter: &str) -> bool {
+        match self.used_parameters(table, VerbKind::Select) {
+            Some(used) => used.roots.contains(root(parameter)),
+            None => true,
+        }
+    }
+
     /// A new warning, unless there are enough.
-    fn warning(&mut self, code: Code, span: Span, message: String) -> Option<Diagnostic> {
+    pub(super) fn warning(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: String,
+    ) -> Option<Diagnostic> {
         self.warnings += 1;
         (self.warnings <= WARNINGS_MAX).then(|| Diagnostic::warning(code, span, message))
     }

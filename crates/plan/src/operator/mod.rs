@@ -1,9 +1,10 @@
 //! The work of the nodes of a plan: names resolved, paths and templates parsed.
 //!
-//! [`select`] holds scans, joins and output shapes, [`program`] expressions over rows, [`write`] inserts, updates and deletes. This
+//! [`select`] holds scans, joins of two and output shapes, [`joins`] several sources and sub-selects, [`program`] expressions over rows, [`write`] inserts, updates and deletes. This
 //! module has the parts they share: expressions, operands, sources, calls and conditions.
 
 pub mod group;
+pub mod joins;
 pub mod program;
 pub mod select;
 pub mod union;
@@ -14,6 +15,9 @@ use std::sync::Arc;
 use qlio_data::{Text, Value, path::Path, template::Template};
 
 pub use group::{AggregateCall, Grouping};
+pub use joins::{
+    Binding, Equality, Joins, Nested, NestedManner, NullKeys, Placement, Reading, Stage,
+};
 pub use program::{
     Bound, Calculation, Given, MemberName, Operation, PatternManner, Place, Program, Pushed,
     PushedValue, SortKey, Steps,
@@ -67,7 +71,11 @@ impl Source {
     /// The table, unless the name is a variable or unknown.
     pub fn table(&self) -> Option<&Arc<Table>> {
         match &self.kind {
-            SourceKind::Slot(_) | SourceKind::Conditional { .. } | SourceKind::Union(_) => None,
+            SourceKind::Slot(_)
+            | SourceKind::Conditional { .. }
+            | SourceKind::Select(_)
+            | SourceKind::Elements
+            | SourceKind::Union(_) => None,
             SourceKind::Inline(table) => Some(table),
             SourceKind::Loaded(table) => table.as_ref(),
         }
@@ -95,6 +103,10 @@ pub enum SourceKind {
     Loaded(Option<Arc<Table>>),
     /// The rows of selects.
     Union(Arc<[Unioned]>),
+    /// The rows of a select.
+    Select(Arc<Select>),
+    /// Lists in the rows of another source.
+    Elements,
 }
 
 /// A call of a script function.

@@ -15,7 +15,7 @@ use qlio_data::{
     },
 };
 
-use super::{Expected, Grouping, Operand, Side};
+use super::{Expected, Grouping, NestedManner, Operand, Select, Side};
 
 /// An expression for the rows of one select.
 #[derive(Debug)]
@@ -168,6 +168,8 @@ pub enum Given {
     Value(Operand),
     /// What a condition expects.
     Condition(Expected),
+    /// What a select gives that does not depend on the row.
+    Select(Box<Select>, NestedManner),
 }
 
 /// What is done with the rows of a select beyond reading and showing columns.

@@ -6,15 +6,17 @@
 
 use qlio_data::{Text, path::Path, projection::Projection};
 
-use super::{Callee, ColumnPath, Delays, Expression, Operand, Program, Source, Steps};
+use super::{Callee, ColumnPath, Delays, Expression, Joins, Operand, Program, Source, Steps};
 
 /// A select statement or sub-select.
 #[derive(Debug)]
 pub struct Select {
     /// The first source.
     pub scan: Scan,
-    /// The second source.
+    /// The second source, of two that a comma joins.
     pub join: Option<Join>,
+    /// Any other sources, rows around it and selects inside of its expressions; then there are steps.
+    pub joins: Option<Box<Joins>>,
     /// How rows become values.
     pub output: Output,
     /// Row functions of the where clause, in text order.
@@ -132,13 +134,36 @@ pub struct JoinKey {
     pub joined_name: Text,
 }
 
-/// Which half of a join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which source of a select.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The first source.
     Main,
     /// The second source.
     Joined,
+    /// One behind these, by its number counted from 0.
+    Further(u32),
+}
+
+impl Side {
+    /// The source with a number.
+    pub fn at(number: usize) -> Self {
+        match number {
+            0 => Self::Main,
+            1 => Self::Joined,
+            _ => Self::Further(u32::try_from(number).unwrap_or(u32::MAX)),
+        }
+    }
+
+    /// Its number.
+    #[inline]
+    pub fn number(self) -> usize {
+        match self {
+            Self::Main => 0,
+            Self::Joined => 1,
+            Self::Further(number) => number as usize,
+        }
+    }
 }
 
 /// How internal rows become values.

@@ -117,6 +117,20 @@ pub enum ExpressionKind {
     Object(Vec<ObjectMember>),
     /// `[a, b]`.
     List(Vec<Expression>),
+    /// `(select …)`, `[select …]`, `exists (select …)`.
+    Select {
+        /// The select.
+        select: Box<Select>,
+        /// What its rows give.
+        manner: SelectManner,
+    },
+    /// `x in (select …)`, where `x` is more than a column.
+    InSelect {
+        /// The value.
+        value: Box<Expression>,
+        /// The select whose rows it may be.
+        select: Box<Select>,
+    },
     /// `lower(x)`: a built-in function (FUN-1).
     Function {
         /// Its name, one of [`crate::functions::FUNCTION_NAMES`].
@@ -130,6 +144,17 @@ pub enum ExpressionKind {
     Aggregate(Box<AggregateCall>),
     /// `(x)`.
     Group(Box<Expression>),
+}
+
+/// What the rows of a select give where it is a value (SUB-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SelectManner {
+    /// The one row; null if there is none.
+    One,
+    /// A list of all rows.
+    List,
+    /// Whether there is a row.
+    Exists,
 }
 
 /// A member of an object that is made for each row.
@@ -380,10 +405,12 @@ impl Expression {
             | ExpressionKind::Token(_)
             | ExpressionKind::Path(_)
             | ExpressionKind::Word(_)
-            | ExpressionKind::Condition(_) => {}
+            | ExpressionKind::Condition(_)
+            | ExpressionKind::Select { .. } => {}
             ExpressionKind::Not { inner, .. }
             | ExpressionKind::Negative(inner)
             | ExpressionKind::Is { value: inner, .. }
+            | ExpressionKind::InSelect { value: inner, .. }
             | ExpressionKind::Group(inner) => visit(inner),
             ExpressionKind::All(items)
             | ExpressionKind::Any(items)
@@ -443,10 +470,16 @@ impl Expression {
 
     /// The sub-selects that stand in it, in text order.
     pub fn each_select<'e>(&'e self, visit: &mut dyn FnMut(&'e Select)) {
-        if let ExpressionKind::Condition(condition) = &self.kind
-            && let Condition::InSelect { select, .. } = &**condition
-        {
-            visit(select);
+        match &self.kind {
+            ExpressionKind::Condition(condition) => {
+                if let Condition::InSelect { select, .. } = &**condition {
+                    visit(select);
+                }
+            }
+            ExpressionKind::Select { select, .. } | ExpressionKind::InSelect { select, .. } => {
+                visit(select);
+            }
+            _ => {}
         }
         self.each_child(&mut |child| child.each_select(visit));
     }

@@ -5,8 +5,9 @@
 
 use crate::{
     ast::{
-        Arg, Bound, Call, ColumnValue, Columns, Condition, Expression, ExpressionKind, Insert,
-        Json, JsonKind, Operand, OperandKind, Path, Primary, Segment, Select, Source,
+        Arg, Bound, Call, ColumnValue, Columns, Condition, Expression, ExpressionKind, GroupKeys,
+        Grouping, Insert, Json, JsonKind, Name, Operand, OperandKind, Path, Primary, Segment,
+        Select,
     },
     caught::first_name,
     token,
@@ -15,7 +16,7 @@ use crate::{
 /// Calls `found` with every name that the alternative refers to.
 pub(super) fn references<'s>(primary: &'s Primary, found: &mut impl FnMut(&'s str)) {
     match primary {
-        Primary::Select(node) => select(node, found),
+        Primary::Select(node) => select(node, &[], found),
         Primary::Insert(node) => insert(node, found),
         Primary::Update(node) => {
             found(&node.target.name.text);
@@ -23,7 +24,7 @@ pub(super) fn references<'s>(primary: &'s Primary, found: &mut impl FnMut(&'s st
         }
         Primary::Delete(node) => {
             found(&node.target.name.text);
-            conditions(&node.conditions, std::slice::from_ref(&node.target), found);
+            conditions(&node.conditions, &[], found);
         }
         Primary::Describe(node) => found(&node.source.name.text),
         Primary::Json(node) => json(node, found),
@@ -33,14 +34,34 @@ pub(super) fn references<'s>(primary: &'s Primary, found: &mut impl FnMut(&'s st
     }
 }
 
-fn select<'s>(node: &'s Select, found: &mut impl FnMut(&'s str)) {
+/// `around` are the aliases of the selects that this one stands in.
+fn select<'s>(node: &'s Select, around: &[&'s str], found: &mut dyn FnMut(&'s str)) {
+    let mut found = found;
+    let found = &mut found;
+    let aliases = node.sources.iter().filter_map(|source| source.alias.as_ref());
+    let aliases: Vec<&str> = around.iter().copied().chain(aliases.map(Name::first_word)).collect();
     for source in &node.sources {
-        found(&source.name.text);
+        match &source.select {
+            Some(inner) => select(inner, around, found),
+            None => found(&source.name.text),
+        }
+        if let Some(on) = &source.on {
+            expression(on, &aliases, found);
+        }
     }
-    columns(&node.columns, &node.sources, found);
-    conditions(&node.conditions, &node.sources, found);
-    for key in &node.order {
-        expression(&key.value, &node.sources, found);
+    columns(&node.columns, &aliases, found);
+    conditions(&node.conditions, &aliases, found);
+    if let Some(Grouping { keys: GroupKeys::List(keys), .. }) = &node.grouping {
+        for key in keys {
+            expression(key, &aliases, found);
+        }
+    }
+    let order = node.order.iter().map(|key| &key.value);
+    for behind in node.having.iter().chain(order) {
+        expression(behind, &aliases, found);
+    }
+    for union in &node.unions {
+        select(&union.select, around, found);
     }
     for bound in [&node.limit, &node.offset].into_iter().flatten() {
         if let Bound::Token { text, .. } = bound {
@@ -50,20 +71,25 @@ fn select<'s>(node: &'s Select, found: &mut impl FnMut(&'s str)) {
 }
 
 /// The names that an expression over rows refers to: those of its tokens and words.
-fn expression<'s>(node: &'s Expression, sources: &'s [Source], found: &mut impl FnMut(&'s str)) {
+fn expression<'s>(node: &'s Expression, aliases: &[&'s str], found: &mut impl FnMut(&'s str)) {
     match &node.kind {
         ExpressionKind::Text { text: value, .. } => text(value, found),
         ExpressionKind::Token(value) => bare_token(value, found),
         ExpressionKind::Word(word) => found(&word.text),
         ExpressionKind::Path(path) => quoted_parts(path, found),
         ExpressionKind::Condition(inner) => {
-            conditions(std::slice::from_ref(&**inner), sources, found);
+            conditions(std::slice::from_ref(&**inner), aliases, found);
+        }
+        ExpressionKind::Select { select: inner, .. } => select(inner, aliases, found),
+        ExpressionKind::InSelect { value, select: inner } => {
+            expression(value, aliases, found);
+            select(inner, aliases, found);
         }
         _ => {
             // The visitor of children takes a trait object, whose type does not grow with the depth.
             let found: &mut dyn FnMut(&'s str) = found;
             let mut found = found;
-            node.each_child(&mut |child| expression(child, sources, &mut found));
+            node.each_child(&mut |child| expression(child, aliases, &mut found));
         }
     }
 }
@@ -75,13 +101,13 @@ fn bare_token<'s>(token: &'s str, found: &mut impl FnMut(&'s str)) {
     found(&name[..length]);
 }
 
-fn columns<'s>(columns: &'s Columns, sources: &'s [Source], found: &mut impl FnMut(&'s str)) {
+fn columns<'s>(columns: &'s Columns, aliases: &[&'s str], found: &mut impl FnMut(&'s str)) {
     let Columns::List(columns) = columns else { return };
     for column in columns {
         match &column.value {
             ColumnValue::Path(path) => quoted_parts(path, found),
             ColumnValue::Call(node) => call(node, false, found),
-            ColumnValue::Expression(node) => expression(node, sources, found),
+            ColumnValue::Expression(node) => expression(node, aliases, found),
             ColumnValue::Star(_) => {}
         }
     }
@@ -102,14 +128,14 @@ fn insert<'s>(node: &'s Insert, found: &mut impl FnMut(&'s str)) {
 
 fn conditions<'s>(
     conditions: &'s [Condition],
-    sources: &'s [Source],
+    aliases: &[&'s str],
     found: &mut impl FnMut(&'s str),
 ) {
     for condition in conditions {
         match condition {
             Condition::Equals { path, operand: right, .. } => {
                 quoted_parts(path, found);
-                operand(right, sources, found);
+                operand(right, aliases, found);
             }
             Condition::InList { path, items, .. } => {
                 quoted_parts(path, found);
@@ -119,28 +145,22 @@ fn conditions<'s>(
             }
             Condition::InSelect { path, select: inner, .. } => {
                 quoted_parts(path, found);
-                select(inner, found);
+                select(inner, aliases, found);
             }
             Condition::Call(node) => call(node, false, found),
-            Condition::Test(test) => expression(test, sources, found),
+            Condition::Test(test) => expression(test, aliases, found),
         }
     }
 }
 
-/// A bareword that starts with an alias of the statement's sources is a column of a join.
-fn operand<'s>(operand: &'s Operand, sources: &'s [Source], found: &mut impl FnMut(&'s str)) {
+/// A bareword that starts with an alias of the statement's sources is a column.
+fn operand<'s>(operand: &'s Operand, aliases: &[&'s str], found: &mut impl FnMut(&'s str)) {
     match &operand.kind {
         OperandKind::Text(value) => text(value, found),
         OperandKind::Token(value) => bare_token(value, found),
         OperandKind::Path(path) => {
             let name = first_name(path);
-            let is_column = sources.len() > 1
-                && path.segments.len() > 1
-                && sources
-                    .iter()
-                    .filter_map(|source| source.alias.as_ref())
-                    .any(|alias| alias.first_word() == name);
-            if !is_column {
+            if !aliases.contains(&name) {
                 found(name);
             }
         }

@@ -1,24 +1,23 @@
-//! Columns, joins and row functions.
+//! Columns, expressions and row functions.
 
-use std::fmt::Write as _;
-
-use super::{Checker, Site};
+use super::{Checker, Site, join};
 use crate::{
     ast::{
-        Arg, Call, Column, ColumnValue, Columns, Condition, Expression, ExpressionKind, GroupKeys,
-        Grouping, ObjectMember, OperandKind, Path, Segment, Select, SortKey, Source,
+        Call, Column, ColumnValue, Columns, Condition, Expression, ExpressionKind, GroupKeys,
+        Grouping, Select,
     },
-    caught::first_name,
     diagnostic::codes,
     functions::{AGGREGATE_NAMES, FUNCTION_NAMES},
     parser::last_name,
     source::Span,
-    spelling,
 };
 
 /// Checks the columns and, with several sources, that everything names its source.
 pub(super) fn check<'s>(checker: &mut Checker<'s>, site: Site, node: &'s Select) {
     aliases(checker, site, &node.columns, node.span);
+    let outside = checker.around.len();
+    let own = node.sources.iter().filter_map(|source| source.alias.as_ref());
+    checker.around.extend(own.map(|alias| alias.text.as_str()));
     if let Columns::List(columns) = &node.columns {
         for column in columns {
             match &column.value {
@@ -45,14 +44,12 @@ pub(super) fn check<'s>(checker: &mut Checker<'s>, site: Site, node: &'s Select)
     for union in &node.unions {
         checker.select(site, &union.select);
     }
-    match node.sources.as_slice() {
-        [] | [_] => {}
-        [main, joiner] => join(checker, site, node, [main, joiner]),
-        [_, _, third, ..] => {
-            let message = "Statement must have no more than two tables in the from clause";
-            // A colon behind `Line` too, as it was in ql.io 0.8 (EXE-20).
-            let wire = format!("Line: {}: {message}", site.line);
-            checker.add_literal(site, codes::TOO_MANY_SOURCES, third.span, message, wire);
+    if node.sources.len() > 1 {
+        join::check(checker, site, node, outside);
+    }
+    for source in &node.sources {
+        if let Some(on) = &source.on {
+            inner(checker, site, on, Around::Row);
         }
     }
 }
@@ -142,6 +139,12 @@ fn inner<'s>(checker: &mut Checker<'s>, site: Site, expression: &'s Expression, 
             Condition::Equals { .. } | Condition::InList { .. } | Condition::Test(_) => {}
         }
     }
+    if let ExpressionKind::Select { select, .. } | ExpressionKind::InSelect { select, .. } =
+        &expression.kind
+    {
+        join::refuse_hidden_aliases(checker, site, select);
+        checker.select(site, select);
+    }
     expression.each_child(&mut |child| inner(checker, site, child, of_children));
 }
 
@@ -203,223 +206,4 @@ fn row_function(checker: &mut Checker<'_>, site: Site, call: &Call) {
         ),
         None => format!("bind the module first: `{module} = require(\"….js\")`"),
     });
-}
-
-fn join(checker: &mut Checker<'_>, site: Site, node: &Select, sources: [&Source; 2]) {
-    if node.conditions.is_empty() {
-        let span = sources[0].span.to(sources[1].span);
-        // A blank at the end, as it was in ql.io 0.8 (EXE-20).
-        let message = "Missing join condition in statement ";
-        checker.add(site, codes::MISSING_JOIN_CONDITION, span, message);
-    }
-    let prefixes = Prefixes(sources);
-    match &node.columns {
-        Columns::Star(span) => {
-            let message = "select * is not supported in joins";
-            checker.add(site, codes::STAR_IN_JOIN, *span, message);
-        }
-        Columns::List(columns) => {
-            for column in columns {
-                match &column.value {
-                    ColumnValue::Path(path) => require_prefix(checker, site, &prefixes, path),
-                    ColumnValue::Call(call) => arguments(checker, site, &prefixes, call),
-                    ColumnValue::Expression(expression) => {
-                        prefixed(checker, site, &prefixes, &[], expression);
-                    }
-                    ColumnValue::Star(star) => {
-                        let message = "select * is not supported in joins";
-                        checker.add(site, codes::STAR_IN_JOIN, star.span, message);
-                    }
-                }
-            }
-        }
-    }
-    let outputs = output_names(&node.columns);
-    let keys = match &node.grouping {
-        Some(Grouping { keys: GroupKeys::List(keys), .. }) => keys.as_slice(),
-        _ => &[],
-    };
-    // The order of a union is about the rows of all its selects.
-    let order: &[SortKey] = if node.unions.is_empty() { &node.order } else { &[] };
-    let order = order.iter().map(|key| &key.value);
-    for expression in keys.iter().chain(&node.having).chain(order) {
-        prefixed(checker, site, &prefixes, &outputs, expression);
-    }
-    for condition in &node.conditions {
-        match condition {
-            Condition::Equals { path, operand, .. } => {
-                require_prefix(checker, site, &prefixes, path);
-                if let OperandKind::Path(right) = &operand.kind
-                    && let (Some(left), Some(side)) = (prefixes.of(path), prefixes.of(right))
-                    && left == side
-                {
-                    report_unprefixed(checker, site, &prefixes, right);
-                }
-            }
-            Condition::InList { path, .. } | Condition::InSelect { path, .. } => {
-                require_prefix(checker, site, &prefixes, path);
-            }
-            Condition::Call(call) => arguments(checker, site, &prefixes, call),
-            Condition::Test(test) => prefixed(checker, site, &prefixes, &[], test),
-        }
-    }
-}
-
-/// The names of the members of a row that is an object.
-fn output_names(columns: &Columns) -> Vec<&str> {
-    let Columns::List(columns) = columns else { return Vec::new() };
-    let mut names = Vec::new();
-    for column in columns {
-        match (&column.alias, &column.value) {
-            (Some(alias), _) => names.push(alias.text.as_str()),
-            (None, ColumnValue::Path(path)) => names.extend(last_name(path)),
-            (
-                None,
-                ColumnValue::Expression(Expression {
-                    kind: ExpressionKind::Object(members), ..
-                }),
-            ) => {
-                for member in members {
-                    match member {
-                        ObjectMember::Named { key, .. } => names.push(key),
-                        ObjectMember::Path(path) => names.extend(last_name(path)),
-                        ObjectMember::Star(_) => {}
-                    }
-                }
-            }
-            (None, _) => {}
-        }
-    }
-    names
-}
-
-/// Every column of an expression in a join names its source, unless it is one of the names of the output.
-fn prefixed(
-    checker: &mut Checker<'_>,
-    site: Site,
-    prefixes: &Prefixes<'_>,
-    outputs: &[&str],
-    expression: &Expression,
-) {
-    let is_output = |path: &Path| matches!(path.segments.as_slice(), [Segment::Member { name, .. }] if outputs.contains(&name.as_str()));
-    let outputs_inside = match &expression.kind {
-        ExpressionKind::Aggregate(_) => &[],
-        _ => outputs,
-    };
-    match &expression.kind {
-        ExpressionKind::Path(path) if is_output(path) => {}
-        ExpressionKind::Path(path) => require_prefix(checker, site, prefixes, path),
-        ExpressionKind::Condition(condition) => {
-            if let Some(path) = condition.path().filter(|path| !is_output(path)) {
-                require_prefix(checker, site, prefixes, path);
-            }
-        }
-        ExpressionKind::Object(members) => {
-            for member in members {
-                match member {
-                    ObjectMember::Path(path) => require_prefix(checker, site, prefixes, path),
-                    ObjectMember::Star(star) => {
-                        let message = "select * is not supported in joins";
-                        checker.add(site, codes::STAR_IN_JOIN, star.span, message);
-                    }
-                    ObjectMember::Named { .. } => {}
-                }
-            }
-        }
-        _ => {}
-    }
-    expression.each_child(&mut |child| prefixed(checker, site, prefixes, outputs_inside, child));
-}
-
-/// The aliases of a join.
-struct Prefixes<'s>([&'s Source; 2]);
-
-impl Prefixes<'_> {
-    /// Which source a path belongs to.
-    fn of(&self, path: &Path) -> Option<usize> {
-        self.0.iter().position(|source| {
-            source.alias.as_ref().is_some_and(|alias| has_prefix(path, &alias.text))
-        })
-    }
-
-    /// Advice about a path that has none of them.
-    fn hint(&self, path: &Path) -> Option<String> {
-        let aliases: Vec<&str> =
-            self.0.iter().filter_map(|source| Some(source.alias.as_ref()?.text.as_str())).collect();
-        if aliases.is_empty() {
-            return Some("give both tables an alias, and begin each column with one".to_owned());
-        }
-        if path.segments.len() == 1 {
-            let prefixes: Vec<String> = aliases.iter().map(|alias| format!("`{alias}.`")).collect();
-            return Some(format!("begin it with {}", prefixes.join(" or ")));
-        }
-        let meant = spelling::closest(first_name(path), aliases)?;
-        Some(format!("did you mean `{meant}`?"))
-    }
-}
-
-/// Whether the path starts with all words of the alias and goes on.
-fn has_prefix(path: &Path, alias: &str) -> bool {
-    let mut segments = path.segments.iter();
-    let is_prefix = alias
-        .split('.')
-        .all(|word| matches!(segments.next(), Some(Segment::Member { name, .. }) if name == word));
-    is_prefix && segments.next().is_some()
-}
-
-fn require_prefix(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
-    if prefixes.of(path).is_none() {
-        report_unprefixed(checker, site, prefixes, path);
-    }
-}
-
-fn report_unprefixed(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, path: &Path) {
-    let message = format!("Column {} not prefixed or prefix not found", path_text(path));
-    let diagnostic = checker.add(site, codes::UNPREFIXED_COLUMN, path.span, &message);
-    // A column of the wrong side has a prefix that is known.
-    if prefixes.of(path).is_none() {
-        diagnostic.hints.extend(prefixes.hint(path));
-    }
-}
-
-/// Columns given to a function of a join need a prefix as well.
-fn arguments(checker: &mut Checker<'_>, site: Site, prefixes: &Prefixes<'_>, call: &Call) {
-    for argument in &call.args {
-        let Arg::Path(path) = argument else { continue };
-        if prefixes.of(path).is_some() {
-            continue;
-        }
-        let text = path_text(path);
-        let (code, message) = if path.segments.len() == 1 {
-            (codes::UNPREFIXED_ARGUMENT, format!("Arg {text} not prefixed"))
-        } else {
-            (codes::UNKNOWN_ARGUMENT_PREFIX, format!("Alias of arg {text} not found"))
-        };
-        let diagnostic = checker.add(site, code, path.span, &message);
-        diagnostic.hints.extend(prefixes.hint(path));
-    }
-}
-
-/// A path as messages name it: without quotes (PTH-2).
-fn path_text(path: &Path) -> String {
-    let mut text = String::new();
-    for (index, segment) in path.segments.iter().enumerate() {
-        let written = match segment {
-            Segment::Member { name, .. } if index == 0 => write!(text, "{name}"),
-            Segment::Member { name, is_quoted: true } => write!(text, "[{name}]"),
-            Segment::Member { name, is_quoted: false } => write!(text, ".{name}"),
-            Segment::Descendant(name) => write!(text, "..{name}"),
-            Segment::Index(index) => write!(text, "[{index}]"),
-            Segment::Wildcard => write!(text, "[*]"),
-            Segment::Slice { start, end, step } => {
-                let part = |number: &Option<i64>| number.map_or(String::new(), |n| n.to_string());
-                let step = step.map_or(String::new(), |step| format!(":{step}"));
-                write!(text, "[{}:{}{step}]", part(start), part(end))
-            }
-            Segment::Filter(expression) => write!(text, "[?({expression})]"),
-            Segment::Computed(expression) => write!(text, "[({expression})]"),
-        };
-        written.expect("writing to a String cannot fail");
-    }
-    text
 }

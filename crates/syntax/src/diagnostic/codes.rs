@@ -47,8 +47,7 @@ registry! {
     2004 UNKNOWN_ROUTE "unknown-route" "no route of this path and method";
     2005 UNSUPPORTED_VERB "unsupported-verb" "the table does not declare this verb";
     2006 MIXED_ALIASES "mixed-aliases" "some columns have an alias and some have none";
-    2007 TOO_MANY_SOURCES "too-many-sources" "a join has more than two sources";
-    2008 MISSING_JOIN_CONDITION "missing-join-condition" "a join has no `where` clause";
+    2008 MISSING_JOIN_CONDITION "missing-join-condition" "a join does not say which rows belong together";
     2009 UNPREFIXED_COLUMN "unprefixed-column" "a column of a join has no known prefix";
     2010 UNPREFIXED_ARGUMENT "unprefixed-argument" "an argument in a join has no prefix";
     2011 UNKNOWN_ARGUMENT_PREFIX "unknown-argument-prefix" "an argument in a join has an unknown prefix";
@@ -77,6 +76,13 @@ registry! {
     2101 MISPLACED_FUNCTION "misplaced-function" "a function of a module stands inside an expression";
     2102 MISPLACED_STAR "misplaced-star" "`*` stands where it cannot";
     2103 BAD_PATTERN "bad-pattern" "a pattern of `like` or `matches` is malformed";
+    2111 MISSING_ALIAS "missing-alias" "one of several sources has no alias";
+    2112 REPEATED_ALIAS "repeated-alias" "two sources that are seen together have one alias";
+    2113 DEAD_END "dead-end" "each of some sources needs a value of another one";
+    2114 UNDECLARED_KEY "undeclared-key" "a table does not say which of its rows belong to which value";
+    2115 CROSS_PRODUCT "cross-product" "nothing joins a source with the others";
+    2116 MISPLACED_SELECT "misplaced-select" "a select stands where it cannot see the rows it needs";
+    2117 HIDDEN_LIST "hidden-list" "a table has the name of a list in the rows";
     2121 MISPLACED_AGGREGATE "misplaced-aggregate" "an aggregate stands where no groups are";
     2122 UNGROUPED_COLUMN "ungrouped-column" "a column is neither grouped nor aggregated";
     2131 ARGUMENT_COUNT "argument-count" "a function is called with too few or too many arguments";
@@ -129,6 +135,7 @@ registry! {
     4019 DOT_SEGMENT "dot-segment" "a value makes a dot segment of the path of a URI";
     4101 WRONG_OPERAND "wrong-operand" "a value is not of the kind that an operator needs";
     4102 BAD_COUNT "bad-count" "`limit` or `offset` has no whole number";
+    4111 SEVERAL_ROWS "several-rows" "a select that is one value gives several rows";
     // 5xxx: upstream exchanges
     5001 UPSTREAM_STATUS "upstream-status" "the upstream answered with a failure";
     5002 CONNECT_FAILED "connect-failed" "no connection to the upstream";

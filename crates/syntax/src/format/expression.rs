@@ -5,22 +5,21 @@ use super::{
     value::{json_text, path, raw, steps},
 };
 use crate::ast::{
-    Arithmetic, Direction, Expression, ExpressionKind, Nulls, ObjectMember, Path, Segment, SortKey,
-    Star,
+    Arithmetic, Direction, Expression, ExpressionKind, Nulls, ObjectMember, Path, Segment,
+    SelectManner, SortKey, Star,
 };
 
 impl Printer<'_> {
     /// An expression, on one line if it fits.
     pub(super) fn expression(&mut self, docs: &mut Vec<Doc>, expression: &Expression) {
         match &expression.kind {
-            ExpressionKind::Null => docs.push(Doc::text("null")),
-            ExpressionKind::Bool(value) => docs.push(Doc::text(value.to_string())),
-            ExpressionKind::Number(number) => docs.push(Doc::text(number)),
-            ExpressionKind::Text { text, is_json: true } => docs.push(Doc::text(json_text(text))),
-            ExpressionKind::Text { text, is_json: false } => docs.push(Doc::text(raw(text))),
-            ExpressionKind::Token(text) => docs.push(Doc::text(format!("{{{text}}}"))),
-            ExpressionKind::Path(node) => docs.push(Doc::text(column_path(node))),
-            ExpressionKind::Word(word) => docs.push(Doc::text(&word.text)),
+            ExpressionKind::Null
+            | ExpressionKind::Bool(_)
+            | ExpressionKind::Number(_)
+            | ExpressionKind::Text { .. }
+            | ExpressionKind::Token(_)
+            | ExpressionKind::Path(_)
+            | ExpressionKind::Word(_) => docs.push(Doc::text(leaf(&expression.kind))),
             ExpressionKind::Condition(condition) => self.condition(docs, condition),
             ExpressionKind::Not { inner, is_infix: true } => self.test(docs, inner, true),
             ExpressionKind::Not { inner, is_infix: false } => {
@@ -30,18 +29,11 @@ impl Printer<'_> {
             }
             ExpressionKind::All(items) => self.joined(docs, "and", items),
             ExpressionKind::Any(items) => self.joined(docs, "or", items),
-            ExpressionKind::Negative(inner) => {
-                // Two signs side by side would be a comment, and a sign before a digit a number.
-                let is_apart =
-                    matches!(inner.kind, ExpressionKind::Negative(_) | ExpressionKind::Number(_));
-                docs.push(Doc::text("-"));
-                let separator = if is_apart { Doc::Space } else { Doc::text("") };
-                self.separate(docs, separator, inner.span.start);
-                self.expression(docs, inner);
-            }
+            ExpressionKind::Negative(inner) => self.negative(docs, inner),
             ExpressionKind::Chain { first, rest } => self.chain(docs, first, rest),
             ExpressionKind::Compare { .. }
             | ExpressionKind::In { .. }
+            | ExpressionKind::InSelect { .. }
             | ExpressionKind::Between { .. }
             | ExpressionKind::Like { .. }
             | ExpressionKind::Is { .. } => self.test(docs, expression, false),
@@ -74,6 +66,9 @@ impl Printer<'_> {
                 self.list(&mut list, items, |item| item.span, Self::expression);
                 self.enclose(docs, ("[", "]"), list, expression.span.end);
             }
+            ExpressionKind::Select { select, manner } => {
+                self.sub_select(docs, brackets_of(*manner), select, expression.span.end);
+            }
             ExpressionKind::Function { name, arguments, .. } => {
                 docs.push(Doc::text(*name));
                 let mut list = Vec::new();
@@ -91,6 +86,16 @@ impl Printer<'_> {
                 self.enclose(docs, ("(", ")"), list, expression.span.end);
             }
         }
+    }
+
+    fn negative(&mut self, docs: &mut Vec<Doc>, inner: &Expression) {
+        // Two signs side by side would be a comment, and a sign before a digit a number.
+        let is_apart =
+            matches!(inner.kind, ExpressionKind::Negative(_) | ExpressionKind::Number(_));
+        docs.push(Doc::text("-"));
+        let separator = if is_apart { Doc::Space } else { Doc::text("") };
+        self.separate(docs, separator, inner.span.start);
+        self.expression(docs, inner);
     }
 
     /// Operands with operators between them.
@@ -205,6 +210,11 @@ impl Printer<'_> {
                 self.list(&mut list, items, |item| item.span, Self::expression);
                 self.enclose(docs, ("(", ")"), list, test.span.end);
             }
+            ExpressionKind::InSelect { value, select } => {
+                self.expression(docs, value);
+                docs.push(Doc::text(format!(" {not}in ")));
+                self.sub_select(docs, ("(", ")"), select, test.span.end);
+            }
             ExpressionKind::Between { value, low, high } => {
                 self.expression(docs, value);
                 docs.push(Doc::text(format!(" {not}between")));
@@ -282,6 +292,28 @@ pub(super) fn print_star(docs: &mut Vec<Doc>, star: &Star) {
         text.push(')');
     }
     docs.push(Doc::text(text));
+}
+
+/// What stands alone.
+fn leaf(kind: &ExpressionKind) -> String {
+    match kind {
+        ExpressionKind::Bool(value) => value.to_string(),
+        ExpressionKind::Number(number) => number.clone(),
+        ExpressionKind::Text { text, is_json: true } => json_text(text),
+        ExpressionKind::Text { text, is_json: false } => raw(text),
+        ExpressionKind::Token(text) => format!("{{{text}}}"),
+        ExpressionKind::Path(node) => column_path(node),
+        ExpressionKind::Word(word) => word.text.clone(),
+        _ => "null".to_owned(),
+    }
+}
+
+fn brackets_of(manner: SelectManner) -> (&'static str, &'static str) {
+    match manner {
+        SelectManner::One => ("(", ")"),
+        SelectManner::List => ("[", "]"),
+        SelectManner::Exists => ("exists (", ")"),
+    }
 }
 
 /// A path inside an expression, where a quoted text alone would be a text.

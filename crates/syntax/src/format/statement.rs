@@ -8,7 +8,7 @@ use super::{
 use crate::{
     ast::{
         Bound, Column, ColumnValue, Columns, Condition, Count, Delays, Delete, Describe,
-        DescribeRoute, Insert, Primary, RawText, Select, Show, Update,
+        DescribeRoute, Insert, Joint, Primary, RawText, Select, Show, Source, Update,
     },
     source::Span,
 };
@@ -53,14 +53,7 @@ impl Printer<'_> {
         self.separate(&mut clauses, Doc::Line, from);
         clauses.push(Doc::text("from "));
         let mut sources = Vec::new();
-        self.list(
-            &mut sources,
-            &node.sources,
-            |source| source.span,
-            |printer, docs, source| {
-                printer.source(docs, source);
-            },
-        );
+        self.sources(&mut sources, &node.sources);
         clauses.push(Doc::group(vec![Doc::Indent(sources)]));
         self.conditions(&mut clauses, &node.conditions);
         self.grouping(&mut clauses, node.grouping.as_ref(), node.having.as_ref());
@@ -70,6 +63,54 @@ impl Printer<'_> {
         self.print_bound(&mut clauses, "offset", node.offset.as_ref());
         self.delays(&mut clauses, node.delays);
         docs.push(Doc::Indent(clauses));
+    }
+
+    fn sources(&mut self, docs: &mut Vec<Doc>, sources: &[Source]) {
+        for (index, source) in sources.iter().enumerate() {
+            if index > 0 {
+                let word = match source.joint {
+                    Joint::Comma => {
+                        docs.push(Doc::text(","));
+                        ""
+                    }
+                    Joint::Inner => "join ",
+                    Joint::Left => "left join ",
+                };
+                self.separate(docs, Doc::Line, source.span.start);
+                docs.push(Doc::text(word));
+            }
+            match &source.select {
+                None => self.source(docs, source),
+                Some(select) => {
+                    self.sub_select(docs, ("(", ")"), select, source.name.span.end);
+                    if let Some(alias) = &source.alias {
+                        self.separate(docs, Doc::Space, alias.span.start);
+                        docs.push(Doc::text(format!("as {}", alias.text)));
+                    }
+                }
+            }
+            if let Some(on) = &source.on {
+                self.separate(docs, Doc::Space, on.span.start);
+                docs.push(Doc::text("on "));
+                self.expression(docs, on);
+            }
+        }
+    }
+
+    /// A select in brackets, on a line of its own if it does not fit.
+    pub(super) fn sub_select(
+        &mut self,
+        docs: &mut Vec<Doc>,
+        brackets: (&str, &str),
+        select: &Select,
+        end: u32,
+    ) {
+        let mut inner = Vec::new();
+        self.separate(&mut inner, Doc::SoftLine, select.span.start);
+        let mut statement = Vec::new();
+        self.select(&mut statement, select);
+        inner.push(Doc::group(statement));
+        self.enclose(docs, brackets, inner, end);
     }
 
     /// `keyword n` or `keyword {=n}`, if there is one.
@@ -144,15 +185,8 @@ impl Printer<'_> {
                 self.operands(docs, items, span.end);
             }
             Condition::InSelect { path: left, select, span } => {
-                docs.push(Doc::text(format!("{} {not}in (", path(left))));
-                let mut inner = Vec::new();
-                self.separate(&mut inner, Doc::SoftLine, select.span.start);
-                let mut statement = Vec::new();
-                self.select(&mut statement, select);
-                inner.push(Doc::group(statement));
-                self.separate(&mut inner, Doc::SoftLine, span.end);
-                inner.pop();
-                docs.push(Doc::group(vec![Doc::Indent(inner), Doc::SoftLine, Doc::text(")")]));
+                docs.push(Doc::text(format!("{} {not}in ", path(left))));
+                self.sub_select(docs, ("(", ")"), select, span.end);
             }
             Condition::Call(call) => self.call(docs, call),
             Condition::Test(test) => self.expression(docs, test),

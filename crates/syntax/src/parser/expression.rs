@@ -326,16 +326,12 @@ impl Parser<'_> {
             return Ok(Expression { kind, span: self.since(start) });
         }
         if self.is_sub_select() {
-            let Some(path) = as_name(&left) else {
-                let span = left.span;
-                let message = "only a column is looked up in a select";
-                let hint = "bind the select to a variable: `… in {=name}`";
-                return self.error(codes::UNKNOWN_OPERATOR, span, message, hint);
-            };
-            let (outer, verb) = self.scope();
-            let select = Box::new(self.descend(Self::select)?);
-            self.set_scope(u32::MAX, &outer, verb);
+            let select = self.sub_select()?;
             self.require(")")?;
+            let Some(path) = as_name(&left) else {
+                let kind = ExpressionKind::InSelect { value: Box::new(left), select };
+                return Ok(Expression { kind, span: self.since(start) });
+            };
             let condition = Condition::InSelect { path, select, span: self.since(start) };
             let kind = ExpressionKind::Condition(Box::new(condition));
             return Ok(Expression { kind, span: self.since(start) });

@@ -17,16 +17,8 @@ const PAIRS: &[(&str, &str, &str)] = &[
         "`having` tests groups and stands behind `group by`; rows are tested by `where`",
     ),
     ("", "nulls", "`nulls first` and `nulls last` stand behind a key of `order by`"),
-    ("join", "", JOIN),
-    ("inner", "join", JOIN),
-    ("outer", "join", JOIN),
-    ("cross", "join", JOIN),
     ("left", "join", JOIN),
-    ("right", "join", JOIN),
-    ("full", "join", JOIN),
-    ("left", "outer", JOIN),
-    ("right", "outer", JOIN),
-    ("full", "outer", JOIN),
+    ("join", "", JOIN),
     ("union", "", "`union`, or `union all`, is written in lower case and stands before a `select`"),
     ("intersect", "", SETS),
     ("except", "", SETS),
@@ -45,7 +37,8 @@ const PAIRS: &[(&str, &str, &str)] = &[
 
 const SETS: &str =
     "rows that another list has, or has not, are found by `where x in (select …)` and `not in`";
-const JOIN: &str = "a join lists both tables: `from a as x, b as y where x.id = y.id`";
+const JOIN: &str =
+    "a join names a source, its alias and a condition: `from a as x join b as y on y.id = x.b`";
 const BARE_VARIABLE: &str = "a variable needs no keyword: `x = …`";
 const FUNCTION: &str =
     "functions live in modules: bind one with `m = require(\"m.js\")`, then call `m.f(…)`";
@@ -69,7 +62,7 @@ const SIGNS: &[(&str, &str)] = &[
 const CLAUSES: &[&str] = &["where", "limit", "offset", "timeout", "via", "using"];
 
 /// Where an alias that lacks its `as` can stand.
-const BEFORE_SOURCES: &[&str] = &["from", "into", "update"];
+const BEFORE_SOURCES: &[&str] = &["from", "join", "into", "update"];
 
 /// A hint for what stands between `before` and `rest`.
 pub(super) fn hint(before: &str, rest: &str) -> Option<&'static str> {

@@ -66,7 +66,7 @@ impl Parser<'_> {
             }
             None => None,
         };
-        Ok(Source { name, alias, span: self.since(start) })
+        Ok(Source::named(name, alias, self.since(start)))
     }
 
     /// `Path = ( Word | QStr ) { '.' Word | '..' Word | '[' Index ']' }`, without blanks inside.

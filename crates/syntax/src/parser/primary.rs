@@ -1,8 +1,11 @@
 //! What stands alone in an expression: literals, tokens, columns, constructors, `case`, parentheses.
 
-use super::{Outcome, Parser, expect::Expected};
+use super::{Outcome, Parser, expect::Expected, source::is_select_in_parentheses};
 use crate::{
-    ast::{Condition, Expression, ExpressionKind, Ident, ObjectMember, Path, Segment, Star},
+    ast::{
+        Condition, Expression, ExpressionKind, Ident, ObjectMember, Path, Segment, SelectManner,
+        Star,
+    },
     diagnostic::codes,
     functions::BuiltIn,
     lexer,
@@ -101,6 +104,13 @@ impl Parser<'_> {
         if word == "case" && (is_when || !self.is_column_word()) {
             return self.bracketed(false, Self::case);
         }
+        if word == "exists" && is_select_in_parentheses(after) {
+            self.lexer.take(word.len());
+            return self.bracketed(false, |parser| {
+                parser.require("(")?;
+                parser.nested(SelectManner::Exists, ")")
+            });
+        }
         match self.built_in_ahead() {
             Some(BuiltIn::Function(name)) => {
                 return self.bracketed(true, |parser| parser.function(name));
@@ -156,10 +166,7 @@ impl Parser<'_> {
     fn group(&mut self) -> Outcome<ExpressionKind> {
         self.require("(")?;
         if self.is_sub_select() {
-            let span = self.word_span();
-            let hint = "bind the select to a variable and name it: `{=name}`";
-            let message = "a select is no value of an expression";
-            return self.error(codes::NOT_A_VALUE, span, message, hint);
+            return self.nested(SelectManner::One, ")");
         }
         let inner = Box::new(self.expression()?);
         self.require(")")?;
@@ -194,6 +201,9 @@ impl Parser<'_> {
     /// `'[' [ expr { ',' expr } ] ']'`.
     fn list_constructor(&mut self) -> Outcome<ExpressionKind> {
         self.require("[")?;
+        if self.is_sub_select() && !self.lexer.rest_after_word().starts_with(']') {
+            return self.nested(SelectManner::List, "]");
+        }
         let mut items = Vec::new();
         if self.accept("]").is_some() {
             return Ok(ExpressionKind::List(items));

@@ -45,7 +45,7 @@ const IN_COLUMNS: Place = Place { is_where: false, may_end: false, is_json: fals
 const IN_ORDER: Place = Place { is_where: false, may_end: true, is_json: false };
 
 impl Parser<'_> {
-    /// `'select' [ 'distinct' ] output 'from' source { ',' source } [ 'where' expr ]
+    /// `'select' [ 'distinct' ] output 'from' sources [ 'where' expr ]
     /// [ group ] [ having ] { 'union' [ 'all' ] core } [ 'order' 'by' key { ',' key } ] [ 'limit' count ]
     /// [ 'offset' count ] delays`.
     pub(super) fn select(&mut self) -> Outcome<Select> {
@@ -72,10 +72,7 @@ impl Parser<'_> {
         let is_value = self.takes_modifier("value");
         let columns = if is_value { self.value_column()? } else { self.output()? };
         self.require_word("from")?;
-        let mut sources = vec![self.source()?];
-        while self.accept(",").is_some() {
-            sources.push(self.source()?);
-        }
+        let sources = self.sources()?;
         self.set_scope(start, &sources, VerbKind::Select);
         let conditions = self.where_clause()?;
         let grouping = self.group_clause()?;

@@ -123,7 +123,7 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 fn source() -> impl Strategy<Value = Source> {
-    (name(), option::of(name())).prop_map(|(name, alias)| Source { name, alias, span: SPAN })
+    (name(), option::of(name())).prop_map(|(name, alias)| Source::named(name, alias, SPAN))
 }
 
 fn columns() -> impl Strategy<Value = Columns> {
@@ -236,7 +236,7 @@ pub(crate) fn computing() -> impl Strategy<Value = Script> {
             is_distinct: is_distinct && is_new,
             is_value,
             columns,
-            sources: vec![Source { name, alias: None, span: SPAN }],
+            sources: vec![Source::named(name, None, SPAN)],
             conditions,
             grouping,
             having,

@@ -30,6 +30,12 @@ impl Interpreter<'_> {
         {
             return Err(Failure::Unsupported("a step behind the rows"));
         }
+        let is_named = |source: &ast::Source| {
+            source.select.is_none() && source.joint == ast::Joint::Comma && source.on.is_none()
+        };
+        if select.sources.len() > 2 || !select.sources.iter().all(is_named) {
+            return Err(Failure::Unsupported("a join of more than two names"));
+        }
         if let [main, joined] = select.sources.as_slice() {
             return self.join(select, main, joined);
         }

@@ -10,7 +10,8 @@ use qlio_syntax::{
 };
 
 use super::super::{
-    Lowering, condition::strip_alias, join::Halves, path_text, select::ScanBuilder, without_alias,
+    Lowering, condition::strip_alias, join::Halves, path_text, scope::Matches, select::ScanBuilder,
+    without_alias,
 };
 use crate::operator::{ColumnPath, Side};
 
@@ -20,6 +21,8 @@ pub(in crate::lower) enum RowColumns<'c, 's> {
     One { alias: Option<&'s str>, builder: &'c mut ScanBuilder },
     /// Two.
     Two(&'c mut Halves<'s>),
+    /// Those of the innermost scope, and what it sees of the rows around.
+    Scoped,
 }
 
 impl RowColumns<'_, '_> {
@@ -36,6 +39,7 @@ impl RowColumns<'_, '_> {
                 (Side::Main, lowering.column(path, *alias, builder))
             }
             Self::Two(halves) => halves.column(lowering, path),
+            Self::Scoped => lowering.scoped_column(path, Matches::Value),
         }
     }
 
@@ -46,6 +50,18 @@ impl RowColumns<'_, '_> {
                 (Side::Main, lowering.key_column(path, *alias, builder))
             }
             Self::Two(halves) => halves.key(lowering, path),
+            Self::Scoped => lowering.scoped_column(path, Matches::Key),
+        }
+    }
+
+    /// The whole rows of the sources, of several all but those that are around.
+    pub(in crate::lower) fn rows(&mut self, lowering: &mut Lowering<'_>) -> Vec<(Side, usize)> {
+        match self {
+            Self::Scoped => {
+                let sources = lowering.scope().parts.len();
+                (0..sources).map(|place| lowering.row_column(place)).collect()
+            }
+            _ => vec![self.row()],
         }
     }
 
@@ -55,6 +71,7 @@ impl RowColumns<'_, '_> {
             Self::One { builder, .. } => (Side::Main, builder.row()),
             // The checks of `syntax` have refused `*` in joins.
             Self::Two(halves) => (Side::Main, halves.main.row()),
+            Self::Scoped => (Side::Main, 0),
         }
     }
 
@@ -65,16 +82,17 @@ impl RowColumns<'_, '_> {
                 let is_row = alias.is_some_and(|alias| path_text(path) == alias);
                 (strip_alias(path, *alias), is_row)
             }
-            Self::Two(_) => (path.clone(), false),
+            Self::Two(_) | Self::Scoped => (path.clone(), false),
         }
     }
 
     /// Whether a path begins with the alias of a source, or is it.
-    pub(super) fn is_own(&self, path: &ast::Path) -> bool {
+    pub(super) fn is_own(&self, lowering: &Lowering<'_>, path: &ast::Path) -> bool {
         let has = |alias: &str| without_alias(path, alias).is_some() || path_text(path) == alias;
         match self {
             Self::One { alias, .. } => alias.is_some_and(has),
             Self::Two(halves) => has(halves.main_alias) || has(halves.joined_alias),
+            Self::Scoped => lowering.is_visible(path),
         }
     }
 }
@@ -83,6 +101,11 @@ impl ScanBuilder {
     /// The column that is the row itself.
     pub(in crate::lower) fn row(&mut self) -> usize {
         self.add("\u{0}row".to_owned(), ColumnPath::Static(Path::from_segments(Vec::new())), false)
+    }
+
+    /// The row itself, as filters see it.
+    pub(in crate::lower) fn row_key(&mut self) -> usize {
+        self.add("\u{0}key".to_owned(), ColumnPath::Static(Path::from_segments(Vec::new())), true)
     }
 }
 

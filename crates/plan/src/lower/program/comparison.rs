@@ -6,8 +6,8 @@ use qlio_syntax::{
     diagnostic::{Diagnostic, codes},
 };
 
-use super::{Compiler, group::of_path};
-use crate::operator::{Expected, Given, Operation, PatternManner};
+use super::{super::mentions::names_one_of, Compiler, group::of_path};
+use crate::operator::{Expected, Given, NestedManner, Operation, PatternManner};
 
 impl Compiler<'_, '_, '_, '_> {
     /// A condition in the form that parameters have: here it tests the row.
@@ -18,7 +18,7 @@ impl Compiler<'_, '_, '_, '_> {
             ast::Condition::Call(call) => return self.refuse_function(call.span),
             ast::Condition::Equals { path, operand, .. } => {
                 if let ast::OperandKind::Path(right) = &operand.kind
-                    && self.rows.is_own(right)
+                    && self.rows.is_own(self.lowering, right)
                 {
                     self.path(path);
                     self.path(right);
@@ -31,7 +31,14 @@ impl Compiler<'_, '_, '_, '_> {
                 (path, Expected::List(items))
             }
             ast::Condition::InSelect { path, select, .. } => {
-                (path, Expected::Select(Box::new(self.lowering.select(select))))
+                let aliases = self.lowering.aliases();
+                let aliases: Vec<&str> = aliases.iter().map(String::as_str).collect();
+                if names_one_of(select, &aliases) {
+                    self.path(path);
+                    self.sub_select(select, NestedManner::List);
+                    return self.operations.push(Operation::Equals);
+                }
+                (path, Expected::Select(Box::new(self.lowering.apart(select))))
             }
         };
         let given = self.given(Given::Condition(expected));

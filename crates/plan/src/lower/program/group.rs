@@ -229,6 +229,10 @@ impl<'s> Compiler<'_, '_, '_, 's> {
             }
             ExpressionKind::List(_) => write!(out, "[]"),
             ExpressionKind::Function { name, .. } => write!(out, "{name}"),
+            ExpressionKind::Select { select, .. } | ExpressionKind::InSelect { select, .. } => {
+                // Two selects are never the same.
+                write!(out, "select {}", select.span.start)
+            }
             ExpressionKind::Aggregate(call) => {
                 let directions =
                     call.order.iter().map(|key| (key.direction, key.nulls)).collect::<Vec<_>>();

@@ -10,8 +10,14 @@ impl Compiler<'_, '_, '_, '_> {
     pub(in crate::lower) fn show(&mut self, select: &ast::Select, output: &mut Output) {
         match &select.columns {
             ast::Columns::Star(span) if self.groups.is_some() => self.refuse_ungrouped(*span),
+            ast::Columns::Star(span) if select.sources.len() > 1 => {
+                let star = ast::Star { alias: None, excluded: Vec::new(), span: *span };
+                let value = ast::ColumnValue::Star(star);
+                let all = ast::Column { value, alias: None, span: *span };
+                *output = whole_row(OutputValue::Computed(self.object_of(&[all])));
+            }
             ast::Columns::Star(_) => {
-                let (side, column) = self.rows.row();
+                let (side, column) = self.rows.rows(self.lowering)[0];
                 *output = whole_row(OutputValue::Column { side, column });
             }
             ast::Columns::List(list) => {
