@@ -1,4 +1,4 @@
-//! Selects inside of expressions that depend on the row (SUB-1 to SUB-9): each is run once for all rows there
+//! Selects inside of expressions that depend on the row (SUB-1 to SUB-7): each is run once for all rows there
 //! are, and its rows are divided among them.
 //!
 //! The rows around a select are its first source. So what its conditions say of them joins like anything else,

@@ -86,7 +86,7 @@ impl Lowering<'_> {
     }
 
     /// The column of a path that stands alone in the output: of one plain source, its alias is a member of
-    /// its rows (SEL-33).
+    /// its rows (JOI-19).
     pub(super) fn shown_column(&mut self, path: &ast::Path) -> (Side, usize) {
         let scope = self.scope();
         if let [part] = scope.parts.as_mut_slice()

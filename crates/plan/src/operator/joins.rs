@@ -1,5 +1,5 @@
 //! Selects from several sources, and selects inside of expressions: which source is read when, and by what
-//! its rows are found (JOI-15 to JOI-24, SUB-1 to SUB-9).
+//! its rows are found (JOI-15 to JOI-24, SUB-1 to SUB-7).
 //!
 //! The sources of a select are numbered in the order of its text, and a [`Side`] is such a number. Behind them
 //! stands, as one more source, what the select reads of the rows around it, and then one source for each
