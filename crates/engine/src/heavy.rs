@@ -36,6 +36,13 @@ pub trait HeavyThreads: fmt::Debug + Send + Sync {
     /// # Errors
     /// As many jobs wait as may.
     fn take(&self, job: Job) -> Result<(), Busy>;
+
+    /// Takes a job that one certain thread is to do, in its turn: all jobs of a place are done by the same
+    /// thread, which does nothing else. Places beyond those that there are begin again at the first.
+    ///
+    /// # Errors
+    /// As many jobs wait for this thread as may.
+    fn take_at(&self, place: usize, job: Job) -> Result<(), Busy>;
 }
 
 /// As many jobs wait as may.
@@ -160,6 +167,30 @@ impl Heavy {
         &self,
         work: impl FnOnce(&Wanted) -> T + Send + 'static,
     ) -> Result<Done<T>, Busy> {
+        self.run_by(|threads, job| threads.take(job), work).await
+    }
+
+    /// The same by the thread of a place: what the work leaves behind in that thread, the next work of this
+    /// place finds there.
+    ///
+    /// # Errors
+    /// As [`Heavy::run`].
+    ///
+    /// # Panics
+    /// As the work does.
+    pub async fn run_at<T: Send + 'static>(
+        &self,
+        place: usize,
+        work: impl FnOnce(&Wanted) -> T + Send + 'static,
+    ) -> Result<Done<T>, Busy> {
+        self.run_by(|threads, job| threads.take_at(place, job), work).await
+    }
+
+    async fn run_by<T: Send + 'static>(
+        &self,
+        take: impl FnOnce(&dyn HeavyThreads, Job) -> Result<(), Busy>,
+        work: impl FnOnce(&Wanted) -> T + Send + 'static,
+    ) -> Result<Done<T>, Busy> {
         let wanted = Wanted::new();
         let Some(threads) = &self.0 else { return Ok(Done::of(|| work(&wanted))) };
         let (sender, receiver) = oneshot::channel();
@@ -172,7 +203,7 @@ impl Heavy {
             })
         });
         let _waiting = Waiting { job: job.clone(), wanted };
-        threads.take(job)?;
+        take(&**threads, job)?;
         match receiver.await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(panic)) => resume_unwind(panic),
@@ -267,6 +298,10 @@ mod tests {
             }
             jobs.push(job);
             Ok(())
+        }
+
+        fn take_at(&self, _: usize, job: Job) -> Result<(), Busy> {
+            self.take(job)
         }
     }
 

@@ -16,6 +16,7 @@ mod body;
 mod budget;
 pub mod cache;
 mod clock;
+mod connectors;
 mod deadline;
 mod engine;
 mod error;
@@ -41,6 +42,7 @@ mod tokens;
 pub mod transport;
 mod verb_scripts;
 
+pub use connectors::{ConnectorProblem, load_connectors};
 pub use engine::{Engine, StartError};
 pub use error::{Fact, Origin, RunError};
 pub use hops::{EXCEEDED as HOPS_EXCEEDED, HOPS_NAME};

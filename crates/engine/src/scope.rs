@@ -137,7 +137,7 @@ impl Run<'_> {
     }
 
     /// Attachments as scripts see them (SRV-23): `data` is text, or base64 of what is no text.
-    fn parts(&self) -> Value {
+    pub(crate) fn parts(&self) -> Value {
         self.parts.get_or_init(|| make_parts(&self.request.parts)).clone()
     }
 
@@ -286,7 +286,7 @@ impl StatementParams<'_> {
     }
 
     /// The settings that the table may read.
-    fn config(&self) -> &Value {
+    pub(crate) fn config(&self) -> &Value {
         if self.is_untrusted { self.run.script_config() } else { self.run.catalog.config() }
     }
 

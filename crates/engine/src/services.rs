@@ -18,6 +18,7 @@ use qlio_syntax::ast::VerbKind;
 
 use crate::{
     cache::{Cache, CacheClient},
+    connectors::ConnectorPool,
     error::RunError,
     heavy::Heavy,
     meter::Meter,
@@ -82,6 +83,7 @@ pub(crate) struct Services {
     modules: RefCell<HashMap<String, (ModuleFolders, FunctionModule)>>,
     cache: Option<CacheClient>,
     tokens: Tokens,
+    connectors: ConnectorPool,
     patterns: PatternCache,
     describe_error: DescribeError,
     /// How many runs there were.
@@ -122,6 +124,7 @@ impl Services {
             modules: RefCell::default(),
             cache: cache.as_ref().map(Cache::client),
             tokens: Tokens::default(),
+            connectors: ConnectorPool::default(),
             patterns: PatternCache::default(),
             describe_error,
             runs: Cell::default(),
@@ -154,6 +157,10 @@ impl Services {
 
     pub(crate) fn cache(&self) -> Option<&CacheClient> {
         self.cache.as_ref()
+    }
+
+    pub(crate) fn connectors(&self) -> &ConnectorPool {
+        &self.connectors
     }
 
     pub(crate) fn tokens(&self) -> &Tokens {

@@ -34,6 +34,7 @@ impl AppFolder {
                 root: root.to_owned(),
                 tables: existing("tables"),
                 routes: existing("routes"),
+                connectors: existing("connectors"),
                 tests: None,
             },
             tests: root.join("tests"),

@@ -38,6 +38,8 @@ impl HeavySettings {
 /// The threads of a process; they end when it is dropped, each with the job that it has in hand.
 pub struct HeavyPool {
     desk: Arc<Desk>,
+    /// The places whose jobs are each done by one thread, as many as there may be threads.
+    places: Box<[Arc<Desk>]>,
     threads_max: usize,
     waiting_max: usize,
 }
@@ -79,7 +81,8 @@ impl HeavyPool {
     /// A pool, as yet without threads.
     pub fn new(settings: HeavySettings) -> Self {
         let (threads_max, waiting_max) = (settings.threads_max(), settings.waiting_max);
-        Self { desk: Arc::default(), threads_max, waiting_max }
+        let places = (0..threads_max).map(|_| Arc::default()).collect();
+        Self { desk: Arc::default(), places, threads_max, waiting_max }
     }
 
     /// How much there is to do.
@@ -97,16 +100,36 @@ impl HeavyPool {
 
 impl HeavyThreads for HeavyPool {
     fn take(&self, job: Job) -> Result<(), Busy> {
-        let mut state = self.desk.state();
+        self.put(&self.desk, job, self.threads_max, |number| format!("heavy {number}"))
+    }
+
+    fn take_at(&self, place: usize, job: Job) -> Result<(), Busy> {
+        // There is at least one.
+        let place = place % self.places.len();
+        self.put(&self.places[place], job, 1, |_| format!("script {place}"))
+    }
+}
+
+impl HeavyPool {
+    /// Puts a job on a desk, and starts a thread for it if all who work there are busy and there may be more;
+    /// `name` is that of the thread with this number.
+    fn put(
+        &self,
+        desk: &Arc<Desk>,
+        job: Job,
+        threads_max: usize,
+        name: impl FnOnce(usize) -> String,
+    ) -> Result<(), Busy> {
+        let mut state = desk.state();
         if state.waiting.len() >= self.waiting_max {
             state.waiting.retain(Job::is_wanted);
         }
         if state.waiting.len() >= self.waiting_max {
             return Err(Busy { waiting_max: self.waiting_max });
         }
-        if state.idle <= state.waiting.len() && state.threads < self.threads_max {
-            let desk = Arc::clone(&self.desk);
-            let name = format!("heavy {}", state.threads);
+        if state.idle <= state.waiting.len() && state.threads < threads_max {
+            let name = name(state.threads);
+            let desk = Arc::clone(desk);
             let started = thread::Builder::new().name(name).spawn(move || desk.work());
             match started {
                 Ok(_) => state.threads += 1,
@@ -117,18 +140,20 @@ impl HeavyThreads for HeavyPool {
         }
         state.waiting.push_back(job);
         drop(state);
-        self.desk.has_changed.notify_one();
+        desk.has_changed.notify_one();
         Ok(())
     }
 }
 
 impl Drop for HeavyPool {
     fn drop(&mut self) {
-        let mut state = self.desk.state();
-        state.is_over = true;
-        state.waiting.clear();
-        drop(state);
-        self.desk.has_changed.notify_all();
+        for desk in std::iter::once(&self.desk).chain(&self.places) {
+            let mut state = desk.state();
+            state.is_over = true;
+            state.waiting.clear();
+            drop(state);
+            desk.has_changed.notify_all();
+        }
     }
 }
 
@@ -202,6 +227,19 @@ mod tests {
             .collect();
         assert!(!names.is_empty() && names.len() <= 3, "{names:?}");
         assert!(names.iter().all(|name| name.starts_with("heavy ")), "{names:?}");
+    }
+
+    #[tokio::test]
+    async fn jobs_of_a_place_are_done_by_one_thread() {
+        let heavy = heavy(2, 100);
+        let name = |place| {
+            let done = heavy.run_at(place, |_| thread::current().name().map(str::to_owned));
+            async { done.await.expect("not refused").value.expect("named") }
+        };
+        let places: Vec<_> = (0..40).map(name).collect();
+        for (place, name) in join_all(places).await.into_iter().enumerate() {
+            assert_eq!(name, format!("script {}", place % 2));
+        }
     }
 
     #[tokio::test]

@@ -12,10 +12,10 @@ use std::{
     sync::Arc,
 };
 
-use qlio_engine::ScriptProblem;
+use qlio_engine::{ConnectorProblem, ScriptProblem};
 use qlio_plan::{
     Catalog,
-    catalog::{CatalogBuilder, FileDiagnostics, Route, Table},
+    catalog::{CatalogBuilder, Connectors, FileDiagnostics, Route, SourceFolder, Table},
 };
 use qlio_syntax::{
     ast,
@@ -46,6 +46,8 @@ pub struct CatalogFolders {
     pub tables: Option<PathBuf>,
     /// Route files.
     pub routes: Option<PathBuf>,
+    /// Custom connectors.
+    pub connectors: Option<PathBuf>,
     /// Tests, whose modules scripts may use as well.
     pub tests: Option<PathBuf>,
 }
@@ -113,8 +115,10 @@ pub fn load_texts(folders: &CatalogFolders, config: &Config, app: &AppTexts) -> 
     let AppTexts { tables, routes } = app;
     let texts: Vec<_> = routes.iter().filter_map(|(_, text)| text.as_deref().ok()).collect();
     let resources = FilesBeside::of_app(folders, &texts);
-    let mut builder =
-        CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
+    let (connectors, connector_files, connector_problems) = connectors(folders, config);
+    let mut builder = CatalogBuilder::new(config.values.clone(), &resources)
+        .with_secrets(config.secrets.clone())
+        .with_connectors(connectors);
     let scripts = routes.len() + tables.len();
     if let Some(folder) = &folders.tables {
         if let Some(gap) = resources.gap() {
@@ -124,8 +128,11 @@ pub fn load_texts(folders: &CatalogFolders, config: &Config, app: &AppTexts) -> 
         each_script(tables, &mut builder, CatalogBuilder::add_table_file);
     }
     each_script(routes, &mut builder, CatalogBuilder::add_route_file);
-    let fingerprint = fingerprint::of(folders, tables.iter().chain(routes), &resources);
-    Loaded { fingerprint, scripts, ..finish(builder, config) }
+    let beside = resources.files().chain(connector_files.files());
+    let fingerprint = fingerprint::of(folders, tables.iter().chain(routes), beside);
+    let mut loaded = finish(builder, config);
+    loaded.problems.splice(0..0, connector_problems);
+    Loaded { fingerprint, scripts, ..loaded }
 }
 
 fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
@@ -160,13 +167,59 @@ fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
     Loaded { catalog, matcher, problems, fingerprint, scripts: 0, at_hand: 0 }
 }
 
+/// The text of a script, and a place in it. Without the text the place is not shown; the message says enough.
+fn place_in(file: &Path, line: Option<u32>, column: Option<u32>) -> (String, Span) {
+    let text = read_text(file).unwrap_or_default();
+    let column = column.map(|column| column as usize);
+    let span = line.map_or(Span::default(), |line| span_at(&text, line as usize, column));
+    (text, span)
+}
+
+/// The custom connectors of an app, the files that they are made of, and what is wrong with them, each in its
+/// own file.
+fn connectors(
+    folders: &CatalogFolders,
+    config: &Config,
+) -> (Connectors, Arc<SourceFolder>, Vec<FileDiagnostics>) {
+    let Some(folder) = &folders.connectors else { return Default::default() };
+    let files = read_tree(folder);
+    let (connectors, found) = qlio_engine::load_connectors(&files, config.settings.hooks);
+    let mut problems = Vec::new();
+    let of_folder = |problem| FileDiagnostics {
+        file: folder.display().to_string().into(),
+        text: Arc::from(""),
+        diagnostics: vec![problem],
+    };
+    if let Err(error) = fs::read_dir(folder) {
+        problems.push(of_folder(unreadable(&error.to_string())));
+    }
+    if let Some(gap) = files.gap() {
+        problems.push(of_folder(Diagnostic::warning(codes::UNREADABLE_FILE, Span::default(), gap)));
+    }
+    problems.extend(found.into_iter().map(connector_problem));
+    (connectors, files, problems)
+}
+
+fn connector_problem(problem: ConnectorProblem) -> FileDiagnostics {
+    let ConnectorProblem { severity, message, file, line, column } = problem;
+    let (text, span) = place_in(&file, line, column);
+    let diagnostic = match severity {
+        Severity::Error => {
+            let message = format!("the connector failed to load: {message}");
+            Diagnostic::error(codes::BAD_CONNECTOR, span, message)
+        }
+        Severity::Warning => Diagnostic::warning(codes::BAD_CONNECTOR, span, message),
+    };
+    FileDiagnostics {
+        file: file.display().to_string().into(),
+        text: text.into(),
+        diagnostics: vec![diagnostic],
+    }
+}
+
 /// A problem of a patch or body template, shown in its own file.
 fn script_problem(problem: ScriptProblem) -> FileDiagnostics {
-    // Without the text the place is not shown; the message says enough.
-    let text = read_text(&problem.file).unwrap_or_default();
-    let span = problem.line.map_or(Span::default(), |line| {
-        span_at(&text, line as usize, problem.column.map(|column| column as usize))
-    });
+    let (text, span) = place_in(&problem.file, problem.line, problem.column);
     let ScriptProblem { table, message, .. } = problem;
     let diagnostic = match problem.severity {
         Severity::Error => {
@@ -232,8 +285,10 @@ pub fn load_paths(paths: &[PathBuf], app: &CatalogFolders, config: &Config) -> L
         (None, Some(folder)) if folder.is_dir() => FilesBeside::of_folder(&root),
         _ => FilesBeside::of_files(&root, texts()),
     };
-    let mut builder =
-        CatalogBuilder::new(config.values.clone(), &resources).with_secrets(config.secrets.clone());
+    let (connectors, _, _) = connectors(app, config);
+    let mut builder = CatalogBuilder::new(config.values.clone(), &resources)
+        .with_secrets(config.secrets.clone())
+        .with_connectors(connectors);
     let mut scripts = Vec::new();
     each_script(&found, &mut builder, |_, file, text| {
         scripts.push((file.to_owned(), text.to_owned()));

@@ -113,6 +113,7 @@ fn inline_tables(text: &str, script: &ast::Script, catalog: &Catalog) -> Vec<Tab
         file: &file,
         lines: &lines,
         config: catalog.config(),
+        connectors: catalog.connectors(),
         resources: &NoResources,
         is_inline: true,
     };
@@ -172,7 +173,11 @@ impl Names<'_> {
                     list.add(&route.path, CompletionKind::Route, &route.method);
                 }
             }
-            Wanted::Connector => list.add("http", CompletionKind::Connector, ""),
+            Wanted::Connector => {
+                for name in self.catalog.connectors().names() {
+                    list.add(name, CompletionKind::Connector, "");
+                }
+            }
             // The grammar names the methods itself.
             Wanted::RouteMethod => {}
         }

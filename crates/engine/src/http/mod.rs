@@ -12,6 +12,7 @@ mod announce;
 mod answer;
 mod body;
 mod cached;
+mod connector;
 mod decoding;
 mod failure;
 mod grpc;
@@ -150,6 +151,9 @@ pub(crate) async fn select(
             return Box::pin(paged.answers()).await;
         }
         let own = with_paging(own, call.verb, select.limit, select.offset);
+        if call.verb.connector.is_some() {
+            return Box::pin(call.connected(&own, &Payload::Template, &[])).await;
+        }
         let prepared = call.prepare(&own, &Payload::Template, &[]).await?;
         call.answers(prepared).await
     };
@@ -198,6 +202,9 @@ pub(crate) async fn scan_source(
         if let Some(paged) = &paged {
             return Box::pin(paged.answers()).await;
         }
+        if call.verb.connector.is_some() {
+            return Box::pin(call.connected(&own, &Payload::Template, &[])).await;
+        }
         let prepared = call.prepare(&own, &Payload::Template, &[]).await?;
         call.answers(prepared).await
     };
@@ -225,6 +232,9 @@ pub(crate) async fn scan_each(
         return paged.await.map_err(|error: RunError| error.in_table(&table.name));
     }
     let outcome = async {
+        if call.verb.connector.is_some() {
+            return Box::pin(call.connected_each(&owns, scan.width())).await;
+        }
         let mut prepared = Vec::with_capacity(owns.len());
         for own in owns {
             prepared.push(call.prepare(&own, &Payload::Template, &[]).await?);
@@ -269,8 +279,12 @@ pub(crate) async fn write(
     let mut call = Call::new(run, request.kind, table, request.delays, &Projection::All)?;
     (call.line, call.assign) = (request.line, request.assign);
     let outcome = async {
-        let prepared = call.prepare(&request.own, &request.payload, &request.parts).await?;
-        let (answers, merge) = call.answers(prepared).await?;
+        let (answers, merge) = if call.verb.connector.is_some() {
+            Box::pin(call.connected(&request.own, &request.payload, &request.parts)).await?
+        } else {
+            let prepared = call.prepare(&request.own, &request.payload, &request.parts).await?;
+            call.answers(prepared).await?
+        };
         let shape = async |answer: Relation| Ok(answer.into_lists());
         Ok(gather::gather(&run.budget, answers, 0, merge, shape).await?.into_lists())
     };

@@ -63,7 +63,7 @@ fn task(prepared: Result<Prepared, Unprepared>) -> Result<Task, RunError> {
 }
 
 /// The method that a verb names, in any case.
-fn method(name: &str) -> Result<Method, RunError> {
+pub(super) fn method(name: &str) -> Result<Method, RunError> {
     let known = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::PATCH];
     match known.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name)) {
         Some(method) => Ok(method),

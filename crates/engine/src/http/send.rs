@@ -111,7 +111,7 @@ impl Call<'_> {
     }
 
     /// What has come counts against the budget of the run.
-    fn charge_reply(&self, reply: &Reply) -> Result<(), RunError> {
+    pub(super) fn charge_reply(&self, reply: &Reply) -> Result<(), RunError> {
         let budget = &self.run.budget;
         budget.charge_upstream(reply.wire_bytes)?;
         budget.charge_memory(reply.body.len())
@@ -137,7 +137,7 @@ impl Call<'_> {
     }
 
     #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold each argument twice")]
-    fn exchanged(
+    pub(super) fn exchanged(
         &self,
         exchange: &mut Exchange,
         onlooker: &mut Onlooker<'_, '_>,

@@ -18,6 +18,7 @@ use super::{Call, hooks::written};
 use crate::{
     body::mustache::{Found, Names},
     error::RunError,
+    run::Run,
     sandbox::Lazy,
     scope::StatementParams,
 };
@@ -182,6 +183,70 @@ fn verb_record(table: &Table, verb: &Verb, execution: Object) -> Object {
     }
     record.insert("exec", Value::object(execution));
     record
+}
+
+/// What a connector sees as `statement`.
+pub(super) fn connector_statement(call: &Call<'_>, own: &[(Text, Value)]) -> Value {
+    connector_record(call.table, call.verb, execution_record(call, own))
+}
+
+/// What a connector sees as its verb.
+pub(super) fn connector_verb(table: &Table, verb: &Verb) -> Value {
+    let kind = [("type", Value::from(verb.kind.as_str())), ("line", Value::from(verb.line))];
+    connector_record(table, verb, kind.into_iter().collect())
+}
+
+fn connector_record(table: &Table, verb: &Verb, execution: Object) -> Value {
+    let mut record = verb_record(table, verb, execution);
+    let expects = verb.expects.iter().map(|expected| {
+        let mut argument = named(expected.name.clone(), None);
+        argument.insert("required", Value::Bool(expected.is_required));
+        Value::object(argument)
+    });
+    record.insert("expects", expects.collect());
+    if let Some(connector) = &verb.connector {
+        record.insert("connector", Value::from(connector.name.as_str()));
+    }
+    Value::object(record)
+}
+
+/// The variables of a script that have a value, for connectors.
+pub(super) fn variables(run: &Run<'_>) -> Value {
+    let mut variables = run.request.variables.clone();
+    let slots = run.slots.borrow();
+    for (symbol, value) in run.plan.symbols.iter().zip(slots.iter()) {
+        if !symbol.name.is_empty() && !value.is_absent() {
+            variables.insert(symbol.name.clone(), value.clone());
+        }
+    }
+    Value::object(variables)
+}
+
+/// The client's request, for connectors.
+pub(super) fn request_record(run: &Run<'_>) -> Value {
+    let request = run.request;
+    let address =
+        request.remote_address.map(|address| ("remoteAddress", Value::from(address.to_string())));
+    let connection = Value::object(address.into_iter().collect());
+    let parts: Vec<usize> = (0..request.parts.len()).collect();
+    let members = [
+        ("headers", Value::object(request.headers.clone())),
+        ("params", Value::object(request.query.clone())),
+        ("routeParams", Value::object(request.route.clone())),
+        ("body", request.body.clone()),
+        ("parts", attachments(run, &parts)),
+        ("connection", connection),
+    ];
+    Value::object(members.into_iter().collect())
+}
+
+/// Attachments of the client by their positions, as scripts see them.
+pub(super) fn attachments(run: &Run<'_>, positions: &[usize]) -> Value {
+    if positions.is_empty() {
+        return Value::array(Vec::new());
+    }
+    let parts = run.parts().member("parts");
+    positions.iter().map(|position| parts.element(*position)).collect()
 }
 
 fn body_record(body: &Body) -> Value {

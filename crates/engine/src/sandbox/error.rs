@@ -28,6 +28,8 @@ pub enum ScriptErrorKind {
     Load,
     /// It returned without ever calling its callback.
     Unanswered,
+    /// The interpreter in which it waited is gone.
+    Lost,
     /// What it returned can't be used (a cycle, a value of a wrong kind).
     Result,
 }

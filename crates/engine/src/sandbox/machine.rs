@@ -41,6 +41,8 @@ struct State {
     closed: RefCell<Vec<(u64, u64)>>,
     /// Bytes that live sessions hold inside the interpreter.
     held: Cell<usize>,
+    /// What executions of connectors were given, by their realms; part of `held`.
+    given: RefCell<HashMap<u64, (WeakRealm, usize)>>,
     next_session: Cell<u64>,
     calls: Cell<u32>,
     /// A call for rows lets others go first.
@@ -149,6 +151,7 @@ impl Sandbox {
                 machine: RefCell::new(None),
                 closed: RefCell::default(),
                 held: Cell::new(0),
+                given: RefCell::default(),
                 next_session: Cell::new(1),
                 calls: Cell::new(0),
                 is_parked: Cell::new(false),
@@ -333,6 +336,38 @@ impl Sandbox {
 
     pub(super) fn hold(&self, bytes: usize) {
         self.state.held.set(self.state.held.get().saturating_add(bytes));
+    }
+
+    /// Counts what an execution of a connector was given as held by its realm.
+    pub(super) fn hold_for(&self, realm: &Realm, bytes: usize) {
+        let mut given = self.state.given.borrow_mut();
+        given.entry(realm.id()).or_insert_with(|| (realm.downgrade(), 0)).1 += bytes;
+        self.hold(bytes);
+    }
+
+    /// The realm holds nothing any more.
+    pub(super) fn hold_nothing_for(&self, realm: &Realm) {
+        if let Some((_, bytes)) = self.state.given.borrow_mut().remove(&realm.id()) {
+            self.state.held.set(self.state.held.get().saturating_sub(bytes));
+        }
+    }
+
+    /// Drops what belongs to executions of connectors that nobody waits for any more.
+    pub(super) fn release_dead(&self) {
+        let mut given = self.state.given.borrow_mut();
+        let before = given.len();
+        given.retain(|_, (realm, bytes)| {
+            let is_dead = realm.is_dead();
+            if is_dead {
+                self.state.held.set(self.state.held.get().saturating_sub(*bytes));
+            }
+            !is_dead
+        });
+        if given.len() < before
+            && let Some(machine) = &mut *self.state.machine.borrow_mut()
+        {
+            machine.instances.retain(|_, slot| !slot.realm.is_dead());
+        }
     }
 
     pub(super) fn close_session(&self, realm: u64, session: u64, bytes: usize) {

@@ -1,4 +1,4 @@
-//! JavaScript of operators: patches, auth modules, transformers, UDFs and ejs templates.
+//! JavaScript of operators: patches, auth modules, transformers, connectors, UDFs and ejs templates.
 //!
 //! Plain values go in and come out; this module knows nothing of plans, tables or requests. One
 //! [`Sandbox`] per thread holds an interpreter, which is made lazily; a [`Realm`] is the set of
@@ -20,6 +20,7 @@ mod apart;
 mod arguments;
 mod bundled;
 mod coding;
+mod connector;
 mod convert;
 mod error;
 mod function;
@@ -44,6 +45,7 @@ pub(crate) use self::instance::Decode;
 pub use self::{
     apart::{ArgsApart, Changes, SessionApart, with_own_sandbox},
     bundled::is_bundled,
+    connector::{ConnectorScript, Described, Outcome, Refusal, Request, Response, Task, Turn},
     error::{ScriptError, ScriptErrorKind},
     function::{FunctionModule, RowArgument, RowCall, Rows, Scope},
     hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},

@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct AppArgs {
     /// Folder of the app; default the current one. In it lie `qlio.json`, `qlio.toml` or `qlio.yaml`
-    /// (or `config/dev.json`), `tables`, `routes` and `tests`.
+    /// (or `config/dev.json`), `tables`, `routes`, `connectors` and `tests`.
     #[arg(long, value_name = "DIR")]
     app: Option<PathBuf>,
     /// Folder of table files, instead of the app's `tables`.
@@ -23,6 +23,9 @@ pub(super) struct AppArgs {
     /// Folder of route files, instead of the app's `routes`.
     #[arg(long, short = 'r', value_name = "DIR")]
     routes: Option<PathBuf>,
+    /// Folder of custom connectors, instead of the app's `connectors`.
+    #[arg(long, value_name = "DIR")]
+    connectors: Option<PathBuf>,
     /// Settings file (JSON, TOML or YAML, by its ending), instead of the app's own.
     #[arg(long, short = 'c', value_name = "FILE")]
     config: Option<PathBuf>,
@@ -71,6 +74,7 @@ impl AppArgs {
         };
         replace(&mut app.folders.tables, &self.tables);
         replace(&mut app.folders.routes, &self.routes);
+        replace(&mut app.folders.connectors, &self.connectors);
         Ok(app)
     }
 }

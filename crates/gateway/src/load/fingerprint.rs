@@ -5,9 +5,10 @@
 
 use std::fmt::Write as _;
 
+use qlio_plan::catalog::sources::Source;
 use sha2::{Digest as _, Sha256};
 
-use super::{CatalogFolders, FilesBeside, ScriptText};
+use super::{CatalogFolders, ScriptText};
 
 /// Bytes of the digest that are told.
 const TOLD_BYTES: usize = 16;
@@ -16,7 +17,7 @@ const TOLD_BYTES: usize = 16;
 pub(super) fn of<'s>(
     folders: &CatalogFolders,
     scripts: impl Iterator<Item = &'s ScriptText>,
-    beside: &FilesBeside,
+    beside: impl Iterator<Item = (&'s str, &'s Source)>,
 ) -> String {
     let mut digest = Sha256::new();
     let mut add = |name: &str, content: &[u8]| {
@@ -29,7 +30,7 @@ pub(super) fn of<'s>(
     for (file, text) in scripts {
         add(below(folders, file), text.as_ref().unwrap_or_else(|reason| reason).as_bytes());
     }
-    for (path, source) in beside.files() {
+    for (path, source) in beside {
         add(path, source.as_deref().unwrap_or_else(|reason| reason.as_bytes()));
     }
     digest.finalize().iter().take(TOLD_BYTES).fold(String::new(), |mut text, byte| {

@@ -36,6 +36,21 @@ fn nothing_is_open_because_a_server_listens_on_loopback() {
     assert_eq!(ask(&server, &Request::get("/routes")).status, 200);
 }
 
+#[test]
+fn a_client_makes_no_table_of_a_connector() {
+    let connector =
+        ("connectors/sea.js", "exports.exec = async (args, verb) => ({body: verb.method});");
+    let table = ("tables/sea.ql", "create table sea via sea on select do look at 'x'");
+    let settings = ("qlio.json", r#"{"adhoc": true}"#);
+    let folder = folder(&[ROUTE, connector, table, settings]);
+    let server = serve_folder(folder.path(), &["--config", "qlio.json"]);
+    let own = "create table own via sea on select do drain at 'x'; return select * from own";
+    let refused = ask(&server, &Request::new("POST", &script(own)));
+    assert_eq!(refused.json().unwrap()["code"], "Q3009", "{:?}", refused.json());
+    let used = ask(&server, &Request::new("POST", &script("return select * from sea")));
+    assert_eq!(used.json().unwrap(), json!("look"));
+}
+
 /// A server that answers scripts of clients, with one loaded table.
 fn open_server(settings: &str) -> (Upstream, ServerProcess, TempDir) {
     let answer = || Respond::json(json!([{"a": 1}]));

@@ -153,6 +153,7 @@ fn folders(root: &Path) -> CatalogFolders {
         tests: None,
         tables: Some(root.join(CaseFolder::TABLES)),
         routes: Some(root.join(CaseFolder::ROUTES)),
+        connectors: Some(root.join("connectors")).filter(|folder| folder.exists()),
     }
 }
 

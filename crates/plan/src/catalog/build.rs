@@ -12,7 +12,7 @@ use qlio_syntax::{
 };
 
 use super::{
-    Catalog, Resources, Route,
+    Catalog, Connectors, Resources, Route,
     credentials::written_credentials,
     declare::{Declaration, declare_table},
     settings::mentioned_values,
@@ -50,6 +50,13 @@ impl<'a> CatalogBuilder<'a> {
         self
     }
 
+    /// The custom connectors that tables may name.
+    #[must_use]
+    pub fn with_connectors(mut self, connectors: Connectors) -> Self {
+        self.catalog.connectors = connectors;
+        self
+    }
+
     /// Registers all tables of a table file. A file with a syntax error loads no table; other
     /// statements than `create table` are parsed, ignored and warned about (CON-4).
     pub fn add_table_file(&mut self, file: &str, text: &str) {
@@ -76,6 +83,7 @@ impl<'a> CatalogBuilder<'a> {
                 file: &file,
                 lines: &lines,
                 config: &self.catalog.config,
+                connectors: &self.catalog.connectors,
                 resources: self.resources,
                 is_inline: false,
             };

@@ -16,7 +16,8 @@ use qlio_syntax::{
 };
 
 use super::{
-    Resources, ScriptFile,
+    Connector, Connectors, Resources, ScriptFile,
+    connector::HTTP,
     credentials::{shown_header, shown_template, shown_value},
     fill_settings,
     settings::{MissingSetting, ROOT, headers_from_settings},
@@ -27,6 +28,7 @@ use super::{
 };
 
 mod columns;
+mod connector;
 #[cfg(feature = "protobuf")]
 mod grpc;
 mod paging;
@@ -53,6 +55,8 @@ pub struct Declaration<'a> {
     pub lines: &'a LineIndex,
     /// The settings.
     pub config: &'a Value,
+    /// The custom connectors.
+    pub connectors: &'a Connectors,
     /// Files beside the declaration.
     pub resources: &'a dyn Resources,
     /// Declared by a script rather than a table file.
@@ -74,19 +78,21 @@ pub fn declare_table(
         line,
         declaration.is_inline,
     );
-    let mut builder = Builder { declaration, problems: Vec::new() };
-    if let Some(connector) = &create.connector
-        && connector.text != "http"
-    {
-        let message = format!("unknown connector `{}`", connector.text);
-        builder.error(codes::UNKNOWN_CONNECTOR, connector.span, message);
-    }
-    let is_http = create.connector.as_ref().is_some_and(|name| name.text == "http");
+    let mut builder = Builder { declaration, connector: None, problems: Vec::new() };
+    builder.connector = builder.connector(create);
+    let is_http = create.connector.as_ref().is_some_and(|name| name.text == HTTP);
     for verb in &create.verbs {
         if is_http && verb.is_do && !ast::HTTP_METHODS.contains(&verb.method.text.as_str()) {
             let message = format!("unknown verb method {} found.", verb.method.text);
             builder.error(codes::UNKNOWN_METHOD, verb.method.span, message);
         }
+        let spoken;
+        let verb = if builder.connector.is_some() {
+            spoken = builder.without_idle_clauses(verb);
+            &spoken
+        } else {
+            verb
+        };
         if let Some(verb) = builder.verb(verb) {
             table.set_verb(verb);
         }
@@ -119,6 +125,8 @@ impl Call {
 
 struct Builder<'a> {
     declaration: &'a Declaration<'a>,
+    /// The custom connector of the table.
+    connector: Option<Arc<Connector>>,
     problems: Vec<Diagnostic>,
 }
 
@@ -135,15 +143,19 @@ impl Builder<'_> {
         Template::parse(&self.fill(text))
     }
 
-    fn verb(&mut self, verb: &ast::Verb) -> Option<Verb> {
-        let uri = match UriTemplate::parse(&self.fill(&verb.uri.text)) {
-            Ok(uri) => uri,
+    fn uri(&mut self, written: &ast::RawText) -> Option<UriTemplate> {
+        match UriTemplate::parse(&self.fill(&written.text)) {
+            Ok(uri) => Some(uri),
             Err(fault) => {
                 let message = format!("bad URI template: {fault}");
-                self.error(codes::BAD_URI_TEMPLATE, verb.uri.span, message);
-                return None;
+                self.error(codes::BAD_URI_TEMPLATE, written.span, message);
+                None
             }
-        };
+        }
+    }
+
+    fn verb(&mut self, verb: &ast::Verb) -> Option<Verb> {
+        let uri = self.uri(&verb.uri)?;
         let call = self.call_of(verb, uri.text());
         let alias = |name: &str| {
             let pair = verb.aliases.iter().find(|alias| alias.name.text == name);
@@ -151,16 +163,20 @@ impl Builder<'_> {
         };
         let (limit_name, offset_name) = (alias("limit"), alias("offset"));
         let body = verb.body.as_ref().and_then(|body| self.body(body));
-        let patch = verb.patch.as_ref().and_then(|patch| self.module(patch, codes::MISSING_PATCH));
-        let auth =
-            verb.auth.as_ref().and_then(|auth| self.module(auth, codes::MISSING_AUTH_MODULE));
-        let transformer = verb
-            .transformer
-            .as_ref()
-            .and_then(|file| self.module(file, codes::MISSING_TRANSFORMER));
+        let patch = self.optional_module(verb.patch.as_ref(), codes::MISSING_PATCH);
+        let auth = self.optional_module(verb.auth.as_ref(), codes::MISSING_AUTH_MODULE);
+        let transformer =
+            self.optional_module(verb.transformer.as_ref(), codes::MISSING_TRANSFORMER);
         let written = |name: Option<&ast::RawText>| name.map(|name| Text::from(name.text.as_str()));
         let patch_text = patch.as_ref().map(ScriptFile::text).unwrap_or_default();
-        let parameters = Parameters::of(verb, &uri, body.as_ref(), &patch_text, call.as_ref());
+        let parameters = Parameters::of(
+            verb,
+            &uri,
+            body.as_ref(),
+            &patch_text,
+            call.as_ref(),
+            self.connector.is_some(),
+        );
         let takes_limit = parameters.takes(&limit_name, "limit");
         let takes_offset = parameters.takes(&offset_name, "offset");
         let missing_settings = self.missing_settings(verb, &uri, body.as_ref());
@@ -177,6 +193,8 @@ impl Builder<'_> {
         let result = Verb {
             kind: verb.kind,
             method: verb.method.text.clone(),
+            connector: self.connector.clone(),
+            expects: connector::expects(&verb.expect),
             written: written_templates(verb),
             headers: self.headers(&verb.headers),
             headers_from_settings: headers_from_settings(
@@ -310,6 +328,10 @@ impl Builder<'_> {
                 None
             }
         }
+    }
+
+    fn optional_module(&mut self, name: Option<&ast::RawText>, code: Code) -> Option<ScriptFile> {
+        name.and_then(|name| self.module(name, code))
     }
 
     fn module(&mut self, name: &ast::RawText, code: Code) -> Option<ScriptFile> {

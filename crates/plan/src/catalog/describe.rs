@@ -60,6 +60,9 @@ fn describe_verb(verb: &Verb) -> Value {
     let headers: Object =
         headers.map(|(name, value)| (name.as_str(), Value::from(value.clone()))).collect();
     let mut result = Object::new();
+    if let Some(connector) = &verb.connector {
+        result.insert("connector", Value::from(connector.name.as_str()));
+    }
     result.insert("method", Value::from(verb.method.as_str()));
     result.insert("uri", Value::from(verb.written.uri.as_str()));
     result.insert("params", params);
@@ -70,6 +73,15 @@ fn describe_verb(verb: &Verb) -> Value {
             ("content", Value::from(&*body.content)),
         ]);
         result.insert("body", body);
+    }
+    if !verb.expects.is_empty() {
+        let expects = verb.expects.iter().map(|expected| {
+            object([
+                ("name", Value::from(expected.name.clone())),
+                ("required", Value::Bool(expected.is_required)),
+            ])
+        });
+        result.insert("expects", expects.collect());
     }
     if !verb.columns.is_empty() {
         let columns = verb.columns.iter().map(|column| {

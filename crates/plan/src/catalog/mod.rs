@@ -4,6 +4,7 @@
 //! the rest. Nothing here reads a disk: [`Resources`] stands for the files beside a table.
 
 mod build;
+mod connector;
 mod credentials;
 mod declare;
 pub mod describe;
@@ -21,6 +22,7 @@ use qlio_data::Value;
 use qlio_syntax::spelling;
 
 pub use build::{CatalogBuilder, FileDiagnostics};
+pub use connector::{Connector, Connectors};
 pub(crate) use declare::{Declaration, literal_text, literal_value, number};
 pub use declare::{Declared, declare_table};
 pub use paging::{PageSize, Paging, PagingManner};
@@ -31,8 +33,8 @@ pub use sources::{ModuleFolders, ScriptFile, SourceFolder};
 #[cfg(feature = "protobuf")]
 pub use table::ProtobufFormat;
 pub use table::{
-    Body, ColumnParameter, DefaultValue, FORM, Format, FormatKind, Grpc, NeededSetting, Oauth2,
-    Table, Verb, Written, is_form_template,
+    Body, ColumnParameter, DefaultValue, Expected, FORM, Format, FormatKind, Grpc, NeededSetting,
+    Oauth2, Table, Verb, Written, is_form_template,
 };
 
 use crate::node::Plan;
@@ -44,6 +46,7 @@ pub struct Catalog {
     table_index: HashMap<String, usize>,
     routes: Vec<Arc<Route>>,
     config: Value,
+    connectors: Connectors,
     /// Texts that nobody is told.
     secrets: Vec<String>,
     hosts: Arc<[String]>,
@@ -75,6 +78,11 @@ impl Catalog {
         &self.config
     }
 
+    /// The custom connectors.
+    pub fn connectors(&self) -> &Connectors {
+        &self.connectors
+    }
+
     /// The texts that nobody is told, values of settings that are secret.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
@@ -88,7 +96,7 @@ impl Catalog {
     /// Finds the hosts, when all tables are there.
     fn find_hosts(&mut self) {
         let verbs = self.tables.iter().flat_map(|table| table.verbs());
-        let hosts = verbs.filter_map(|verb| {
+        let hosts = verbs.filter(|verb| verb.connector.is_none()).filter_map(|verb| {
             let rest = verb.uri.text().split_once("://")?.1;
             let authority = rest.split(['/', '?', '#']).next()?;
             let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

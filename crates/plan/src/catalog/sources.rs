@@ -45,6 +45,15 @@ impl SourceFolder {
         self.files.iter().map(|(path, source)| (path.as_str(), source))
     }
 
+    /// The paths of the scripts that lie in the folder itself, in order.
+    pub fn scripts(&self) -> impl Iterator<Item = &str> {
+        let is_script = |path: &&str| {
+            path.rfind('/') == Some(0)
+                && path.rsplit_once('.').is_some_and(|(_, ending)| ending == "js")
+        };
+        self.files.keys().map(String::as_str).filter(is_script)
+    }
+
     /// The bytes of a file.
     ///
     /// # Errors

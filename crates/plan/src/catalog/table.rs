@@ -13,7 +13,7 @@ use qlio_data::{
 };
 use qlio_syntax::ast::{ColumnTest, VerbKind};
 
-use super::{Paging, ScriptFile};
+use super::{Connector, Paging, ScriptFile};
 
 /// A table, loaded from a file or created by a script.
 #[derive(Debug)]
@@ -84,8 +84,12 @@ fn verb_index(kind: VerbKind) -> usize {
 pub struct Verb {
     /// Which statements it serves.
     pub kind: VerbKind,
-    /// The HTTP method in lower case.
+    /// The HTTP method in lower case; what a custom connector is told to do.
     pub method: String,
+    /// The custom connector; `None` for HTTP.
+    pub connector: Option<Arc<Connector>>,
+    /// The arguments of a custom connector, in order.
+    pub expects: Vec<Expected>,
     /// The URI with the settings filled in.
     pub uri: UriTemplate,
     /// URI, headers and defaults before settings were filled in, without literal credentials, for
@@ -176,7 +180,9 @@ impl Verb {
 
     /// Whether the method carries a body.
     pub fn has_body(&self) -> bool {
-        matches!(self.method.as_str(), "post" | "put" | "delete" | "patch") || self.grpc.is_some()
+        self.connector.is_none()
+            && (matches!(self.method.as_str(), "post" | "put" | "delete" | "patch")
+                || self.grpc.is_some())
     }
 }
 
@@ -191,6 +197,15 @@ pub struct ColumnParameter {
     pub test: ColumnTest,
     /// The parameter.
     pub parameter: Text,
+}
+
+/// An argument of `expect`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// Its name.
+    pub name: Text,
+    /// Written with `^`: a statement without it fails.
+    pub is_required: bool,
 }
 
 /// A default parameter.

@@ -30,6 +30,7 @@ impl Lowering<'_> {
             file: &self.file,
             lines: self.lines,
             config: self.catalog.config(),
+            connectors: self.catalog.connectors(),
             resources: self.resources(),
             is_inline: true,
         };

@@ -250,6 +250,7 @@ impl Lowering<'_> {
 fn used_parameters(table: &Table, kind: VerbKind) -> Option<Parameters> {
     let verb = table.verb(kind)?;
     let sees_all = table.broken.is_some()
+        || verb.connector.is_some()
         || verb.patch.is_some()
         || verb.auth.is_some()
         || verb.transformer.is_some()

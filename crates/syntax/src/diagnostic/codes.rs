@@ -113,6 +113,8 @@ registry! {
     3026 BAD_RPC "bad-rpc" "a gRPC method cannot be called";
     3027 BAD_COLUMNS "bad-columns" "`with columns` names what cannot be asked for";
     3028 BAD_PAGING "bad-paging" "`paginate by` says what cannot be done";
+    3031 BAD_CONNECTOR "bad-connector" "a connector file cannot be used";
+    3032 IDLE_CLAUSE "idle-clause" "a clause means nothing to the connector of its table";
     // 4xxx: codecs, templates and paths
     4001 BAD_JSON "bad-json" "a JSON text is malformed";
     4002 BAD_XML "bad-xml" "an XML text is malformed";
@@ -133,6 +135,7 @@ registry! {
     4017 BAD_HEADER "bad-header" "a header name or value holds what it must not";
     4018 BAD_CBOR "bad-cbor" "a CBOR value is malformed";
     4019 DOT_SEGMENT "dot-segment" "a value makes a dot segment of the path of a URI";
+    4020 MISSING_ARGUMENT "missing-argument" "a required argument of a connector has no value";
     4101 WRONG_OPERAND "wrong-operand" "a value is not of the kind that an operator needs";
     4102 BAD_COUNT "bad-count" "`limit` or `offset` has no whole number";
     4111 SEVERAL_ROWS "several-rows" "a select that is one value gives several rows";
@@ -168,6 +171,10 @@ registry! {
     6009 PARAM_REJECTED "param-rejected" "the patch refused a parameter";
     6010 UDF_TIME "udf-time" "a function ran too long or never answered";
     6011 UDF_MEMORY "udf-memory" "a function used too much memory";
+    6012 CONNECTOR_FAILED "connector-failed" "a connector could not do what it was asked";
+    6013 CONNECTOR_TIME "connector-time" "a connector ran too long or never answered";
+    6014 CONNECTOR_MEMORY "connector-memory" "a connector used too much memory";
+    6015 CONNECTOR_ANSWER "connector-answer" "a connector answered with something that is no result";
     // 7xxx: limits and deadlines
     7001 MAX_NESTED_REQUESTS "max-nested-requests" "a statement asks for more requests than allowed";
     7003 REQUEST_TOO_LARGE "request-too-large" "a request is larger than allowed";

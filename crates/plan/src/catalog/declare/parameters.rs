@@ -12,6 +12,8 @@ pub(super) struct Parameters<'a> {
     body: Option<&'a Body>,
     patch: &'a str,
     call: Option<&'a Call>,
+    /// A custom connector, which is given all of them.
+    is_custom: bool,
 }
 
 impl<'a> Parameters<'a> {
@@ -22,13 +24,15 @@ impl<'a> Parameters<'a> {
         body: Option<&'a Body>,
         patch: &'a str,
         call: Option<&'a Call>,
+        is_custom: bool,
     ) -> Self {
-        Self { verb, uri, body, patch, call }
+        Self { verb, uri, body, patch, call, is_custom }
     }
 
     /// Whether the upstream is given `limit` or `offset` under this name; a patch knows them by their own.
     pub(super) fn takes(&self, name: &str, plain: &str) -> bool {
         self.verb.is_paged_upstream
+            || self.verb.expect.iter().any(|expected| expected.name.text == name)
             || self.tokens().any(|token| token == name)
             || self.body.is_some_and(|body| mentions::in_body(body, name))
             || mentions::in_script(self.patch, plain)
@@ -42,7 +46,8 @@ impl<'a> Parameters<'a> {
         let is_whole_body =
             self.verb.request_format.is_some() && self.verb.body.is_none() && self.call.is_none();
         let foreach = self.body.and_then(|body| body.foreach.as_deref());
-        is_whole_body
+        self.is_custom
+            || is_whole_body
             || foreach == Some(name)
             || self.tokens().any(|token| token == name || root(token) == name)
             || self.body.is_some_and(|body| mentions::in_body(body, name))

@@ -1,0 +1,44 @@
+//! Custom connectors: sources that a script of the operator reads and writes (CNC-1).
+//!
+//! In: what a loader has found in the folder of connectors. Out: connectors by name. The scripts run in the
+//! engine; here is only what tables need to know of them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::ScriptFile;
+
+/// The connector that needs no script.
+pub(super) const HTTP: &str = "http";
+
+/// A connector that is a script.
+#[derive(Debug)]
+pub struct Connector {
+    /// The name behind `via`.
+    pub name: String,
+    /// Its module.
+    pub file: ScriptFile,
+    /// Why it cannot be used.
+    pub broken: Option<String>,
+}
+
+/// The custom connectors of an app. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Connectors(Arc<BTreeMap<String, Arc<Connector>>>);
+
+impl Connectors {
+    /// These connectors; of two with one name the later.
+    pub fn new(connectors: impl IntoIterator<Item = Connector>) -> Self {
+        let by_name = |connector: Connector| (connector.name.clone(), Arc::new(connector));
+        Self(Arc::new(connectors.into_iter().map(by_name).collect()))
+    }
+
+    /// The connector of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Connector>> {
+        self.0.get(name)
+    }
+
+    /// All names, in order, `http` first.
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        std::iter::once(HTTP).chain(self.0.keys().map(String::as_str))
+    }
+}
