@@ -396,7 +396,6 @@ impl Reader<'_> {
 /// A key as far as it can meet something.
 pub(super) fn usable(value: Value, nulls: NullKeys) -> Option<Value> {
     match nulls {
-        NullKeys::Meet => Some(value),
         NullKeys::OnlyNull => (!value.is_absent()).then_some(value),
         NullKeys::Never => match value.elements() {
             Some(items) if items.iter().any(Value::is_nothing) => {
@@ -443,7 +442,6 @@ mod tests {
 
     #[test]
     fn keys_without_a_value_meet_what_they_may() {
-        assert_eq!(usable(Value::Null, NullKeys::Meet), Some(Value::Null));
         assert_eq!(usable(Value::Absent, NullKeys::OnlyNull), None);
         assert_eq!(usable(Value::Null, NullKeys::OnlyNull), Some(Value::Null));
         assert_eq!(usable(Value::Null, NullKeys::Never), None);

@@ -106,11 +106,7 @@ impl Lowering<'_> {
             value,
         });
         let is_around = sides.iter().any(|side| side.is_around);
-        let nulls = match (is_on || is_around, asks) {
-            (true, _) => NullKeys::Never,
-            (false, true) => NullKeys::Meet,
-            (false, false) => NullKeys::OnlyNull,
-        };
+        let nulls = if is_on || is_around { NullKeys::Never } else { NullKeys::OnlyNull };
         Some(Equality { sides, asks, nulls })
     }
 

@@ -110,9 +110,7 @@ pub struct Equality {
 /// What keys without a value meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullKeys {
-    /// Null meets null, as in a comma join.
-    Meet,
-    /// Null meets null, and what is absent meets nothing, as `==` has it.
+    /// Null meets null, and what is absent meets nothing.
     OnlyNull,
     /// They meet nothing, as in `on` and between a sub-select and the rows around it.
     Never,
