@@ -61,6 +61,8 @@ const SIGNS: &[(&str, &str)] = &[
 /// The clauses that continue a statement.
 const CLAUSES: &[&str] = &["where", "limit", "offset", "timeout", "via", "using"];
 
+const ALIAS: &str = "an alias stands behind `as`: `from t as x`";
+
 /// Where an alias that lacks its `as` can stand.
 const BEFORE_SOURCES: &[&str] = &["from", "join", "into", "update"];
 
@@ -116,10 +118,14 @@ fn after_word(line: &str, previous: &str, next: &str) -> Option<&'static str> {
     if CLAUSES.contains(&previous) && earlier.ends_with(';') {
         return Some("the `;` ends the statement: its clauses stand before it");
     }
+    // Behind a `return` the alias itself is the text that is too much.
+    if BEFORE_SOURCES.contains(&last_word(earlier)) && !next.is_empty() {
+        return Some(ALIAS);
+    }
     let source = last_word(earlier);
     let ahead = last_word(earlier[..earlier.len() - source.len()].trim_end());
     if !source.is_empty() && BEFORE_SOURCES.contains(&ahead) && !next.is_empty() {
-        return Some("an alias stands behind `as`: `from t as x`");
+        return Some(ALIAS);
     }
     None
 }
