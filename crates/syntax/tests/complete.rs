@@ -57,8 +57,8 @@ fn the_clauses_of_a_select_follow_in_order() {
     assert_eq!(
         keywords("select * from boats wh‸"),
         [
-            "as", "where", "group", "union", "order", "limit", "offset", "timeout", "minDelay",
-            "maxDelay", "deadline"
+            "as", "join", "left", "where", "group", "union", "order", "limit", "offset", "timeout",
+            "minDelay", "maxDelay", "deadline"
         ]
     );
     assert_eq!(keywords("select * from boats where id ‸"), ["in"]);

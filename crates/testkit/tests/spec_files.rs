@@ -5,7 +5,7 @@ use std::path::Path;
 
 use qlio_testkit::case::load::load_folder;
 
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     "syntax",
     "plan",
     "exec",
@@ -14,6 +14,7 @@ const FOLDERS: [&str; 11] = [
     "codec",
     "patch",
     "route",
+    "select",
     "limit",
     "issue",
     "gap",
