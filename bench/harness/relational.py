@@ -7,6 +7,7 @@ compared before anything is timed.
 """
 
 import json
+import platform
 import sqlite3
 import subprocess
 import sys
@@ -256,10 +257,19 @@ def _serve_files():
     return server
 
 
+def _duckdb_version():
+    try:
+        import duckdb as library
+    except ImportError:
+        return None
+    return library.__version__
+
+
 def measure(binary, works, rounds, folder, command, databases, say):
     """The document: for each work the rounds of each contender, and how qlio's time grows."""
     server = _serve_files()
-    document = {"rounds": rounds, "works": []}
+    versions = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "duckdb": _duckdb_version()}
+    document = {"rounds": rounds, **versions, "works": []}
     try:
         for work in works:
             say(work.title)
@@ -294,6 +304,22 @@ def measure(binary, works, rounds, folder, command, databases, say):
 def median(rounds, kind):
     """The middle one of the rounds, in seconds."""
     return sorted(times[kind] for times in rounds)[len(rounds) // 2]
+
+
+def page(document):
+    """The page of a run."""
+    machine = document["environment"]
+    databases = f"SQLite {document['sqlite']}" + (f" and DuckDB {document['duckdb']}" if document["duckdb"] else "")
+    lines = [
+        "# Select beside databases",
+        "",
+        "The same questions of the same JSON, parsing and writing included: qlio over HTTP, one request at a time on one worker, SQLite in memory, and DuckDB on one thread, both from Python and from files.",
+        "Times are medians; what counts is the processor time of the process. How to measure again is in [bench/README.md](../../bench/README.md#select-beside-databases).",
+        "",
+        f"Do not edit: `bench/relational --report docs/benchmarks/relational.md` writes this page. {document['rounds']} rounds of {document['qlio']}, {databases} from Python {document['python']}, on {machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['time'][:10]}.",
+        "",
+    ]
+    return "\n".join(lines) + "\n" + markdown(document)
 
 
 def markdown(document):
