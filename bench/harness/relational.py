@@ -314,7 +314,7 @@ def page(document):
         "# Select beside databases",
         "",
         "The same questions of the same JSON, parsing and writing included: qlio over HTTP, one request at a time on one worker, SQLite in memory, and DuckDB on one thread, both from Python and from files.",
-        "Times are medians; what counts is the processor time of the process. How to measure again is in [bench/README.md](../../bench/README.md#select-beside-databases).",
+        "On a machine that does other things too, figures within a fifth of each other are the same. Times are medians; what counts is the processor time of the process. How to measure again is in [bench/README.md](../../bench/README.md#select-beside-databases).",
         "",
         f"Do not edit: `bench/relational --report docs/benchmarks/relational.md` writes this page. {document['rounds']} rounds of {document['qlio']}, {databases} from Python {document['python']}, on {machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['time'][:10]}.",
         "",
