@@ -18,7 +18,7 @@ use crate::{
     error::{Origin, RunError},
     evaluate::expression,
     heavy::Wanted,
-    operator::rows::Tuples,
+    operator::tuples::Tuples,
     request::Caller,
     run::Run,
     sandbox::{self, FunctionModule, Sandbox, Scope, ScriptError, ScriptErrorKind},

@@ -21,7 +21,8 @@ use crate::{
     http,
     operator::{
         join::{do_meet, too_many_rows},
-        rows::{Relation, Rows, Tuples},
+        rows::{Relation, Rows},
+        tuples::Tuples,
     },
 };
 

@@ -24,8 +24,9 @@ use crate::{
     heavy::LetGo,
     operator::{
         program::Machine,
-        rows::{Rows, Tuple, Tuples, ValueRows},
+        rows::{Rows, ValueRows},
         sort,
+        tuples::{Tuple, Tuples},
     },
     run::Run,
 };

@@ -21,7 +21,8 @@ use crate::{
     http,
     operator::{
         join::{self as operator, too_many_rows},
-        rows::{Relation, Rows, Tuples, bounds},
+        rows::{Relation, Rows, bounds},
+        tuples::Tuples,
     },
     own::Own,
     run::Run,

@@ -22,7 +22,8 @@ use crate::{
         join::{cross_product, pairs, too_many_rows},
         program::Machine,
         project,
-        rows::{NO_ROW, Numbered, Relation, Rows, Tuples, ValueRows},
+        rows::{Relation, Rows, ValueRows},
+        tuples::{NO_ROW, Numbered, Tuples},
     },
     run::Run,
 };

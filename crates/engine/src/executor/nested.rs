@@ -13,7 +13,10 @@ use super::steps;
 use crate::{
     budget::VALUE_BYTES,
     error::RunError,
-    operator::rows::{Rows, Tuples, ValueRows},
+    operator::{
+        rows::{Rows, ValueRows},
+        tuples::Tuples,
+    },
     run::Run,
 };
 

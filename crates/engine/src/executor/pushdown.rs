@@ -9,7 +9,7 @@ use qlio_plan::operator::{Given, PushedValue, Select, Steps};
 use super::{conditions::is_list, steps};
 use crate::{
     error::RunError,
-    operator::{program::GivenValue, rows::Tuple},
+    operator::{program::GivenValue, tuples::Tuple},
     own::Own,
     run::Run,
 };

@@ -17,11 +17,7 @@ use crate::{
     error::RunError,
     evaluate, function, http,
     operator::{
-        filter, limit,
-        program::GivenValue,
-        project,
-        rows::{Relation, Tuples},
-        shape,
+        filter, limit, program::GivenValue, project, rows::Relation, shape, tuples::Tuples,
     },
     request::Caller,
     run::Run,

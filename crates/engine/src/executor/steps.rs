@@ -22,8 +22,9 @@ use crate::{
     operator::{
         filter::Expectation,
         program::{GivenValue, Machine},
-        rows::{Numbered, Relation, Rows, Tuples, bounds},
+        rows::{Relation, Rows, bounds},
         shape, sort,
+        tuples::{Numbered, Tuples},
     },
     request::Caller,
     run::Run,
@@ -41,11 +42,9 @@ pub(super) async fn finish(
     relation: Relation<Tuples>,
     known: Option<&[GivenValue]>,
 ) -> Result<Value, RunError> {
-    let rows = match relation {
-        Relation::Rows(rows) => rows,
-        // Nothing has no rows, and these have groups.
-        Relation::Value(_) if steps.grouping.is_some() => Rows::new(0).into(),
-        Relation::Value(value) => return Ok(value),
+    let rows = match rows_of(steps, relation) {
+        Ok(rows) => rows,
+        Err(value) => return Ok(value),
     };
     let computed;
     let givens: &[GivenValue] = if let Some(givens) = known {
@@ -68,14 +67,22 @@ pub(super) async fn finish_sources(
 ) -> Result<Value, RunError> {
     let givens = givens(run, steps).await?;
     let mut machine = machine(run, select, &givens);
-    let rows = match joins::read(run, select, joins, &machine, None).await? {
-        Relation::Rows(rows) => rows,
-        // Nothing has no rows, and these have groups.
-        Relation::Value(_) if steps.grouping.is_some() => Rows::new(0).into(),
-        Relation::Value(value) => return Ok(value),
+    let rows = match rows_of(steps, joins::read(run, select, joins, &machine, None).await?) {
+        Ok(rows) => rows,
+        Err(value) => return Ok(value),
     };
     let (rows, computed) = run_steps(run, select, steps, &mut machine, rows, None).await?;
     show(run, select, rows, computed).await
+}
+
+/// The rows that there are steps for, or the value that a source without rows makes of the select.
+fn rows_of(steps: &Steps, relation: Relation<Tuples>) -> Result<Tuples, Value> {
+    match relation {
+        Relation::Rows(rows) => Ok(rows),
+        // Nothing has no rows, and these have groups.
+        Relation::Value(_) if steps.grouping.is_some() => Ok(Rows::new(0).into()),
+        Relation::Value(value) => Err(value),
+    }
 }
 
 /// The rows of a select that is run for each of the rows around it, by these.

@@ -1,11 +1,12 @@
 //! Local operators: what is done with values and rows that are already here.
 //!
 //! [`filter`] and [`limit`] work on the value of a variable, [`project`] reads columns of it or of an
-//! answer, [`opening`] looks into variables that are still text, [`gather`] puts the rows of a scatter together, [`join`] finds the rows of two sources that
-//! meet, [`program`] computes expressions for rows, [`sort`] orders them, [`shape`] turns rows into the value of the statement, [`write`](mod@write) changes the value
-//! of a variable. All of them see rows as [`rows`] has them, be they text or values, and none waits for
-//! anything but a heavy thread: what they need of the network or of functions, the executor hands in. All cost time linear
-//! in their input and output.
+//! answer, [`opening`] looks into variables that are still text, [`gather`] puts the rows of a scatter
+//! together, [`join`] finds the rows of two sources that meet, [`program`] computes expressions for rows,
+//! [`sort`] orders them, [`shape`] turns rows into the value of the statement, [`write`](mod@write) changes the
+//! value of a variable. All of them see rows as [`rows`] has them, be they text or values, and those of a
+//! statement as [`tuples`]; none waits for anything but a heavy thread: what they need of the network or of
+//! functions, the executor hands in. All cost time linear in their input and output.
 
 pub(crate) mod filter;
 pub(crate) mod gather;
@@ -18,4 +19,5 @@ pub(crate) mod project;
 pub(crate) mod rows;
 pub(crate) mod shape;
 pub(crate) mod sort;
+pub(crate) mod tuples;
 pub(crate) mod write;

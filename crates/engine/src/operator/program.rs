@@ -16,7 +16,7 @@ use qlio_data::{
 use qlio_plan::operator::{Calculation, MemberName, Operation, PatternManner, Place, Program};
 use qlio_syntax::diagnostic::codes;
 
-use super::{filter::Expectation, rows::Tuple};
+use super::{filter::Expectation, tuples::Tuple};
 use crate::{
     budget::{Budget, VALUE_BYTES},
     error::{Origin, RunError},

@@ -11,7 +11,8 @@ use qlio_data::{
 };
 use qlio_plan::operator::{Output, OutputColumn, OutputValue, Side};
 
-use super::rows::{Relation, Tuples};
+use super::rows::Relation;
+use super::tuples::Tuples;
 use crate::{
     budget::{Budget, VALUE_BYTES},
     error::RunError,
