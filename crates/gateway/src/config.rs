@@ -3,7 +3,7 @@
 //! In: a settings file, flags, and whether this is development mode. Out: the typed settings, the
 //! object that scripts read as `{config.…}`, the values that must never be shown, and every problem
 //! found. All settings stand in [`table`]; what is read from where, and in which order, stands here:
-//! a flag beats the file, which beats the default.
+//! a flag beats a variable `QLIO_…`, which beats the file, which beats the default.
 
 mod cache;
 mod document;
@@ -21,6 +21,7 @@ mod slot;
 #[expect(clippy::disallowed_methods, reason = "the one place that reads a settings file")]
 mod source;
 mod table;
+mod variables;
 
 use std::path::Path;
 
@@ -42,9 +43,11 @@ use crate::http::{app::AppSettings, body::BodyLimits, gate::Gate};
 
 pub use document::{reference, schema};
 pub use effective::{Effective, Origin};
+pub use environment::Referred;
 pub use front::FrontSettings;
 pub use limits::limits;
 pub use problem::{ConfigProblem, Fault, Place};
+pub use variables::Variables;
 
 /// Settings read and understood.
 #[derive(Debug, Clone)]
@@ -91,13 +94,22 @@ impl Config {
     }
 }
 
-/// What the command line says about settings.
+/// What those who start a command say about settings, beside the file.
 #[derive(Debug, Clone, Default)]
 pub struct CommandLine {
     /// Development mode, which has defaults of its own.
     pub is_dev: bool,
     /// Flags that set something.
     pub flags: Vec<Flag>,
+    /// Variables of the environment that set something.
+    pub variables: Variables,
+}
+
+impl CommandLine {
+    /// No flags, but the environment of the process.
+    pub fn of_process(is_dev: bool) -> Self {
+        Self { is_dev, flags: Vec::new(), variables: environment::variables() }
+    }
 }
 
 /// A flag that sets something.
@@ -179,9 +191,9 @@ impl Reading {
             source,
             environment,
         };
-        for (setting, variable) in std::mem::take(&mut reading.environment.missing) {
+        for (setting, fault) in std::mem::take(&mut reading.environment.missing) {
             let place = reading.source.place(&setting);
-            reading.blame(place, setting, Fault::MissingVariable(variable));
+            reading.blame(place, setting, fault);
         }
         for setting in table::all() {
             let origin = reading.read_setting(setting, command_line, &names);
@@ -196,6 +208,7 @@ impl Reading {
             let place = reading.source.place(&unknown.path);
             reading.blame(place, unknown.path, Fault::Unknown { meant: unknown.meant });
         }
+        reading.find_unknown_variables(&command_line.variables);
         reading
     }
 
@@ -208,7 +221,20 @@ impl Reading {
         self.problems.push(ConfigProblem { place, setting: Some(setting), is_guard, fault });
     }
 
-    /// Reads one setting from the flag or the spelling that is strongest; says which it was.
+    fn find_unknown_variables(&mut self, found: &Variables) {
+        for (name, meant) in variables::find_unknown(found, |name| self.environment.names(name)) {
+            self.problems.push(ConfigProblem {
+                place: Place::Variable(name),
+                setting: None,
+                is_guard: meant.is_some_and(|setting| setting.is_guard),
+                fault: Fault::UnknownVariable {
+                    meant: meant.map(|setting| variables::name_of(setting.name)),
+                },
+            });
+        }
+    }
+
+    /// Reads one setting from the flag, the variable or the spelling that is strongest; says which it was.
     fn read_setting(
         &mut self,
         setting: &Setting,
@@ -220,6 +246,10 @@ impl Reading {
             let place = Place::Flag(given.flag);
             return self.take(setting, setting.name, &given.value, Origin::Place(place));
         }
+        let variable = variables::name_of(setting.name);
+        if let Some(text) = command_line.variables.get(&variable) {
+            return self.take_variable(setting, variable, text.as_deref());
+        }
         for path in setting.spellings() {
             let value = at(&self.values, &path);
             // An object at the short form of a name, such as `adhoc`, is the section of that name.
@@ -228,13 +258,37 @@ impl Reading {
                 continue;
             }
             let place = self.source.place(&path);
-            let origin = match self.environment.variable_at(&path) {
-                Some(variable) => Origin::Environment(variable.to_owned(), place),
+            let origin = match self.environment.referred_at(&path) {
+                Some(referred) => Origin::Referred(referred.clone(), place),
                 None => Origin::Place(place),
             };
             return self.take(setting, &path, &value, origin);
         }
         Origin::Default
+    }
+
+    /// Takes the text of a variable, or of the file that it names, for a setting.
+    fn take_variable(&mut self, setting: &Setting, name: String, text: Option<&str>) -> Origin {
+        let place = Place::Variable(name);
+        let text = match text {
+            Some(text) => self.environment.value_of_variable(text),
+            None => Err(Fault::WrongKind {
+                wanted: "text in UTF-8".to_owned(),
+                found: "other bytes".to_owned(),
+            }),
+        };
+        self.secrets.append(&mut self.environment.secrets);
+        match text {
+            Ok(text) => {
+                let kind = setting.slot(&mut self.draft).kind();
+                let value = Setting::value_of_variable(&kind, &text);
+                self.take(setting, setting.name, &value, Origin::Place(place))
+            }
+            Err(fault) => {
+                self.blame(place, setting.name, fault);
+                Origin::Default
+            }
+        }
     }
 
     /// Takes a value for a setting, if it is of its kind and within its bounds.
@@ -252,13 +306,14 @@ impl Reading {
             found: describe(value),
         });
         let path = format!("{path}{inside}");
-        let (place, found) = match (origin, self.environment.variable_at(&path)) {
+        let (place, found) = match (origin, self.environment.referred_at(&path)) {
             (Origin::Place(place @ Place::Flag(_)), _) => (place, found),
-            // Its value is a secret.
-            (_, Some(variable)) => {
-                let found = format!("what `{variable}` of the environment holds");
-                (self.source.place(&path), found)
+            // Its value may be a secret.
+            (Origin::Place(Place::Variable(name)), _) => {
+                let found = Referred::Variable(name.clone()).describe();
+                (Place::Variable(name), found)
             }
+            (_, Some(referred)) => (self.source.place(&path), referred.describe()),
             (_, None) => (self.source.place(&path), found),
         };
         self.blame(place, path, Fault::WrongKind { wanted, found });

@@ -202,7 +202,23 @@ pub fn run_to_end<S: AsRef<OsStr>>(
     stdin: &str,
     patience: Duration,
 ) -> io::Result<Finished> {
-    let mut child = command(binary, arguments, folder, &[]).stdin(Stdio::piped()).spawn()?;
+    run_in(binary, arguments, folder, &[], stdin, patience)
+}
+
+/// The same with variables of the environment.
+///
+/// # Errors
+/// If it can not be started.
+pub fn run_in<S: AsRef<OsStr>>(
+    binary: &Path,
+    arguments: &[S],
+    folder: &Path,
+    environment: &[(&str, &str)],
+    stdin: &str,
+    patience: Duration,
+) -> io::Result<Finished> {
+    let mut child =
+        command(binary, arguments, folder, environment).stdin(Stdio::piped()).spawn()?;
     let stdout = Output::collect(child.stdout.take(), None);
     let stderr = Output::collect(child.stderr.take(), None);
     let feeder = child.stdin.take().map(|mut pipe| {

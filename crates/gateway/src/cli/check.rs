@@ -44,7 +44,7 @@ pub(super) fn check(args: &CheckArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let (config, problems) = config::read(app.config.as_deref(), &CommandLine::default());
+    let (config, problems) = config::read(app.config.as_deref(), &CommandLine::of_process(false));
     let checked = if args.paths.is_empty() {
         load::load(&app.folders, &config)
     } else {

@@ -59,7 +59,7 @@ fn show(args: &ShowArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let command_line = CommandLine { is_dev: args.dev, ..CommandLine::default() };
+    let command_line = CommandLine::of_process(args.dev);
     let (settings, problems) = config::effective(app.config.as_deref(), &command_line);
     let (errors, _) = report::config(&problems);
     for setting in settings {

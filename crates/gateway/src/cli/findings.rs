@@ -39,11 +39,11 @@ pub(super) fn all(settings: &[ConfigProblem], catalog: &[FileDiagnostics]) -> Ve
     let settings = settings.iter().map(|problem| {
         let (file, from) = match &problem.place {
             Place::File(file, position) => (Some(file.display().to_string()), *position),
-            Place::Flag(_) => (None, None),
+            Place::Flag(_) | Place::Variable(_) => (None, None),
         };
         let message = match &problem.place {
             Place::File(..) => problem.message(),
-            Place::Flag(_) => problem.to_string(),
+            Place::Flag(_) | Place::Variable(_) => problem.to_string(),
         };
         let (code, severity) = (problem.code(), problem.severity());
         Finding { code, severity, message, file, from, to: None, hints: Vec::new() }

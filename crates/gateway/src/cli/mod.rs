@@ -11,7 +11,10 @@ mod config;
 mod explain;
 mod findings;
 mod format;
+#[expect(clippy::disallowed_methods, reason = "it writes the files of a new app")]
+mod init;
 mod lsp;
+mod manual;
 mod measured;
 mod mock;
 mod open_files;
@@ -45,6 +48,8 @@ struct Cli {
 enum Command {
     /// Serve routes and ad-hoc scripts over HTTP.
     Serve(serve::ServeArgs),
+    /// Make a small app to begin with: a table, a route, tests, settings.
+    Init(init::InitArgs),
     /// Run one script and print its value as JSON.
     Run(run::RunArgs),
     /// Load tables and routes and report every problem.
@@ -67,6 +72,10 @@ enum Command {
     Functions,
     /// Measure: load on servers, scaling, formats.
     Bench(bench::BenchArgs),
+    /// Print a script with which a shell completes commands and options.
+    Completions(manual::CompletionsArgs),
+    /// Print a page of the manual, for `man`.
+    Man(manual::ManArgs),
 }
 
 /// How a command ends.
@@ -122,6 +131,7 @@ pub fn main() -> ExitCode {
     };
     let exit = match cli.command {
         Command::Serve(args) => serve::serve(&args),
+        Command::Init(args) => init::init(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
         Command::Plan(args) => plan::plan(&args),
@@ -136,6 +146,8 @@ pub fn main() -> ExitCode {
             Exit::Success
         }
         Command::Bench(args) => bench::bench(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
     };
     if exit == Exit::Success && report::is_data_lost() {
         return Exit::Failed.into();

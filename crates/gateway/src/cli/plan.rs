@@ -81,7 +81,7 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let config = match read_settings(&app, &CommandLine::default()) {
+    let config = match read_settings(&app, &CommandLine::of_process(false)) {
         Ok(config) => config,
         Err(reason) => {
             report::error(&reason);

@@ -56,7 +56,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let mut config = match read_settings(&app, &CommandLine::default()) {
+    let mut config = match read_settings(&app, &CommandLine::of_process(false)) {
         Ok(config) => config,
         Err(reason) => {
             report::error(&reason);

@@ -124,7 +124,7 @@ impl ServeArgs {
         ];
         let flags = flags.into_iter().flatten();
         let flags = flags.map(|(flag, setting, value)| Flag { flag, setting, value }).collect();
-        CommandLine { is_dev: self.dev, flags }
+        CommandLine { flags, ..CommandLine::of_process(self.dev) }
     }
 
     /// Whether an error in a file or setting keeps the server from starting.

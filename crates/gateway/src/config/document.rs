@@ -47,10 +47,11 @@ const INTRODUCTION: &str = "\
 
 One object in the settings file: `qlio.json`, `qlio.toml` or `qlio.yaml`, of which there is one, else `config/dev.json`, or what `--config FILE` names. The ending says the format. A dotted name is a member of an object: `xml.coerce` is `{\"xml\": {\"coerce\": …}}`.
 
-- `\"${NAME}\"` stands for the variable `NAME` of the environment; its value is a secret. Numbers and switches may come so, too.
-- A flag beats the file, which beats the default. Some defaults differ with `--dev`.
+- `\"${NAME}\"` stands for the variable `NAME` of the environment, `\"${NAME:-text}\"` for `text` where that is not set or empty, and `\"file:/run/secrets/key\"` for what is in this file, without the end of its line. Such values, but not `text`, are secrets. Numbers and switches may come so, too.
+- Each setting has a variable of its own: `QLIO_`, then its name in capitals, with `_` for each dot and before each word, such as `QLIO_MAX_NESTED_REQUESTS` and `QLIO_LIMITS_MEMORY_MIB`. Lists are written with commas, objects as JSON, and `file:` works here, too. An empty variable is not set. One that begins so and is no setting is an error, unless the file refers to it.
+- A flag beats the variable, which beats the file, which beats the default. Some defaults differ with `--dev`.
 - All other names at the top are yours: scripts and tables read them as `{config.name.inner}`.
-- A value of the wrong kind, `null` included, is an error ([Q3010](../errors/Q3010-bad-config.md)) that names file, line, column, kind wanted and kind found. A name that nothing reads inside of an object of ours, or one that resembles a setting, is a warning ([Q3021](../errors/Q3021-unknown-setting.md)).
+- A value of the wrong kind, `null` included, is an error ([Q3010](../errors/Q3010-bad-config.md)) that names file, line, column, kind wanted and kind found. A name that nothing reads inside of an object of ours is an error, one at the top that resembles a setting a warning ([Q3021](../errors/Q3021-unknown-setting.md)).
 - A *guard* decides what is reached, opened or shown. With an error in one, in its name or beside it, and with a file that cannot be read, nothing starts, not even with `--dev` or `--lenient`.
 - YAML is that of version 1.2: `yes`, `on` and `007` are texts. Its aliases and its depth are bounded, and so is every file, at 4 MiB. Times of TOML are texts.
 

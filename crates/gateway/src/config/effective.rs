@@ -5,7 +5,7 @@ use std::fmt;
 use qlio_data::{Object, Text, Value, redact::redact};
 use qlio_engine::transport::{is_credential_name, shown_uri};
 
-use super::{Reading, names::Names, problem::Place, table};
+use super::{Reading, environment::Referred, names::Names, problem::Place, table};
 
 /// A setting that holds, and where it comes from.
 #[derive(Debug, Clone)]
@@ -23,10 +23,10 @@ pub struct Effective {
 pub enum Origin {
     /// Nobody has set it.
     Default,
-    /// A settings file or a flag.
+    /// A settings file, a variable or a flag.
     Place(Place),
-    /// A variable of the environment, to which a settings file refers.
-    Environment(String, Place),
+    /// What a settings file refers to.
+    Referred(Referred, Place),
 }
 
 impl fmt::Display for Origin {
@@ -34,7 +34,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.write_str("default"),
             Self::Place(place) => write!(f, "{place}"),
-            Self::Environment(variable, place) => write!(f, "${{{variable}}} in {place}"),
+            Self::Referred(referred, place) => write!(f, "{referred} in {place}"),
         }
     }
 }

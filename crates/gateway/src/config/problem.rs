@@ -28,6 +28,8 @@ pub enum Place {
     File(PathBuf, Option<Position>),
     /// A flag of the command line.
     Flag(&'static str),
+    /// A variable of the environment.
+    Variable(String),
 }
 
 /// Kinds of problems.
@@ -46,6 +48,18 @@ pub enum Fault {
     NoObject,
     /// A variable of the environment is not set.
     MissingVariable(String),
+    /// A file that holds a value cannot be read.
+    UnreadableValue {
+        /// Its path.
+        file: String,
+        /// Why.
+        reason: String,
+    },
+    /// A variable has the name of no setting.
+    UnknownVariable {
+        /// The variable that was probably meant.
+        meant: Option<String>,
+    },
     /// A value that the setting cannot have; the default holds.
     WrongKind {
         /// What it must be.
@@ -72,8 +86,8 @@ impl ConfigProblem {
         match self.fault {
             Fault::Unreadable(_) => codes::UNREADABLE_FILE,
             Fault::Malformed { format: "JSON", .. } => codes::BAD_JSON,
-            Fault::MissingVariable(_) => codes::MISSING_SECRET,
-            Fault::Unknown { .. } => codes::UNKNOWN_SETTING,
+            Fault::MissingVariable(_) | Fault::UnreadableValue { .. } => codes::MISSING_SECRET,
+            Fault::Unknown { .. } | Fault::UnknownVariable { .. } => codes::UNKNOWN_SETTING,
             Fault::Malformed { .. }
             | Fault::NoObject
             | Fault::WrongKind { .. }
@@ -83,13 +97,17 @@ impl ConfigProblem {
         }
     }
 
-    /// An unknown name has no effect, which is bad only beside settings that guard the server; everything
-    /// else keeps a server from starting.
+    /// A name at the top that only resembles a setting may be data of scripts, unless settings that guard the
+    /// server are called so; everything else keeps a server from starting.
     pub fn severity(&self) -> Severity {
         match self.fault {
-            Fault::Unknown { .. } if !self.is_guard => Severity::Warning,
+            Fault::Unknown { .. } if !self.is_guard && self.is_at_top() => Severity::Warning,
             _ => Severity::Error,
         }
+    }
+
+    fn is_at_top(&self) -> bool {
+        self.setting.as_deref().is_none_or(|setting| !setting.contains('.'))
     }
 
     /// Whether nothing may start with these settings, in no mode.
@@ -106,6 +124,15 @@ impl ConfigProblem {
             Fault::NoObject => "the settings must be one object".to_owned(),
             Fault::MissingVariable(variable) => {
                 format!("environment variable `{variable}` is not set")
+            }
+            Fault::UnreadableValue { file, reason } => {
+                format!("cannot read the value of `{name}` from `{file}`: {reason}")
+            }
+            Fault::UnknownVariable { meant: None } => {
+                "no setting has a variable of this name".to_owned()
+            }
+            Fault::UnknownVariable { meant: Some(meant) } => {
+                format!("no setting has a variable of this name; did you mean `{meant}`?")
             }
             Fault::WrongKind { wanted, found } => {
                 format!("setting `{name}` must be {wanted}, not {found}")
@@ -132,6 +159,7 @@ impl fmt::Display for Place {
             Self::File(file, Some(position)) => write!(f, "{}:{position}", file.display()),
             Self::File(file, None) => write!(f, "{}", file.display()),
             Self::Flag(flag) => f.write_str(flag),
+            Self::Variable(name) => f.write_str(name),
         }
     }
 }

@@ -130,7 +130,7 @@ fn settings_of_endpoints_and_scripts_are_read() {
 #[test]
 fn development_tells_clients_everything_unless_the_file_or_a_flag_says_otherwise() {
     let dev = |text: &str, flags| {
-        let command_line = CommandLine { is_dev: true, flags };
+        let command_line = CommandLine { is_dev: true, flags, ..CommandLine::default() };
         parse(text, Path::new("config.json"), &command_line).0.front
     };
     let open = dev("{}", Vec::new());
@@ -165,7 +165,7 @@ fn values_of_the_wrong_kind_are_told_with_place_kind_wanted_and_kind_found() {
         assert!(!front::is_health_path(path), "{path}");
     }
     let flag = Flag { flag: "--ecvPath", setting: "ecvPath", value: Value::from("ecv") };
-    let command_line = CommandLine { is_dev: false, flags: vec![flag] };
+    let command_line = CommandLine { flags: vec![flag], ..CommandLine::default() };
     let (_, problems) = read(None, &command_line);
     assert_eq!(
         problems[0].to_string(),
@@ -310,7 +310,7 @@ fn the_settings_that_hold_are_shown_with_their_origin() {
     let text = "{\n  \"timeout\": 5,\n  \"api\": {\"host\": \"h\", \"key\": \"abcdef\"},\n  \
                 \"cache\": {\"impl\": \"redis\", \"servers\": \"redis://u:pw@h:1\"}}";
     let flag = Flag { flag: "--logs", setting: "logs", value: Value::from("var") };
-    let command_line = CommandLine { is_dev: true, flags: vec![flag] };
+    let command_line = CommandLine { is_dev: true, flags: vec![flag], ..CommandLine::default() };
     let source = Source::parse(text, Path::new("c.json")).0;
     let (_, effective, problems) = Reading::of(source, &command_line).finish();
     assert_eq!(problems, []);

@@ -40,7 +40,7 @@ use crate::{
 
 /// Tests see all that an app's developer sees.
 fn development() -> CommandLine {
-    CommandLine { is_dev: true, ..CommandLine::default() }
+    CommandLine::of_process(true)
 }
 
 /// A loaded app.

@@ -194,7 +194,7 @@ fn check_counts_in_words_that_fit_the_number() {
 }
 
 #[test]
-fn misspelt_settings_are_warnings_with_a_place_and_the_nearest_name() {
+fn misspelt_settings_are_told_with_a_place_and_the_nearest_name() {
     let settings = "{\n  \"maxNestedRequest\": 5,\n  \"shop\": {\"host\": \"h\"},\n  \"xml\": {\"corce\": \"none\"}\n}";
     let table = "create table t on select get from 'http://127.0.0.1:1/t'";
     let folder = folder(&[
@@ -205,12 +205,13 @@ fn misspelt_settings_are_warnings_with_a_place_and_the_nearest_name() {
     ]);
     let warnings = [
         "warning[Q3021 unknown-setting]: c.json:2:3: no setting is called `maxNestedRequest`; did you mean `maxNestedRequests`?",
-        "warning[Q3021 unknown-setting]: c.json:4:11: no setting is called `xml.corce`; did you mean `coerce`?",
+        "error[Q3021 unknown-setting]: c.json:4:11: no setting is called `xml.corce`; did you mean `coerce`?",
     ];
     for arguments in [["run", "s.ql"], ["check", "s.ql"], ["plan", "s.ql"]] {
         let arguments = [&arguments[..], &["--config", "c.json"]].concat();
         let finished = run(&arguments, folder.path(), "");
-        assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+        let is_checked = arguments[0] == "check";
+        assert_eq!(finished.code(), Some(is_checked.into()), "{}", finished.stderr);
         for warning in warnings {
             assert!(finished.stderr.contains(warning), "{arguments:?}: {}", finished.stderr);
         }

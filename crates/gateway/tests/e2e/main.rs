@@ -17,6 +17,7 @@ mod executable;
 mod findings;
 mod grpc;
 mod heavy;
+mod init;
 mod large_answers;
 mod load;
 mod logs;
@@ -31,6 +32,7 @@ mod slow_scripts;
 mod suite;
 mod tokens;
 mod trust;
+mod variables;
 mod websocket;
 
 use std::fs;
@@ -38,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use qlio_testkit::process::{Finished, ServerProcess, executable, run_to_end};
+use qlio_testkit::process::{Finished, ServerProcess, executable, run_in, run_to_end};
 use tempfile::TempDir;
 
 /// How long anything may take; far more than it does.
@@ -65,6 +67,11 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 
 fn run(arguments: &[&str], folder: &Path, stdin: &str) -> Finished {
     run_to_end(binary(), arguments, folder, stdin, PATIENCE).unwrap()
+}
+
+/// The same with variables of the environment.
+fn run_with(environment: &[(&str, &str)], arguments: &[&str], folder: &Path) -> Finished {
+    run_in(binary(), arguments, folder, environment, "", PATIENCE).unwrap()
 }
 
 /// Serves the `tables/` and `routes/` of a folder on a free port.

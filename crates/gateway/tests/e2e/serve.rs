@@ -275,7 +275,7 @@ fn misspelt_settings_are_told_at_the_start_and_do_not_prevent_it() {
     assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
     for warning in [
         "warning[Q3021 unknown-setting]: c.json:2:3: no setting is called `maxRequestLenght`; did you mean `maxRequestLength`?",
-        "warning[Q3021 unknown-setting]: c.json:4:13: no setting is called `hooks.timMs`; did you mean `timeMs`?",
+        "error[Q3021 unknown-setting]: c.json:4:13: no setting is called `hooks.timMs`; did you mean `timeMs`?",
     ] {
         let told = |text: &str| text.contains(warning);
         assert!(server.wait_for_stderr(PATIENCE, told), "{}", server.stderr());
