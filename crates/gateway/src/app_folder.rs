@@ -13,6 +13,9 @@ pub const SETTINGS_FILES: [&str; 3] = ["qlio.json", "qlio.toml", "qlio.yaml"];
 /// The settings file of an app that has none of those.
 pub const OLD_SETTINGS_FILE: &str = "config/dev.json";
 
+/// The file that names transformers of tables.
+const TRANSFORMERS_FILE: &str = "config/xformers.json";
+
 /// An app.
 #[derive(Debug, Clone, Default)]
 pub struct AppFolder {
@@ -35,6 +38,7 @@ impl AppFolder {
                 tables: existing("tables"),
                 routes: existing("routes"),
                 connectors: existing("connectors"),
+                transformers: existing(TRANSFORMERS_FILE),
                 tests: None,
             },
             tests: root.join("tests"),

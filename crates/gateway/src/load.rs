@@ -3,6 +3,7 @@
 
 mod fingerprint;
 mod sources;
+mod transformers;
 
 use std::{
     collections::HashSet,
@@ -25,6 +26,7 @@ use qlio_syntax::{
 use walkdir::WalkDir;
 
 pub use sources::{FilesBeside, read_tree};
+use transformers::NamedTransformers;
 
 use crate::{
     config::Config,
@@ -48,6 +50,8 @@ pub struct CatalogFolders {
     pub routes: Option<PathBuf>,
     /// Custom connectors.
     pub connectors: Option<PathBuf>,
+    /// The file that names transformers of tables.
+    pub transformers: Option<PathBuf>,
     /// Tests, whose modules scripts may use as well.
     pub tests: Option<PathBuf>,
 }
@@ -116,9 +120,11 @@ pub fn load_texts(folders: &CatalogFolders, config: &Config, app: &AppTexts) -> 
     let texts: Vec<_> = routes.iter().filter_map(|(_, text)| text.as_deref().ok()).collect();
     let resources = FilesBeside::of_app(folders, &texts);
     let (connectors, connector_files, connector_problems) = connectors(folders, config);
+    let transformers = NamedTransformers::read(folders);
     let mut builder = CatalogBuilder::new(config.values.clone(), &resources)
         .with_secrets(config.secrets.clone())
-        .with_connectors(connectors);
+        .with_connectors(connectors)
+        .with_transformers(transformers.modules.clone());
     let scripts = routes.len() + tables.len();
     if let Some(folder) = &folders.tables {
         if let Some(gap) = resources.gap() {
@@ -128,10 +134,11 @@ pub fn load_texts(folders: &CatalogFolders, config: &Config, app: &AppTexts) -> 
         each_script(tables, &mut builder, CatalogBuilder::add_table_file);
     }
     each_script(routes, &mut builder, CatalogBuilder::add_route_file);
-    let beside = resources.files().chain(connector_files.files());
+    let beside = resources.files().chain(connector_files.files()).chain(transformers.files());
     let fingerprint = fingerprint::of(folders, tables.iter().chain(routes), beside);
     let mut loaded = finish(builder, config);
-    loaded.problems.splice(0..0, connector_problems);
+    let named = transformers.problems(&loaded.catalog);
+    loaded.problems.splice(0..0, connector_problems.into_iter().chain(named));
     Loaded { fingerprint, scripts, ..loaded }
 }
 
@@ -288,7 +295,8 @@ pub fn load_paths(paths: &[PathBuf], app: &CatalogFolders, config: &Config) -> L
     let (connectors, _, _) = connectors(app, config);
     let mut builder = CatalogBuilder::new(config.values.clone(), &resources)
         .with_secrets(config.secrets.clone())
-        .with_connectors(connectors);
+        .with_connectors(connectors)
+        .with_transformers(NamedTransformers::read(app).modules);
     let mut scripts = Vec::new();
     each_script(&found, &mut builder, |_, file, text| {
         scripts.push((file.to_owned(), text.to_owned()));

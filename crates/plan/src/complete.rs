@@ -19,7 +19,7 @@ use qlio_syntax::{
 };
 
 use crate::{
-    catalog::{Catalog, Declaration, NoResources, Table, declare_table},
+    catalog::{Catalog, Declaration, NoResources, Table, Transformers, declare_table},
     lower::{path_text, without_alias},
 };
 
@@ -114,6 +114,7 @@ fn inline_tables(text: &str, script: &ast::Script, catalog: &Catalog) -> Vec<Tab
         lines: &lines,
         config: catalog.config(),
         connectors: catalog.connectors(),
+        transformers: &Transformers::default(),
         resources: &NoResources,
         is_inline: true,
     };

@@ -7,6 +7,7 @@ use std::{
     cell::RefCell,
     path::{Path, PathBuf},
     rc::Rc,
+    sync::Arc,
     time::Duration,
 };
 
@@ -153,17 +154,26 @@ impl VerbScripts {
         verb: &Verb,
     ) -> Result<Self, Vec<ScriptFault>> {
         let file = [&verb.patch, &verb.auth, &verb.transformer].into_iter().flatten().next();
-        // All of them lie in the folder of the tables.
+        // All of them lie in the folder of the tables, but for a transformer that another file names.
         let realm = file.map_or_else(Realm::without_files, |file| Realm::new(&file.folder));
+        let elsewhere = verb
+            .transformer
+            .as_ref()
+            .zip(file)
+            .filter(|(transformer, file)| !Arc::ptr_eq(&transformer.folder, &file.folder));
+        let realm_of_transformer =
+            elsewhere.map(|(transformer, _)| Realm::new(&transformer.folder));
         let mut faults = Vec::new();
         let patch =
             load_file(verb.patch.as_ref(), &mut faults, |file| Patch::load(sandbox, &realm, file));
         let auth = load_file(verb.auth.as_ref(), &mut faults, |file| {
             AuthModule::load(sandbox, &realm, file)
         });
-        let transformer = load_file(verb.transformer.as_ref(), &mut faults, |file| {
-            Transformer::load(sandbox, &realm, file)
-        });
+        let transformer =
+            load_file(verb.transformer.as_ref(), &mut faults, |file| match &realm_of_transformer {
+                Some(own) => Transformer::load(sandbox, own, file),
+                None => Transformer::load(sandbox, &realm, file),
+            });
         let template = match template(table, verb) {
             Ok(template) => template,
             Err(fault) => {

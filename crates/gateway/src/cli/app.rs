@@ -26,6 +26,9 @@ pub(super) struct AppArgs {
     /// Folder of custom connectors, instead of the app's `connectors`.
     #[arg(long, value_name = "DIR")]
     connectors: Option<PathBuf>,
+    /// File that names transformers of tables, instead of the app's `config/xformers.json`.
+    #[arg(long, short = 'x', value_name = "FILE")]
+    xformers: Option<PathBuf>,
     /// Settings file (JSON, TOML or YAML, by its ending), instead of the app's own.
     #[arg(long, short = 'c', value_name = "FILE")]
     config: Option<PathBuf>,
@@ -75,6 +78,7 @@ impl AppArgs {
         replace(&mut app.folders.tables, &self.tables);
         replace(&mut app.folders.routes, &self.routes);
         replace(&mut app.folders.connectors, &self.connectors);
+        replace(&mut app.folders.transformers, &self.xformers);
         Ok(app)
     }
 }

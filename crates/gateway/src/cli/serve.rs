@@ -5,6 +5,7 @@ use std::{
     net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -40,6 +41,9 @@ use crate::{
     },
     load,
 };
+
+/// The longest that `--timeout` may say, in milliseconds: a day.
+const IDLE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -100,6 +104,23 @@ pub(super) struct ServeArgs {
         id = "mon_port"
     )]
     mon_port: Option<u16>,
+    /// The address of that port, instead of 127.0.0.1.
+    #[arg(
+        long = "monHost",
+        visible_alias = "mon-host",
+        value_name = "HOST",
+        requires = "mon_port"
+    )]
+    mon_host: Option<String>,
+    /// Name of the header that carries request ids; default `request-id`.
+    #[arg(long = "requestId", visible_alias = "request-id", value_name = "NAME")]
+    request_id: Option<String>,
+    /// How long a connection may wait for its next request, in milliseconds; default 300000.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=IDLE_MS_MAX))]
+    timeout: Option<u64>,
+    /// For start scripts of the original; workers are threads, which nothing wears out.
+    #[arg(long = "connThreshold", visible_alias = "conn-threshold", value_name = "N")]
+    conn_threshold: Option<u64>,
     /// Folder for log files; default none.
     #[arg(long, value_name = "DIR")]
     logs: Option<String>,
@@ -118,8 +139,16 @@ impl ServeArgs {
             (!self.ws_origins.is_empty())
                 .then(|| ("--wsOrigins", "trust.origins", texts(&self.ws_origins))),
             self.admin.as_deref().map(|at| ("--admin", "admin.listen", Value::from(at))),
-            self.mon_port
-                .map(|port| ("--monPort", "admin.listen", Value::from(port.to_string().as_str()))),
+            self.mon_port.map(|port| {
+                let at = match self.mon_host.as_deref() {
+                    Some(host) => format!("{host}:{port}"),
+                    None => port.to_string(),
+                };
+                ("--monPort", "admin.listen", Value::from(at.as_str()))
+            }),
+            self.request_id
+                .as_deref()
+                .map(|name| ("--requestId", "requestId.header", Value::from(name))),
             self.logs.as_deref().map(|folder| ("--logs", "logs", Value::from(folder))),
         ];
         let flags = flags.into_iter().flatten();
@@ -243,6 +272,9 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     let limits = ServerLimits {
         answer_pace: config.front.answer_pace,
         connections_max: open_files::connections_max(config.front.connections_max, files),
+        idle_timeout: args
+            .timeout
+            .map_or(ServerLimits::default().idle_timeout, Duration::from_millis),
         ..ServerLimits::default()
     };
     let answers = Arc::clone(&shared.quotas.answers);

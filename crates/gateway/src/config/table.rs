@@ -417,6 +417,7 @@ pub(super) static GROUPS: &[Group] = &[
                 "Name of the header that carries request ids, in answers and in upstream requests.",
             )
             .alias(&["requestId", "request-id"])
+            .flags(&["--requestId"])
             .matching(HEADER_NAME),
             Setting::new(
                 "requestId.trail",

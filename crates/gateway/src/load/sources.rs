@@ -173,6 +173,11 @@ fn read_mentioned(root: &Path, texts: &[Mentions<'_>]) -> Arc<SourceFolder> {
     reader.finish(root)
 }
 
+/// Reads the scripts of a folder itself, and what a text of it names.
+pub(super) fn read_named(root: &Path, text: &str) -> Arc<SourceFolder> {
+    read_mentioned(root, &from_root(&[text]))
+}
+
 fn is_script(place: &Path) -> bool {
     place.extension().is_some_and(|kind| kind == "js" || kind == "json")
 }

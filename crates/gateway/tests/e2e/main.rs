@@ -29,6 +29,7 @@ mod serve;
 mod settings;
 mod shop;
 mod slow_scripts;
+mod start_lines;
 mod suite;
 mod tokens;
 mod trust;

@@ -110,3 +110,45 @@ fn what_can_not_be_served_is_an_error_of_usage() {
         assert!(finished.stderr.starts_with(message), "{}", finished.stderr);
     }
 }
+
+/// With tenants, a port of TCP, numbers that are text, and what stands for all paths (`docs/reference/mock.md`).
+#[test]
+fn a_configuration_of_netmorphic_runs_as_it_was_written() {
+    let upstream = Upstream::with([
+        Expectation::get("/books/7?page=2").json(json!({"from": "upstream"})).any_calls(),
+        Expectation::get("/moved").json(json!({"from": "another path"})),
+    ])
+    .unwrap();
+    let port = upstream.address().port();
+    let config = json!({
+        "global": {
+            "/books/{id}": {
+                "host": "localhost", "port": port.to_string(), "method": "get", "type": "slow",
+                "latency": "1",
+            },
+            "/old": {"host": "localhost", "port": port, "type": "normal", "url": "/moved"},
+            "/gone": {"host": "localhost", "port": port, "type": "drop", "latency": 1},
+            "*": {"host": "localhost", "port": port, "type": "flakey", "lo": 2, "hi": 1},
+            "0": {"host": "localhost", "port": port, "type": "bumpy", "lo": 1, "hi": 2},
+        },
+        "mobile": {
+            "addresses": ["10.2.3.4"],
+            "/books/{id}": {"host": "localhost", "port": port, "type": "status", "code": 503},
+        },
+    });
+    let folder = folder(&[("netmorphic.json", &config.to_string())]);
+    let mock = start(&["mock", "--config", "netmorphic.json", "--port", "0"], folder.path());
+    let get = |request: Request| fetch(mock.address(), &request, PATIENCE).unwrap();
+    let books = || Request::get("/books/7?page=2");
+    assert_eq!(get(books()).json().unwrap(), json!({"from": "upstream"}));
+    assert_eq!(get(books().header("x-forwarded-for", "10.2.3.4")).status, 503);
+    assert_eq!(get(Request::get("/old")).json().unwrap(), json!({"from": "another path"}));
+    let dropped = get(Request::get("/gone"));
+    assert_eq!((dropped.status, dropped.text().as_str()), (200, ""));
+    let shown = get(Request::get("/getconfig?srcUrl=/books/{id}&tenant=mobile"));
+    assert_eq!(shown.json().unwrap()["code"], 503);
+    let changed = get(Request::get("/setconfig?srcUrl=/books/{id}&tenant=global&type=normal"));
+    assert_eq!(changed.json().unwrap()["type"], "normal");
+    assert_eq!(get(books()).json().unwrap(), json!({"from": "upstream"}));
+    assert_eq!(mock.stop(PATIENCE).code(), Some(0));
+}

@@ -154,6 +154,7 @@ fn folders(root: &Path) -> CatalogFolders {
         tables: Some(root.join(CaseFolder::TABLES)),
         routes: Some(root.join(CaseFolder::ROUTES)),
         connectors: Some(root.join("connectors")).filter(|folder| folder.exists()),
+        transformers: Some(root.join("config/xformers.json")).filter(|file| file.exists()),
     }
 }
 

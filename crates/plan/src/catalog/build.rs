@@ -12,7 +12,7 @@ use qlio_syntax::{
 };
 
 use super::{
-    Catalog, Connectors, Resources, Route,
+    Catalog, Connectors, Resources, Route, Transformers,
     credentials::written_credentials,
     declare::{Declaration, declare_table},
     settings::mentioned_values,
@@ -34,13 +34,15 @@ pub struct FileDiagnostics {
 pub struct CatalogBuilder<'a> {
     catalog: Catalog,
     resources: &'a dyn Resources,
+    transformers: Transformers,
     problems: Vec<FileDiagnostics>,
 }
 
 impl<'a> CatalogBuilder<'a> {
     /// An empty catalog with these settings.
     pub fn new(config: Value, resources: &'a dyn Resources) -> Self {
-        Self { catalog: Catalog::empty(config), resources, problems: Vec::new() }
+        let transformers = Transformers::default();
+        Self { catalog: Catalog::empty(config), resources, transformers, problems: Vec::new() }
     }
 
     /// Values of the settings that nobody is told, beside those that tables and routes mention.
@@ -54,6 +56,13 @@ impl<'a> CatalogBuilder<'a> {
     #[must_use]
     pub fn with_connectors(mut self, connectors: Connectors) -> Self {
         self.catalog.connectors = connectors;
+        self
+    }
+
+    /// The transformers of tables that name none themselves.
+    #[must_use]
+    pub fn with_transformers(mut self, transformers: Transformers) -> Self {
+        self.transformers = transformers;
         self
     }
 
@@ -84,6 +93,7 @@ impl<'a> CatalogBuilder<'a> {
                 lines: &lines,
                 config: &self.catalog.config,
                 connectors: &self.catalog.connectors,
+                transformers: &self.transformers,
                 resources: self.resources,
                 is_inline: false,
             };

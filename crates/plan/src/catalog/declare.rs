@@ -16,7 +16,7 @@ use qlio_syntax::{
 };
 
 use super::{
-    Connector, Connectors, Resources, ScriptFile,
+    Connector, Connectors, Resources, ScriptFile, Transformers,
     connector::HTTP,
     credentials::{shown_header, shown_template, shown_value},
     fill_settings,
@@ -57,6 +57,8 @@ pub struct Declaration<'a> {
     pub config: &'a Value,
     /// The custom connectors.
     pub connectors: &'a Connectors,
+    /// The transformers of tables that name none themselves.
+    pub transformers: &'a Transformers,
     /// Files beside the declaration.
     pub resources: &'a dyn Resources,
     /// Declared by a script rather than a table file.
@@ -93,7 +95,10 @@ pub fn declare_table(
         } else {
             verb
         };
-        if let Some(verb) = builder.verb(verb) {
+        if let Some(mut verb) = builder.verb(verb) {
+            if verb.connector.is_none() && verb.transformer.is_none() {
+                verb.transformer = declaration.transformers.get(&table.name).cloned();
+            }
             table.set_verb(verb);
         }
     }

@@ -15,6 +15,7 @@ mod resources;
 mod settings;
 pub mod sources;
 mod table;
+mod transformers;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -36,6 +37,7 @@ pub use table::{
     Body, ColumnParameter, DefaultValue, Expected, FORM, Format, FormatKind, Grpc, NeededSetting,
     Oauth2, Table, Verb, Written, is_form_template,
 };
+pub use transformers::Transformers;
 
 use crate::node::Plan;
 

@@ -6,7 +6,7 @@ use qlio_syntax::ast;
 
 use super::{Lowering, Origin};
 use crate::{
-    catalog::{Declaration, declare_table},
+    catalog::{Declaration, Transformers, declare_table},
     node::{BlockBranch, NodeId, NodeKind},
 };
 
@@ -31,6 +31,8 @@ impl Lowering<'_> {
             lines: self.lines,
             config: self.catalog.config(),
             connectors: self.catalog.connectors(),
+            // What a file says by name is said of tables of the app.
+            transformers: &Transformers::default(),
             resources: self.resources(),
             is_inline: true,
         };

@@ -115,6 +115,7 @@ registry! {
     3028 BAD_PAGING "bad-paging" "`paginate by` says what cannot be done";
     3031 BAD_CONNECTOR "bad-connector" "a connector file cannot be used";
     3032 IDLE_CLAUSE "idle-clause" "a clause means nothing to the connector of its table";
+    3033 BAD_TRANSFORMERS "bad-transformers" "a file of transformers names what cannot be used";
     // 4xxx: codecs, templates and paths
     4001 BAD_JSON "bad-json" "a JSON text is malformed";
     4002 BAD_XML "bad-xml" "an XML text is malformed";
