@@ -56,6 +56,10 @@ spec: ## Run the case files of spec/ only (CASE=join: those with join; QLIO_EXEC
 e2e: ## Run the tests against the real executable only (QLIO_EXECUTABLE=/a/qlio: against that one)
 	@$(with) cargo test --locked --package qlio-gateway --test e2e
 
+.PHONY: experiment
+experiment: build ## The published XML/Protobuf experiment beside our figures (USERS=200 DURATION=60s THINK=900ms)
+	@scripts/experiment
+
 .PHONY: bench
 bench: ## Measure beside nginx, Node and others, write docs/benchmarks.md (needs nginx, wrk, Node; 40 minutes)
 	@test -x bench/run || { echo "make bench: there is no bench/run" >&2; exit 2; }

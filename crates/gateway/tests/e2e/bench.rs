@@ -572,3 +572,19 @@ fn an_earlier_report_can_be_compared_with() {
     assert_eq!(other.code(), Some(2));
     assert!(other.stderr.contains("bench codecs"), "{}", other.stderr);
 }
+
+#[test]
+fn the_experiment_prints_its_figures_beside_the_published_ones() {
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/experiment");
+    let mut experiment = Command::new(script);
+    let sizes = [("USERS", "2"), ("DURATION", "1s"), ("THINK", "1ms"), ("THINK_DEV", "0ms")];
+    let done = experiment.envs(sizes).env("QLIO_EXECUTABLE", binary()).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success(), "{told}{}", String::from_utf8_lossy(&done.stderr));
+    let figures = told.split("== Protocol Buffers").collect::<Vec<_>>();
+    assert_eq!(figures.len(), 2, "{told}");
+    for figure in &figures {
+        assert!(figure.contains("Error Percentage:               0.00 %"), "{told}");
+    }
+    assert!(figures[1].contains("734,339   772,200"), "{told}");
+}

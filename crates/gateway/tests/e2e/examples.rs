@@ -215,3 +215,29 @@ fn captured(value: &Value) -> Value {
         other => other.clone(),
     }
 }
+
+#[test]
+fn odd_apis_have_clean_routes() {
+    let apis = example("odd").join("apis");
+    let mock = start(&["mock", apis.to_str().unwrap(), "--port", "0"], &example("odd"));
+    let (server, _folder) = serve("odd", mock.url());
+    assert_eq!(
+        get(&server, "/ports/brest/weather"),
+        json!([
+            {"what": "wind", "value": 17, "unit": "kn", "at": "06:00"},
+            {"what": "air", "value": 9.5, "unit": "C", "at": "06:00"},
+        ])
+    );
+    let booking =
+        Request::new("POST", "/pilots").json(&json!({"vessel": "Hermine", "when": "05:40"}));
+    let booked = fetch(server.address(), &booking, PATIENCE).unwrap();
+    assert_eq!(
+        booked.json().unwrap(),
+        json!([{"reference": "P-1093", "vessel": "Hermine", "boards": "05:40"}])
+    );
+    let dues = get(&server, "/dues");
+    assert_eq!(dues[0], json!({"class": "liner", "fee": 61000, "metres": 330}));
+    assert_eq!(dues.as_array().unwrap().len(), 3);
+    assert_eq!(get(&server, "/berths?depth=8"), json!([{"id": "N1", "depth": 12.5}]));
+    assert_eq!(server.stop(PATIENCE).code(), Some(0));
+}
