@@ -5,6 +5,7 @@
 //! for the next execution; what has failed, or was given up, is not.
 
 mod load;
+mod remote;
 
 use std::{
     cell::{Cell, RefCell},
@@ -12,10 +13,12 @@ use std::{
     sync::Arc,
 };
 
-use qlio_plan::catalog::Connector;
+use qlio_plan::catalog::{Connector, ScriptFile};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 pub use load::{ConnectorProblem, load_connectors};
+pub(crate) use remote::ACCEPT;
+pub use remote::{RemoteClient, RemoteError, RemotePage, RemotePath};
 
 use crate::{
     error::RunError,
@@ -74,14 +77,18 @@ impl ConnectorPool {
     ///
     /// # Errors
     /// None, but for a bug: nobody closes the pool.
-    pub(crate) async fn lend(&self, connector: &Arc<Connector>) -> Result<Lent<'_>, RunError> {
+    pub(crate) async fn lend(
+        &self,
+        connector: &Arc<Connector>,
+        file: &ScriptFile,
+    ) -> Result<Lent<'_>, RunError> {
         let permit = self.permits.acquire().await;
         let permit = permit.map_err(|_| RunError::internal("the connectors have ended"))?;
         let idle = self.idle.borrow_mut().get_mut(&Arc::as_ptr(connector)).and_then(Idle::take);
         let script = idle.unwrap_or_else(|| {
             let place = self.next_place.get();
             self.next_place.set(place.wrapping_add(1));
-            Script { script: ConnectorScript::new(&connector.file, &connector.name), place }
+            Script { script: ConnectorScript::new(file, &connector.name), place }
         });
         Ok(Lent { pool: self, connector: Arc::clone(connector), script, _permit: permit })
     }

@@ -42,7 +42,9 @@ mod tokens;
 pub mod transport;
 mod verb_scripts;
 
-pub use connectors::{ConnectorProblem, load_connectors};
+pub use connectors::{
+    ConnectorProblem, RemoteClient, RemoteError, RemotePage, RemotePath, load_connectors,
+};
 pub use engine::{Engine, StartError};
 pub use error::{Fact, Origin, RunError};
 pub use hops::{EXCEEDED as HOPS_EXCEEDED, HOPS_NAME};

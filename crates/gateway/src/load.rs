@@ -2,6 +2,7 @@
 //! beside them; scripts and data files are read by [`sources`].
 
 mod fingerprint;
+mod remote;
 mod sources;
 mod transformers;
 
@@ -190,7 +191,7 @@ fn connectors(
 ) -> (Connectors, Arc<SourceFolder>, Vec<FileDiagnostics>) {
     let Some(folder) = &folders.connectors else { return Default::default() };
     let files = read_tree(folder);
-    let (connectors, found) = qlio_engine::load_connectors(&files, config.settings.hooks);
+    let (mut connectors, found) = qlio_engine::load_connectors(&files, config.settings.hooks);
     let mut problems = Vec::new();
     let of_folder = |problem| FileDiagnostics {
         file: folder.display().to_string().into(),
@@ -204,7 +205,23 @@ fn connectors(
         problems.push(of_folder(Diagnostic::warning(codes::UNREADABLE_FILE, Span::default(), gap)));
     }
     problems.extend(found.into_iter().map(connector_problem));
-    (connectors, files, problems)
+    let (remote, found) = remote::remote_connectors(&files, config);
+    for connector in remote {
+        if connectors.iter().any(|known| known.name == connector.name) {
+            let message = format!(
+                "connector `{}` is both a script and a server of its own; the second is used",
+                connector.name
+            );
+            problems.push(of_folder(Diagnostic::warning(
+                codes::BAD_CONNECTOR,
+                Span::default(),
+                message,
+            )));
+        }
+        connectors.push(connector);
+    }
+    problems.extend(found);
+    (Connectors::new(connectors), files, problems)
 }
 
 fn connector_problem(problem: ConnectorProblem) -> FileDiagnostics {

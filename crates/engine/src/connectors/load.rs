@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-use qlio_plan::catalog::{Connector, Connectors, ScriptFile, SourceFolder};
+use qlio_plan::catalog::{Connector, ConnectorSource, ScriptFile, SourceFolder};
 use qlio_syntax::diagnostic::Severity;
 
 use crate::{
@@ -36,7 +36,7 @@ pub struct ConnectorProblem {
 pub fn load_connectors(
     folder: &Arc<SourceFolder>,
     hooks: HookSettings,
-) -> (Connectors, Vec<ConnectorProblem>) {
+) -> (Vec<Connector>, Vec<ConnectorProblem>) {
     let sandbox = sandbox_of(hooks, None);
     let (mut connectors, mut problems): (Vec<Connector>, _) = (Vec::new(), Vec::new());
     let mut files: HashMap<String, String> = HashMap::new();
@@ -69,9 +69,9 @@ pub fn load_connectors(
             let message = format!("connector `{name}` replaces the one of `{earlier}`");
             problems.push(note(Severity::Warning, message));
         }
-        connectors.push(Connector { name, file, broken });
+        connectors.push(Connector { name, source: ConnectorSource::Script(file), broken });
     }
-    (Connectors::new(connectors), problems)
+    (connectors, problems)
 }
 
 fn failed(error: &ScriptError, file: &ScriptFile) -> ConnectorProblem {

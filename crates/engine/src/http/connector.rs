@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt, future::join_all, stream::FuturesUnordered};
 use http::{HeaderMap, Method, header};
 use qlio_data::{Object, Text, Value, params};
-use qlio_plan::catalog::Connector;
+use qlio_plan::catalog::{Connector, ConnectorSource};
 use qlio_syntax::diagnostic::codes;
 use tokio::time::{Instant, timeout_at};
 
@@ -101,10 +101,16 @@ impl Call<'_> {
         let connector = self.verb.connector.as_ref();
         let connector = connector.ok_or_else(|| RunError::internal("a table without connector"))?;
         self.check_connectable(connector)?;
+        let file = match &connector.source {
+            ConnectorSource::Script(file) => file,
+            ConnectorSource::Remote(remote) => {
+                return Box::pin(self.ask_remote(&connector.name, remote, own, payload)).await;
+            }
+        };
         let task = self.task(own, payload, parts)?;
         let headers = self.headers(own, None)?;
         let engine = self.run.engine;
-        let lent = engine.connectors().lend(connector).await?;
+        let lent = engine.connectors().lend(connector, file).await?;
         let mut execution = Execution {
             call: self,
             connector,

@@ -24,6 +24,7 @@ mod oauth2;
 mod onlooker;
 mod paging;
 mod prepare;
+mod remote;
 mod request_id;
 mod send;
 mod view;
@@ -150,7 +151,11 @@ pub(crate) async fn select(
         if let Some(paged) = &paged {
             return Box::pin(paged.answers()).await;
         }
-        let own = with_paging(own, call.verb, select.limit, select.offset);
+        // Connectors out of process are told of both by name.
+        let own = match call.verb.remote {
+            Some(_) => own,
+            None => with_paging(own, call.verb, select.limit, select.offset),
+        };
         if call.verb.connector.is_some() {
             return Box::pin(call.connected(&own, &Payload::Template, &[])).await;
         }

@@ -78,6 +78,8 @@ impl Credentials {
             headers: headers.into(),
             own_header: None,
             body: body.into(),
+            // A token comes from elsewhere, whatever the request goes to.
+            socket: None,
             // Asking for a token twice does no harm.
             retry: Retry::Once,
             // Also for calls the endpoint is one of HTTP.

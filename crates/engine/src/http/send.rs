@@ -210,6 +210,7 @@ impl Call<'_> {
         Exchange {
             method,
             uri,
+            socket: None,
             headers,
             own_header: None,
             body,

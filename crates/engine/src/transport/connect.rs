@@ -4,6 +4,7 @@ use std::{
     future::Future,
     io,
     net::{IpAddr, SocketAddr},
+    path::Path,
     pin::{Pin, pin},
     task::{Context, Poll},
     time::Duration,
@@ -12,7 +13,7 @@ use std::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpStream, lookup_host},
+    net::{TcpStream, UnixStream, lookup_host},
     time::{Instant, sleep},
 };
 use tokio_rustls::client::TlsStream;
@@ -39,6 +40,8 @@ pub(super) struct Dialer<'a> {
     pub(super) egress: &'a Egress,
     pub(super) guard: &'a Guard,
     pub(super) target: &'a Target,
+    /// Connected to in the place of the target.
+    pub(super) socket: Option<&'a Path>,
     pub(super) proxy: Option<&'a ProxyTarget>,
     /// Nothing but HTTP/2 will do, with TLS or without.
     pub(super) needs_http2: bool,
@@ -55,6 +58,12 @@ pub(super) struct Dialed {
 impl Dialer<'_> {
     pub(super) async fn dial(&self, timings: &mut Timings) -> Result<Dialed, Fault> {
         let started = Instant::now();
+        if let Some(socket) = self.socket {
+            let stream = UnixStream::connect(socket).await;
+            let stream = stream.map_err(|cause| Fault::from_io(&cause))?;
+            timings.connect = Some(started.elapsed());
+            return Ok(Dialed { stream: Stream::Unix(stream), peer: None, is_http2: false });
+        }
         let addresses = self.addresses().await?;
         let resolved = Instant::now();
         timings.dns = Some(resolved - started);
@@ -149,6 +158,7 @@ async fn connect_any(addresses: Vec<SocketAddr>) -> Result<(TcpStream, IpAddr), 
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(TcpStream),
+    Unix(UnixStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
@@ -157,6 +167,7 @@ impl Stream {
     pub(super) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Plain(stream) => stream.poll_read_ready(cx),
+            Self::Unix(stream) => stream.poll_read_ready(cx),
             // What has been decrypted already shows only in reading.
             Self::Tls(_) => Poll::Ready(Ok(())),
         }
@@ -171,6 +182,7 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
             Self::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
@@ -184,6 +196,7 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
@@ -191,6 +204,7 @@ impl AsyncWrite for Stream {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
@@ -198,6 +212,7 @@ impl AsyncWrite for Stream {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
@@ -209,6 +224,7 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
         }
     }
@@ -216,6 +232,7 @@ impl AsyncWrite for Stream {
     fn is_write_vectored(&self) -> bool {
         match self {
             Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Unix(stream) => stream.is_write_vectored(),
             Self::Tls(stream) => stream.is_write_vectored(),
         }
     }

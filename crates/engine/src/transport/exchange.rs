@@ -1,6 +1,6 @@
 //! What goes into the transport and what comes out: one [`Exchange`], one [`Reply`].
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -37,6 +37,8 @@ pub struct Exchange {
     pub method: Method,
     /// The absolute `http` or `https` URI; user-info and fragment are ignored.
     pub uri: String,
+    /// The Unix socket to connect to, wherever the URI points; only operators name one.
+    pub socket: Option<Arc<Path>>,
     /// The headers, which all requests of a statement may share. `host`, `content-length` and
     /// `transfer-encoding` are replaced by our own.
     pub headers: RequestHeaders,
@@ -77,6 +79,7 @@ impl Exchange {
         Self {
             method,
             uri: uri.into(),
+            socket: None,
             headers: RequestHeaders::default(),
             own_header: None,
             body: Bytes::new(),

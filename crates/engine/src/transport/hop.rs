@@ -106,9 +106,12 @@ impl Hop<'_> {
     ) -> impl Future<Output = Result<Outcome, Fault>> {
         async move {
             let Self { transport, exchange, target, .. } = self;
-            transport.egress.judge_target(target, &exchange.guard)?;
+            let is_host = exchange.socket.is_none();
+            if is_host {
+                transport.egress.judge_target(target, &exchange.guard)?;
+            }
             let proxy = transport.proxies.select(target, &exchange.table);
-            let proxy = proxy.as_deref();
+            let proxy = proxy.as_deref().filter(|_| is_host);
             if proxy.is_some() && transport.egress.judges_behind_proxy(target, &exchange.guard) {
                 Box::pin(self.vet_behind_proxy(patience)).await?;
             }
@@ -237,6 +240,9 @@ impl Hop<'_> {
     /// Which connections may be used: those to the origin, or to its proxy.
     fn pool_key(&self, proxy: Option<&ProxyTarget>) -> Cow<'_, str> {
         let site = &self.target.site;
+        if let Some(socket) = &self.exchange.socket {
+            return Cow::Owned(format!("unix:{}", socket.display()));
+        }
         match proxy {
             None if self.exchange.grpc.is_some() => {
                 Cow::Owned(format!("{HTTP2_ONLY}{}", site.origin))
@@ -310,6 +316,7 @@ impl Hop<'_> {
             egress: &self.transport.egress,
             guard: &self.exchange.guard,
             target: self.target,
+            socket: self.exchange.socket.as_deref(),
             proxy,
             needs_http2,
         };

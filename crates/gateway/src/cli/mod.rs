@@ -27,6 +27,7 @@ mod script;
 mod serve;
 mod signals;
 mod test;
+mod test_connector;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -12,6 +12,7 @@ use super::{
     Exit,
     app::{AppArgs, require_guards},
     report,
+    test_connector::{TestCommand, test_connector},
 };
 use crate::suite::{self, App, Collected, Format, Limits, Report};
 
@@ -22,6 +23,7 @@ const SETTINGS_FILE: &str = "config.json";
 const NAMED_FILES_MAX: usize = 5;
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 A test is a set of files with one name:
   price.ql                          the script to run
@@ -31,6 +33,8 @@ A test is a set of files with one name:
   all.routes.csv                    tests of routes: name,request,type,header1
 See docs/guide/testing.md for the others.")]
 pub(super) struct TestArgs {
+    #[command(subcommand)]
+    other: Option<TestCommand>,
     /// Folder of the tests, instead of the app's `tests`. A `config.json` in it takes the place of
     /// the app's settings.
     #[arg(long, value_name = "DIR")]
@@ -66,6 +70,9 @@ enum Reporter {
 }
 
 pub(super) fn test(args: &TestArgs) -> Exit {
+    if let Some(TestCommand::Connector(args)) = &args.other {
+        return test_connector(args);
+    }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -15,6 +15,7 @@
 mod app;
 mod assertion;
 mod collect;
+mod connector;
 mod difference;
 mod file_name;
 mod ports;
@@ -31,6 +32,7 @@ use crate::mock::{Behaviour, canned::CannedAnswer};
 
 pub use app::App;
 pub use collect::{Collected, collect};
+pub use connector::check_connector;
 pub use report::{Format, Report};
 pub use route_table::RouteRequest;
 pub use schedule::{Limits, run_all};

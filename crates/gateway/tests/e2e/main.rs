@@ -12,6 +12,7 @@ mod cache;
 mod circles;
 mod commands;
 mod connections;
+mod connectors;
 mod examples;
 mod executable;
 mod findings;

@@ -1,24 +1,33 @@
-//! Custom connectors: sources that a script of the operator reads and writes (CNC-1).
+//! Custom connectors: sources that a script of the operator, or a server of its own, reads and writes (CNC-1, PRO-1).
 //!
-//! In: what a loader has found in the folder of connectors. Out: connectors by name. The scripts run in the
+//! In: what a loader has found in the folder of connectors. Out: connectors by name. They are run and asked by the
 //! engine; here is only what tables need to know of them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::ScriptFile;
+use super::{Remote, ScriptFile};
 
 /// The connector that needs no script.
 pub(super) const HTTP: &str = "http";
 
-/// A connector that is a script.
+/// A connector that does not come with qlio.
 #[derive(Debug)]
 pub struct Connector {
     /// The name behind `via`.
     pub name: String,
-    /// Its module.
-    pub file: ScriptFile,
+    /// What carries its statements out.
+    pub source: ConnectorSource,
     /// Why it cannot be used.
     pub broken: Option<String>,
+}
+
+/// What carries out the statements of a connector.
+#[derive(Debug)]
+pub enum ConnectorSource {
+    /// A module.
+    Script(ScriptFile),
+    /// A server of its own.
+    Remote(Box<Remote>),
 }
 
 /// The custom connectors of an app. Cheap to clone.

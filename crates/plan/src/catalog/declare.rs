@@ -35,6 +35,7 @@ mod paging;
 mod parameters;
 #[cfg(feature = "protobuf")]
 mod protobuf;
+mod remote;
 
 use parameters::Parameters;
 
@@ -162,6 +163,7 @@ impl Builder<'_> {
     fn verb(&mut self, verb: &ast::Verb) -> Option<Verb> {
         let uri = self.uri(&verb.uri)?;
         let call = self.call_of(verb, uri.text());
+        let source = self.remote_source(verb, &uri);
         let alias = |name: &str| {
             let pair = verb.aliases.iter().find(|alias| alias.name.text == name);
             pair.map_or_else(|| Text::from(name), |pair| literal_text(&pair.value))
@@ -199,6 +201,7 @@ impl Builder<'_> {
             kind: verb.kind,
             method: verb.method.text.clone(),
             connector: self.connector.clone(),
+            remote: None,
             expects: connector::expects(&verb.expect),
             written: written_templates(verb),
             headers: self.headers(&verb.headers),
@@ -234,7 +237,7 @@ impl Builder<'_> {
             missing_settings,
             line: self.declaration.lines.line(verb.span.start),
         };
-        Some(result)
+        Some(remote::with_source(result, source))
     }
 
     /// Warns of the settings without a value that the request names, and answers them. Templates of

@@ -11,6 +11,7 @@ pub mod describe;
 mod markdown;
 mod mentions;
 pub mod paging;
+mod remote;
 mod resources;
 mod settings;
 pub mod sources;
@@ -23,10 +24,14 @@ use qlio_data::Value;
 use qlio_syntax::spelling;
 
 pub use build::{CatalogBuilder, FileDiagnostics};
-pub use connector::{Connector, Connectors};
+pub use connector::{Connector, ConnectorSource, Connectors};
 pub(crate) use declare::{Declaration, literal_text, literal_value, number};
 pub use declare::{Declared, declare_table};
 pub use paging::{PageSize, Paging, PagingManner};
+pub use remote::{
+    Address, ColumnKind, Description, PROTOCOL, Remote, RemoteColumn, RemoteFile, RemoteFileError,
+    RemoteParameter, RemoteSource, RemoteVerb, test_parameter,
+};
 pub use resources::{NoResources, Resources};
 pub(crate) use settings::MissingSetting;
 pub use settings::fill_settings;

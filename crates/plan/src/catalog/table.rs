@@ -13,7 +13,7 @@ use qlio_data::{
 };
 use qlio_syntax::ast::{ColumnTest, VerbKind};
 
-use super::{Connector, Paging, ScriptFile};
+use super::{Connector, Paging, RemoteSource, ScriptFile};
 
 /// A table, loaded from a file or created by a script.
 #[derive(Debug)]
@@ -88,6 +88,8 @@ pub struct Verb {
     pub method: String,
     /// The custom connector; `None` for HTTP.
     pub connector: Option<Arc<Connector>>,
+    /// What its connector takes, if that is a server of its own.
+    pub remote: Option<Arc<RemoteSource>>,
     /// The arguments of a custom connector, in order.
     pub expects: Vec<Expected>,
     /// The URI with the settings filled in.

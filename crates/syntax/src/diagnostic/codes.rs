@@ -116,6 +116,8 @@ registry! {
     3031 BAD_CONNECTOR "bad-connector" "a connector file cannot be used";
     3032 IDLE_CLAUSE "idle-clause" "a clause means nothing to the connector of its table";
     3033 BAD_TRANSFORMERS "bad-transformers" "a file of transformers names what cannot be used";
+    3034 UNDESCRIBED_CONNECTOR "undescribed-connector" "a connector does not say what it can do";
+    3035 UNFIT_CONNECTOR "unfit-connector" "a table wants of its connector what it cannot do";
     // 4xxx: codecs, templates and paths
     4001 BAD_JSON "bad-json" "a JSON text is malformed";
     4002 BAD_XML "bad-xml" "an XML text is malformed";
@@ -137,6 +139,7 @@ registry! {
     4018 BAD_CBOR "bad-cbor" "a CBOR value is malformed";
     4019 DOT_SEGMENT "dot-segment" "a value makes a dot segment of the path of a URI";
     4020 MISSING_ARGUMENT "missing-argument" "a required argument of a connector has no value";
+    4021 UNKNOWN_ARGUMENT "unknown-argument" "a connector has no parameter of this name";
     4101 WRONG_OPERAND "wrong-operand" "a value is not of the kind that an operator needs";
     4102 BAD_COUNT "bad-count" "`limit` or `offset` has no whole number";
     4111 SEVERAL_ROWS "several-rows" "a select that is one value gives several rows";
