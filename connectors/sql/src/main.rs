@@ -1,15 +1,13 @@
 //! PostgreSQL and SQLite as sources of qlio: the connector protocol in front of a database.
 //!
 //! ```text
-//! HTTP ─▶ [server] ─▶ [request] ─▶ [statement] text with placeholders ─▶ [postgres] | [sqlite] ─▶ rows, line by line
+//! request ─▶ [request] ─▶ [statement] text with placeholders ─▶ [postgres] | [sqlite] ─▶ rows, line by line
 //! ```
 //!
 //! Values are bound, never part of a statement's text; names are those that the database itself has told.
 
 mod postgres;
 mod request;
-mod rows;
-mod server;
 mod source;
 mod sqlite;
 mod statement;
@@ -17,8 +15,13 @@ mod statement;
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser;
+use qlio_serving::{Sender, Serving, Source};
+use serde_json::Value;
 
-use crate::server::Connector;
+use crate::{
+    request::Asked,
+    source::{Database, Sources},
+};
 
 /// PostgreSQL and SQLite as sources of qlio.
 #[derive(Debug, Parser)]
@@ -58,11 +61,28 @@ async fn main() -> ExitCode {
 async fn serve(arguments: Arguments) -> Result<(), String> {
     let database = source::open(&arguments.database, usize::from(arguments.connections)).await?;
     let sources = database.sources(&arguments.tables).await?;
-    let connector = Arc::new(Connector {
-        database,
-        sources,
-        is_writable: arguments.writable,
-        token: arguments.token,
-    });
-    server::serve(&arguments.listen, connector).await
+    let tables = Tables { database, sources, is_writable: arguments.writable };
+    let serving = Serving { source: Arc::new(tables), token: arguments.token };
+    qlio_serving::serve(&arguments.listen, serving).await
+}
+
+/// The tables of a database, as they are served.
+struct Tables {
+    database: Database,
+    sources: Sources,
+    is_writable: bool,
+}
+
+impl Source for Tables {
+    fn describe(&self) -> Value {
+        source::describe(&self.sources, self.is_writable)
+    }
+
+    async fn execute(self: Arc<Self>, body: Vec<u8>, sender: Sender) {
+        let asked = Asked::read(&body, &self.sources, self.is_writable);
+        match asked.and_then(|asked| statement::write(asked, self.database.is_postgres())) {
+            Ok(statement) => self.database.run(statement, sender).await,
+            Err(refused) => sender.refuse(refused).await,
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::{
 
 use bytes::BytesMut;
 use futures_util::{StreamExt as _, pin_mut};
+use qlio_serving::{Gone, Refused, Sender};
 use serde_json::Value;
 use tokio::{sync::Semaphore, time::timeout};
 use tokio_postgres::{
@@ -15,8 +16,6 @@ use tokio_postgres::{
 };
 
 use crate::{
-    request::Refused,
-    rows::{Gone, Sender},
     source::{Column, Kind, Source, Sources, quote},
     statement::Statement,
 };

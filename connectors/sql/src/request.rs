@@ -2,27 +2,13 @@
 
 use std::time::Duration;
 
+use qlio_serving::Refused;
 use serde_json::{Map, Value};
 
 use crate::source::{Kind, Source, Sources};
 
 /// Values of one `in`.
 const LIST_MAX: usize = 1000;
-
-/// What cannot be done, for the one who asked.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    pub(crate) status: u16,
-    pub(crate) message: String,
-    /// In the text behind `at`, in characters from 1 on.
-    pub(crate) position: Option<usize>,
-}
-
-impl Refused {
-    pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), position: None }
-    }
-}
 
 /// What a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

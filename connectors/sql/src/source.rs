@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use qlio_serving::Sender;
 use serde_json::{Map, Value, json};
 
-use crate::{postgres::Postgres, rows::Sender, sqlite::Sqlite, statement::Statement};
+use crate::{postgres::Postgres, sqlite::Sqlite, statement::Statement};
 
 /// A database that can be asked.
 pub(crate) enum Database {

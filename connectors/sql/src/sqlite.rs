@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use qlio_serving::{Refused, Sender};
 use rusqlite::{
     Connection, OpenFlags, params_from_iter,
     types::{Value as Bound, ValueRef},
@@ -14,8 +15,6 @@ use serde_json::{Map, Number, Value};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{
-    request::Refused,
-    rows::Sender,
     source::{Column, Kind, Source, Sources, quote},
     statement::Statement,
 };

@@ -4,10 +4,11 @@
 
 use std::time::Duration;
 
+use qlio_serving::Refused;
 use serde_json::Value;
 
 use crate::{
-    request::{Action, Asked, Refused, Test},
+    request::{Action, Asked, Test},
     source::quote,
 };
 

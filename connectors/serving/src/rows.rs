@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::request::Refused;
+use crate::Refused;
 
 /// Bytes of a piece.
 const PIECE_BYTES: usize = 32 * 1024;
@@ -16,13 +16,15 @@ pub(crate) const PIECES_MAX: usize = 8;
 pub(crate) type Piece = Result<Bytes, Refused>;
 
 /// Where rows are put.
-pub(crate) struct Sender {
+#[derive(Debug)]
+pub struct Sender {
     pieces: mpsc::Sender<Piece>,
     open: BytesMut,
 }
 
 /// The client has gone.
-pub(crate) struct Gone;
+#[derive(Debug)]
+pub struct Gone;
 
 impl Sender {
     pub(crate) fn new(pieces: mpsc::Sender<Piece>) -> Self {
@@ -30,7 +32,7 @@ impl Sender {
     }
 
     /// Adds a row that is JSON already; says whether the piece is full.
-    pub(crate) fn add(&mut self, row: &str) -> bool {
+    pub fn add(&mut self, row: &str) -> bool {
         self.open.extend_from_slice(b"{\"row\":");
         self.open.extend_from_slice(row.as_bytes());
         self.open.extend_from_slice(b"}\n");
@@ -38,24 +40,24 @@ impl Sender {
     }
 
     /// Sends what there is, and waits until there is room for it.
-    pub(crate) async fn flush(&mut self) -> Result<(), Gone> {
+    pub async fn flush(&mut self) -> Result<(), Gone> {
         let piece = self.open.split().freeze();
         self.pieces.send(Ok(piece)).await.map_err(|_| Gone)
     }
 
     /// The same on a thread that may block.
-    pub(crate) fn flush_blocking(&mut self) -> Result<(), Gone> {
+    pub fn flush_blocking(&mut self) -> Result<(), Gone> {
         let piece = self.open.split().freeze();
         self.pieces.blocking_send(Ok(piece)).map_err(|_| Gone)
     }
 
     /// The last rows, and that these were all.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.open.extend_from_slice(b"{\"end\":true}\n");
     }
 
     /// What a write has done.
-    pub(crate) fn written(&mut self, rows: u64) {
+    pub fn written(&mut self, rows: u64) {
         let line = json!({"row": {"rows": rows}});
         self.open.extend_from_slice(line.to_string().as_bytes());
         self.open.extend_from_slice(b"\n");
@@ -63,12 +65,13 @@ impl Sender {
     }
 
     /// Why it ends early. Nothing may have been sent before, or something.
-    pub(crate) async fn refuse(self, refused: Refused) {
+    pub async fn refuse(self, refused: Refused) {
         // If nobody waits any more, nobody misses it.
         let _ = self.pieces.send(Err(refused)).await;
     }
 
-    pub(crate) fn refuse_blocking(self, refused: Refused) {
+    /// The same on a thread that may block.
+    pub fn refuse_blocking(self, refused: Refused) {
         let _ = self.pieces.blocking_send(Err(refused));
     }
 }

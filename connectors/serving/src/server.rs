@@ -23,10 +23,8 @@ use tokio::{
 };
 
 use crate::{
-    request::{Asked, Refused},
+    Refused, Source,
     rows::{PIECES_MAX, Piece, Sender, error_line},
-    source::{Database, Sources, describe},
-    statement,
 };
 
 /// Bytes of a request.
@@ -41,20 +39,25 @@ const CONNECTIONS_MAX: usize = 1000;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const LINES: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
-/// What is served.
-pub(crate) struct Connector {
-    pub(crate) database: Database,
-    pub(crate) sources: Sources,
-    pub(crate) is_writable: bool,
-    pub(crate) token: Option<String>,
+/// A source, and who may ask it.
+#[derive(Debug)]
+pub struct Serving<S> {
+    /// The source.
+    pub source: Arc<S>,
+    /// What callers have to show as bearer token; without it anybody may ask.
+    pub token: Option<String>,
 }
 
 type Streamed = futures_util::stream::BoxStream<'static, Result<Frame<Bytes>, Infallible>>;
 type Answer = Response<Either<Full<Bytes>, StreamBody<Streamed>>>;
 
 /// Listens, tells the address, and serves until the process ends.
-pub(crate) async fn serve(place: &str, connector: Arc<Connector>) -> Result<(), String> {
+///
+/// # Errors
+/// Nobody can listen there.
+pub async fn serve<S: Source>(place: &str, connector: Serving<S>) -> Result<(), String> {
     let cannot = |error: std::io::Error| format!("cannot listen on `{place}`: {error}");
+    let connector = Arc::new(connector);
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     if let Some(path) = place.strip_prefix("unix:") {
         // What an earlier process has left; a file that is no socket stays.
@@ -93,7 +96,10 @@ fn is_socket(path: &Path) -> bool {
     path.metadata().is_ok_and(|data| data.file_type().is_socket())
 }
 
-async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, connector: Arc<Connector>) {
+async fn converse<S: Source>(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    connector: Arc<Serving<S>>,
+) {
     let answer = service_fn(|request| {
         let connector = Arc::clone(&connector);
         async move { Ok::<_, Infallible>(respond(request, connector).await) }
@@ -106,18 +112,16 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, connector: Arc<Co
     let _ = served.await;
 }
 
-async fn respond(request: Request<Incoming>, connector: Arc<Connector>) -> Answer {
-    if !is_known(&connector, request.headers().get(AUTHORIZATION)) {
+async fn respond<S: Source>(request: Request<Incoming>, connector: Arc<Serving<S>>) -> Answer {
+    if !is_known(connector.token.as_deref(), request.headers().get(AUTHORIZATION)) {
         return refuse(&Refused::new(401, "the token is missing or wrong"));
     }
     match (request.method(), request.uri().path()) {
-        (&Method::GET, "/describe") => {
-            answer(StatusCode::OK, &describe(&connector.sources, connector.is_writable))
-        }
+        (&Method::GET, "/describe") => answer(StatusCode::OK, &connector.source.describe()),
         (&Method::POST, "/execute") => {
             let body = Limited::new(request.into_body(), REQUEST_BYTES_MAX).collect().await;
             match body {
-                Ok(body) => execute(&body.to_bytes(), connector).await,
+                Ok(body) => execute(body.to_bytes().to_vec(), Arc::clone(&connector.source)).await,
                 Err(error) => {
                     refuse(&Refused::new(413, format!("the request is no good: {error}")))
                 }
@@ -128,24 +132,17 @@ async fn respond(request: Request<Incoming>, connector: Arc<Connector>) -> Answe
 }
 
 /// Whether the caller has the token, compared in the same time however much of it is right.
-fn is_known(connector: &Connector, shown: Option<&HeaderValue>) -> bool {
-    let Some(token) = &connector.token else { return true };
+fn is_known(token: Option<&str>, shown: Option<&HeaderValue>) -> bool {
+    let Some(token) = token else { return true };
     let shown = shown.map(HeaderValue::as_bytes).and_then(|shown| shown.strip_prefix(b"Bearer "));
     let shown = shown.unwrap_or_default();
     let differs = token.bytes().zip(shown).fold(0, |differs, (one, other)| differs | (one ^ other));
     token.len() == shown.len() && differs == 0
 }
 
-async fn execute(body: &[u8], connector: Arc<Connector>) -> Answer {
-    let asked = Asked::read(body, &connector.sources, connector.is_writable);
-    let statement =
-        asked.and_then(|asked| statement::write(asked, connector.database.is_postgres()));
-    let statement = match statement {
-        Ok(statement) => statement,
-        Err(refused) => return refuse(&refused),
-    };
+async fn execute<S: Source>(body: Vec<u8>, source: Arc<S>) -> Answer {
     let (sender, mut pieces) = mpsc::channel::<Piece>(PIECES_MAX);
-    tokio::spawn(async move { connector.database.run(statement, Sender::new(sender)).await });
+    tokio::spawn(source.execute(body, Sender::new(sender)));
     // What fails at once has a status; later it can only be a line.
     let first = match pieces.recv().await {
         Some(Ok(first)) => first,
