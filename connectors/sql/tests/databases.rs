@@ -159,14 +159,61 @@ fn check(connector: &Connector) {
     check_with_qlio(connector);
 }
 
-/// The same connector behind qlio, if its executable is there.
-fn check_with_qlio(connector: &Connector) {
+/// The executable of qlio, if it is there.
+fn qlio() -> Option<PathBuf> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/debug/qlio");
     let qlio = env::var_os("QLIO_EXECUTABLE").map_or(built, PathBuf::from);
     if !qlio.exists() {
         eprintln!("skipped: there is no executable of qlio");
-        return;
+        return None;
     }
+    Some(qlio)
+}
+
+/// Ten thousand rows of the database joined with a table over HTTP; the plan says what each side is asked for.
+fn join_with_http(connector: &Connector) {
+    let Some(qlio) = qlio() else { return };
+    let app = TempDir::new().unwrap();
+    for part in ["apis", "connectors", "tables"] {
+        fs::create_dir(app.path().join(part)).unwrap();
+    }
+    let kinds = json!([{"kind": 0, "label": "even"}, {"kind": 1, "label": "odd"}]);
+    fs::write(app.path().join("apis/kinds.json"), kinds.to_string()).unwrap();
+    let mut mock = Command::new(&qlio)
+        .args(["mock", "apis", "--port", "0"])
+        .current_dir(app.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut api = String::new();
+    BufReader::new(mock.stdout.take().unwrap()).read_line(&mut api).unwrap();
+    let _mock = Running(mock);
+    let file = json!({"connector": connector.address}).to_string();
+    fs::write(app.path().join("connectors/shop.json"), file).unwrap();
+    let tables = format!(
+        "create table many via shop on select do rows at 'many'\n\
+         create table kinds on select get from '{}/kinds'",
+        api.trim()
+    );
+    fs::write(app.path().join("tables/all.ql"), tables).unwrap();
+    let script = "return select m.n as n, k.label as label from kinds as k join many as m on m.kind = k.kind";
+    let run = |command: &str| {
+        let done =
+            Command::new(&qlio).args([command, "-e", script]).current_dir(app.path()).output();
+        let done = done.unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    assert!(run("plan").contains("many as m: asks kind"), "{}", run("plan"));
+    let begun = Instant::now();
+    let joined: Value = serde_json::from_str(&run("run")).unwrap();
+    eprintln!("10000 rows joined in {:?}", begun.elapsed());
+    assert_eq!(joined.as_array().unwrap().len(), 10_000);
+}
+
+/// The same connector behind qlio, if its executable is there.
+fn check_with_qlio(connector: &Connector) {
+    let Some(qlio) = qlio() else { return };
     let run = |arguments: &[&str], folder: &Path| {
         let done = Command::new(&qlio).args(arguments).current_dir(folder).output().unwrap();
         let told = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -281,7 +328,7 @@ fn a_server_of_postgresql() {
     check(&connector);
     // Ten thousand rows, line by line, and what a statement that lasts too long gets.
     assert!(psql(
-        "create table many as select n, 'row ' || n as text from generate_series(1, 10000) as n"
+        "create table many as select n, 'row ' || n as text, n % 2 as kind from generate_series(1, 10000) as n"
     ));
     assert!(psql("create view slow as select 1 as one, pg_sleep(30)::text as slept"));
     let connector = Connector::start(&address, &[]);
@@ -289,6 +336,7 @@ fn a_server_of_postgresql() {
     let many = connector.execute(&json!({"verb": "rows", "at": "many"})).unwrap();
     assert_eq!(many.len(), 10_000);
     eprintln!("10000 rows in {:?}", begun.elapsed());
+    join_with_http(&connector);
     let slow = json!({"verb": "rows", "at": "slow", "deadlineMs": 100});
     assert_eq!(connector.execute(&slow).unwrap_err()["status"], 504);
     let insert = json!({"verb": "insert", "at": "items", "values": {"id": 9}});
