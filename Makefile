@@ -39,6 +39,10 @@ build: ## Build the optimised executable, target/release/qlio
 profiled: ## Build the executable to ship, optimised by a profile of itself (10 minutes)
 	@$(with) --needs llvm-tools scripts/build-profiled
 
+.PHONY: console
+console: ## Build the page of the console, web/console/dist (needs Node)
+	@cd web/console && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check && npm run --silent build -- --sizes
+
 .PHONY: fmt
 fmt: ## Format Rust and the example scripts
 	@$(with) --needs rustfmt cargo fmt --all

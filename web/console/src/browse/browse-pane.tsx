@@ -1,0 +1,33 @@
+// The side pane: tables, routes, history of runs, closed scripts, and the playground of formats.
+
+import { Tabs } from "../parts/tabs.tsx";
+import { type Side, side } from "../app/panes.ts";
+import { FormatsPane } from "./formats-pane.tsx";
+import { HistoryPane } from "./history-pane.tsx";
+import { RoutesPane } from "./routes-pane.tsx";
+import { ScriptsPane } from "./scripts-pane.tsx";
+import { TablesPane } from "./tables-pane.tsx";
+
+const SIDES: readonly { name: Side; label: string }[] = [
+  { name: "tables", label: "Tables" },
+  { name: "routes", label: "Routes" },
+  { name: "history", label: "Runs" },
+  { name: "scripts", label: "Closed" },
+  { name: "formats", label: "Formats" },
+];
+
+export function BrowsePane() {
+  const shown = side.value;
+  return (
+    <>
+      <Tabs label="Side pane" panel="side-view" tabs={SIDES} chosen={shown} onChoose={(name) => (side.value = name)} />
+      <div class="side-view" id="side-view" role="tabpanel" aria-label={shown}>
+        {shown === "tables" && <TablesPane />}
+        {shown === "routes" && <RoutesPane />}
+        {shown === "history" && <HistoryPane />}
+        {shown === "scripts" && <ScriptsPane />}
+        {shown === "formats" && <FormatsPane />}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,162 @@
+// The editor of scripts: one view, and for each tab the state it had when another was shown.
+
+import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab, toggleTabFocusMode } from "@codemirror/commands";
+import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
+import { lintGutter, lintKeymap, previousDiagnostic } from "@codemirror/lint";
+import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import {
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+  placeholder,
+} from "@codemirror/view";
+import { activeId, change, scripts } from "../scripts/scripts.ts";
+import { service } from "./language-service.ts";
+import { qlio } from "./language.ts";
+import { lineMarks, marks, showMarks } from "./marks.ts";
+import { theme } from "./theme.ts";
+import type { Run } from "../runs/run.ts";
+
+const serviceOf = new Compartment();
+const states = new Map<string, EditorState>();
+let shownId = "";
+let view: EditorView | undefined;
+
+function extensions(id: string): Extension {
+  return [
+    lineNumbers(),
+    lintGutter(),
+    marks,
+    history(),
+    drawSelection(),
+    EditorState.allowMultipleSelections.of(true),
+    indentOnInput(),
+    indentUnit.of("  "),
+    bracketMatching(),
+    closeBrackets(),
+    highlightActiveLine(),
+    highlightActiveLineGutter(),
+    highlightSelectionMatches(),
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ "aria-label": "Script", spellcheck: "false", autocapitalize: "off" }),
+    placeholder("select … from … where …"),
+    qlio,
+    theme,
+    keymap.of([
+      ...closeBracketsKeymap,
+      ...lintKeymap,
+      { key: "Shift-F8", run: previousDiagnostic },
+      ...completionKeymap,
+      { key: "Ctrl-m", mac: "Shift-Alt-m", run: toggleTabFocusMode },
+      ...defaultKeymap,
+      ...searchKeymap,
+      ...historyKeymap,
+      indentWithTab,
+    ]),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) change(shownId, update.state.doc.toString());
+    }),
+    serviceOf.of(service(id)),
+  ];
+}
+
+function stateOf(id: string): EditorState {
+  const kept = states.get(id);
+  if (kept) return kept;
+  const text = scripts.peek().find((script) => script.id === id)?.text ?? "";
+  return EditorState.create({ doc: text, extensions: extensions(id) });
+}
+
+/** Makes the view inside `parent`. Tab leaves the editor until Ctrl-M says otherwise. */
+export function createEditor(parent: HTMLElement): EditorView {
+  shownId = activeId.peek();
+  view = new EditorView({ state: stateOf(shownId), parent });
+  view.setTabFocusMode(true);
+  return view;
+}
+
+export function destroyEditor(): void {
+  view?.destroy();
+  view = undefined;
+}
+
+/** Shows the script `id`, as it was left. */
+export function showScript(id: string): void {
+  if (!view || id === shownId || id === "") return;
+  states.set(shownId, view.state);
+  shownId = id;
+  const { state } = stateOf(id).update({ effects: serviceOf.reconfigure(service(id)) });
+  view.setState(state);
+  view.setTabFocusMode(true);
+}
+
+/** The script `from` goes on as `to`: same text, same undo. */
+export function moveScript(from: string, to: string): void {
+  if (from === shownId) shownId = to;
+  const state = states.get(from);
+  if (state) states.set(to, state);
+  states.delete(from);
+  refreshService();
+}
+
+/** The script `id` has got another text elsewhere. */
+export function reloadScript(id: string): void {
+  states.delete(id);
+  const text = scripts.peek().find((script) => script.id === id)?.text;
+  if (id !== shownId || !view || text === undefined) return;
+  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+}
+
+export function forgetScript(id: string): void {
+  states.delete(id);
+}
+
+/** Connects the shown script to the language service, or to what stands in for it. */
+export function refreshService(): void {
+  view?.dispatch({ effects: serviceOf.reconfigure(service(shownId)) });
+}
+
+/** What stands on the screen, which is what runs. */
+export function shownText(): string {
+  return view?.state.doc.toString() ?? "";
+}
+
+/** The line of the cursor, from 1. */
+export function cursorLine(): number {
+  return view ? view.state.doc.lineAt(view.state.selection.main.head).number : 1;
+}
+
+/** Puts the cursor into a line and shows it. */
+export function goTo(line: number, column = 1): void {
+  if (!view) return;
+  const place = view.state.doc.line(Math.max(1, Math.min(line, view.state.doc.lines)));
+  const anchor = Math.min(place.to, place.from + Math.max(0, column - 1));
+  view.dispatch({ selection: { anchor }, scrollIntoView: true });
+  view.focus();
+}
+
+export function insert(text: string): void {
+  if (!view) return;
+  view.dispatch(view.state.replaceSelection(text));
+  view.focus();
+}
+
+export function focusEditor(): void {
+  view?.focus();
+}
+
+export function editorView(): EditorView | undefined {
+  return view;
+}
+
+/** Draws the marks of a run of the shown text. */
+export function drawMarks(run: Run | undefined): void {
+  if (!view) return;
+  const isShown = run && run.script === shownId && run.text === shownText();
+  showMarks(view, isShown ? lineMarks(run) : []);
+}

@@ -1,0 +1,90 @@
+// The language service of the server: the same that editors get from `qlio lsp`, over a WebSocket.
+
+import { autocompletion } from "@codemirror/autocomplete";
+import {
+  LSPClient,
+  type Transport,
+  findReferencesKeymap,
+  formatKeymap,
+  hoverTooltips,
+  jumpToDefinitionKeymap,
+  renameKeymap,
+  serverCompletion,
+  serverDiagnostics,
+  signatureHelp,
+} from "@codemirror/lsp-client";
+import type { Extension } from "@codemirror/state";
+import { keymap } from "@codemirror/view";
+import { signal } from "@preact/signals";
+import { cleanHtml } from "../parts/clean-html.ts";
+import { socketUrl } from "../server/place.ts";
+import { Socket } from "../server/socket.ts";
+import { quickFixes } from "./quick-fixes.ts";
+
+/** Answers that take longer are given up. */
+const ANSWER_MS_MAX = 5_000;
+
+/** The client, as long as there is a connection. */
+let client: LSPClient | undefined;
+const handlers = new Set<(text: string) => void>();
+
+/** Counts connections; editors ask for their extension anew when it changes. */
+export const connections = signal(0);
+
+const socket = new Socket(socketUrl(), "qlio-lsp", {
+  opened: connect,
+  received: (text) => {
+    for (const handler of handlers) handler(text);
+  },
+  closed: () => {
+    if (!client) return;
+    client.disconnect();
+    client = undefined;
+    connections.value += 1;
+  },
+});
+
+export const serviceState = socket.state;
+
+const transport: Transport = {
+  send: (text) => void socket.send(text),
+  subscribe: (handler) => void handlers.add(handler),
+  unsubscribe: (handler) => void handlers.delete(handler),
+};
+
+function connect(): void {
+  client = new LSPClient({
+    rootUri: "inmemory:///",
+    timeout: ANSWER_MS_MAX,
+    sanitizeHTML: cleanHtml,
+    extensions: [
+      serverCompletion(),
+      hoverTooltips({ hoverTime: 250 }),
+      signatureHelp(),
+      serverDiagnostics(),
+      keymap.of([...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap, ...findReferencesKeymap]),
+    ],
+  });
+  client.connect(transport);
+  const connected = client;
+  connected.initializing.then(
+    () => {
+      if (connected === client) connections.value += 1;
+    },
+    () => undefined,
+  );
+}
+
+export function uriOf(id: string): string {
+  return `inmemory:///console/${encodeURIComponent(id)}.ql`;
+}
+
+/** What connects the script `id` to the service; nothing while there is no connection. */
+export function service(id: string): Extension {
+  if (!client || client.serverCapabilities === null) return autocompletion({ override: [] });
+  return [client.plugin(uriOf(id), "qlio"), quickFixes(client, uriOf(id))];
+}
+
+export function languageClient(): LSPClient | undefined {
+  return client;
+}

@@ -1,0 +1,154 @@
+// The scripts that are open, as tabs. Each is kept under a key of its own, with every change, so that
+// no reload, crash or second window loses a text: a window that finds one of its scripts changed by
+// another goes on with a copy.
+
+import { computed, signal } from "@preact/signals";
+import { keys, read, remove, write } from "./storage.ts";
+
+export interface Script {
+  id: string;
+  title: string;
+  text: string;
+  at: number;
+  /** Closed ones can be opened again from the list. */
+  isOpen: boolean;
+}
+
+const PREFIX = "qlio.script.";
+const CLOSED_MAX = 50;
+const TITLE_CHARS_MAX = 28;
+
+const FIRST_TEXT = `-- Keywords are in lower case. Run this with Ctrl-Enter.
+show tables
+`;
+
+function isScript(value: unknown): boolean {
+  const script = value as Partial<Script> | null;
+  return typeof script?.id === "string" && typeof script.text === "string";
+}
+
+function load(): Script[] {
+  return keys(PREFIX)
+    .flatMap((key) => read<Script>(key, isScript) ?? [])
+    .sort((a, b) => a.at - b.at);
+}
+
+export const scripts = signal<Script[]>(load());
+export const openScripts = computed(() => scripts.value.filter(({ isOpen }) => isOpen));
+export const closedScripts = computed(() => scripts.value.filter(({ isOpen }) => !isOpen).reverse());
+export const activeId = signal("");
+export const active = computed(() => scripts.value.find(({ id }) => id === activeId.value));
+
+/** Scripts that were changed in this window. */
+const edited = new Set<string>();
+
+/** What another window does to the scripts of this one. */
+interface Elsewhere {
+  /** A script goes on as a copy of its own. */
+  forked: (from: string, to: string) => void;
+  /** A script that was only read here has another text. */
+  rewritten: (id: string) => void;
+}
+
+function newId(): string {
+  return `${Date.now().toString(36)}${Math.random().toString(36).slice(2, 8)}`;
+}
+
+/** A name for a script: its first comment or line. */
+export function titleOf(text: string): string {
+  const line = text.split("\n").find((words) => /[\w'"]/.test(words)) ?? "";
+  const title = line.replace(/^\s*(--|\/\*+)\s*/, "").replace(/\*\/\s*$/, "").trim();
+  return title.length > TITLE_CHARS_MAX ? `${title.slice(0, TITLE_CHARS_MAX - 1)}…` : title || "empty script";
+}
+
+function put(script: Script): void {
+  const isNew = !scripts.peek().some(({ id }) => id === script.id);
+  if (isNew) scripts.value = [...scripts.peek(), script];
+  else scripts.value = scripts.peek().map((old) => (old.id === script.id ? script : old));
+  write(PREFIX + script.id, script);
+}
+
+/** Opens a new tab. */
+export function open(text = ""): Script {
+  const script: Script = { id: newId(), title: titleOf(text), text, at: Date.now(), isOpen: true };
+  put(script);
+  activeId.value = script.id;
+  return script;
+}
+
+export function change(id: string, text: string): void {
+  const script = scripts.peek().find((candidate) => candidate.id === id);
+  if (!script || script.text === text) return;
+  edited.add(id);
+  put({ ...script, text, title: titleOf(text), at: Date.now() });
+}
+
+export function close(id: string): void {
+  const shown = openScripts.peek();
+  const place = shown.findIndex((script) => script.id === id);
+  const script = shown[place];
+  if (!script) return;
+  if (script.text.trim() === "") {
+    scripts.value = scripts.peek().filter((other) => other.id !== id);
+    remove(PREFIX + id);
+  } else put({ ...script, isOpen: false, at: Date.now() });
+  for (const old of closedScripts.peek().slice(CLOSED_MAX)) {
+    remove(PREFIX + old.id);
+    scripts.value = scripts.peek().filter((other) => other.id !== old.id);
+  }
+  if (activeId.peek() !== id) return;
+  const next = openScripts.peek()[Math.min(place, openScripts.peek().length - 1)];
+  if (next) activeId.value = next.id;
+  else open();
+}
+
+export function reopen(id: string): void {
+  const script = scripts.peek().find((candidate) => candidate.id === id);
+  if (!script) return;
+  put({ ...script, isOpen: true });
+  activeId.value = id;
+}
+
+/** Another window has changed or removed a script of this one. */
+function hear(key: string, text: string | null, elsewhere: Elsewhere): void {
+  const id = key.slice(PREFIX.length);
+  const mine = scripts.peek().find((script) => script.id === id);
+  const theirs = read<Script>(key, isScript);
+  if (!mine) {
+    if (theirs && !theirs.isOpen) scripts.value = [...scripts.peek(), theirs];
+    return;
+  }
+  if (text === null || !theirs || theirs.text === mine.text) return;
+  if (!edited.has(id)) {
+    scripts.value = scripts.peek().map((old) => (old.id === id ? { ...theirs, isOpen: mine.isOpen } : old));
+    elsewhere.rewritten(id);
+    return;
+  }
+  const copy: Script = { ...mine, id: newId() };
+  scripts.value = scripts.peek().map((old) => (old.id === id ? copy : old));
+  edited.add(copy.id);
+  write(PREFIX + copy.id, copy);
+  elsewhere.forked(id, copy.id);
+  if (activeId.peek() === id) activeId.value = copy.id;
+}
+
+/** Opens what the address asks for, else what was open last. A script of an address is not run. */
+export function begin(fromAddress: string | undefined, elsewhere: Elsewhere): void {
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key?.startsWith(PREFIX)) hear(key, newValue, elsewhere);
+  });
+  if (fromAddress !== undefined) {
+    show(fromAddress);
+    return;
+  }
+  const latest = [...openScripts.peek()].sort((a, b) => b.at - a.at)[0];
+  if (latest) activeId.value = latest.id;
+  else open(FIRST_TEXT);
+}
+
+/** Brings the tab with this text to the front, or opens one; no other tab changes. */
+export function show(text: string): void {
+  const same = openScripts.peek().find((script) => script.text === text);
+  if (same) activeId.value = same.id;
+  else open(text);
+}

@@ -1,0 +1,162 @@
+// What the browser tests share: the executable with the example app and its sample APIs, a proxy that
+// puts a path in front, and Chromium. Everything is on free ports of loopback and ends with the tests.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** Generous, as tests also run on machines that are busy. */
+export const PATIENCE_MS = 30_000;
+
+const QLIO = process.env.QLIO_EXECUTABLE ?? join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/qlio");
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Starts a command and waits for the address that it prints first. */
+async function startServer(args) {
+  const child = spawn(QLIO, args, { stdio: ["ignore", "pipe", "pipe"] });
+  let words = "";
+  child.stderr.on("data", (bytes) => (words += bytes));
+  const lines = createInterface({ input: child.stdout });
+  const address = await Promise.race([
+    once(lines, "line").then(([line]) => String(line)),
+    once(child, "exit").then(() => Promise.reject(new Error(`qlio ${args.join(" ")} has ended: ${words}`))),
+  ]);
+  return {
+    address,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    },
+  };
+}
+
+/** The example app on its sample APIs, which take `latency` milliseconds. */
+export async function startShop({ latency = 50, options = ["--dev"], port = 0, settings = {}, apis } = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "qlio-console-"));
+  const shop = join(root, "examples/shop");
+  const mock = apis ? undefined : await startServer(["mock", join(shop, "apis"), "--port", "0", "--latency", String(latency)]);
+  const config = join(folder, "config.json");
+  const text = await readFile(join(shop, "qlio.json"), "utf8");
+  const values = { ...JSON.parse(text.replace("http://127.0.0.1:7070", apis ?? mock.address)), ...settings };
+  await writeFile(config, JSON.stringify(values));
+  const start = (at) => startServer(["serve", ...options, "--port", String(at), "--app", shop, "--config", config]);
+  let gateway = await start(port);
+  const address = gateway.address;
+  return {
+    address,
+    page: `${address}/console`,
+    /** Ends the gateway and starts another one at the same address. */
+    stopGateway: () => gateway.stop(),
+    restartGateway: async () => {
+      await gateway.stop();
+      gateway = await start(Number(new URL(address).port));
+    },
+    stop: async () => {
+      await gateway.stop();
+      await mock?.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Chromium without anything that asks others. */
+export async function startBrowser() {
+  if (!existsSync(CHROMIUM)) throw new Error(`there is no Chromium at ${CHROMIUM}`);
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** A page of a fresh profile, which notes what goes wrong in it and each frame of its WebSockets. */
+export async function openPage(browser, url, options = {}) {
+  const context = options.context ?? (await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.profile }));
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const notes = { errors: [], sent: [], received: [], violations: [], dialogs: 0, hosts: new Set() };
+  page.on("pageerror", (error) => notes.errors.push(String(error)));
+  page.on("console", (message) => {
+    if (/Content Security Policy/i.test(message.text())) notes.violations.push(message.text());
+  });
+  page.on("dialog", (dialog) => {
+    notes.dialogs += 1;
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => notes.hosts.add(new URL(request.url()).host));
+  page.on("websocket", (socket) => {
+    socket.on("framesent", ({ payload }) => notes.sent.push(String(payload)));
+    socket.on("framereceived", ({ payload }) => notes.received.push(String(payload)));
+  });
+  if (options.before) await options.before(page);
+  await page.goto(url);
+  if (!options.isBare) await page.waitForSelector(".editor .cm-content");
+  return { page, context, notes };
+}
+
+/** Puts a text into the editor, as a paste would. */
+export async function setScript(page, text) {
+  await page.click(".editor .cm-content");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+}
+
+/** Runs what stands there and waits for the end. */
+export async function runAndWait(page) {
+  const before = await runNumber(page);
+  await page.keyboard.press("Control+Enter");
+  await page.waitForFunction(
+    (number) => {
+      const line = document.querySelector(".run-line");
+      const shown = Number(/\d+/.exec(line?.querySelector("strong")?.textContent ?? "0")?.[0] ?? 0);
+      return shown > number && !line.classList.contains("run-running");
+    },
+    before,
+    { timeout: PATIENCE_MS },
+  );
+}
+
+async function runNumber(page) {
+  const words = await page.locator(".run-line strong").textContent({ timeout: 100 }).catch(() => "0");
+  return Number(/\d+/.exec(words)?.[0] ?? 0);
+}
+
+/** The text of the editor, all of it. */
+export function scriptText(page) {
+  return page.evaluate(() => {
+    const view = document.querySelector(".editor .cm-content").cmTile?.view ?? document.querySelector(".editor .cm-content").cmView?.view;
+    return view.state.doc.toString();
+  });
+}
+
+/** The text of the result. */
+export function resultText(page) {
+  return page.evaluate(() => {
+    const content = document.querySelector(".result-view .cm-content");
+    const view = content.cmTile?.view ?? content.cmView?.view;
+    return view.state.doc.toString();
+  });
+}
+
+export const PRODUCTS = `ids = select id from shop.search where keyword = "lantern"
+details = select id as id, title as title from shop.details where id in ("{ids}")
+reviews = select product as id, reviewCount as count from shop.reviews where product in ("{ids}")
+return select d.id as id, d.title as title, r.count as reviews from details as d, reviews as r where d.id = r.id
+`;

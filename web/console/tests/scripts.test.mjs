@@ -1,0 +1,166 @@
+// Writing and running, and that no text is lost.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { PATIENCE_MS, openPage, resultText, runAndWait, scriptText, setScript, startBrowser, startShop } from "./harness.mjs";
+
+let browser;
+let shop;
+before(async () => {
+  [browser, shop] = await Promise.all([startBrowser(), startShop()]);
+});
+after(async () => {
+  await browser?.close();
+  await shop?.stop();
+});
+
+const scriptsSent = (notes) =>
+  notes.sent.map((frame) => JSON.parse(frame)).filter(({ type }) => type === "script");
+
+test("what stands on the screen is what runs, typed in the same moment", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page);
+  await setScript(page, "return 1");
+  await runAndWait(page);
+  await page.click(".editor .cm-content");
+  await page.keyboard.press("Control+End");
+  // Both keys are on their way before the page has drawn anything.
+  await Promise.all([page.keyboard.type("2"), page.keyboard.press("Control+Enter")]);
+  await page.waitForFunction(() => document.querySelector(".run-line strong")?.textContent === "Run 2");
+  assert.equal(scriptsSent(notes).at(-1).data, await scriptText(page));
+  await page.waitForSelector(".run-done");
+  assert.match(await resultText(page), /^12\n?$/);
+  assert.deepEqual(notes.errors, []);
+  assert.deepEqual(notes.violations, []);
+  await context.close();
+});
+
+test("an older run never replaces a newer one", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, 'return select id from shop.search where keyword = "lantern"');
+  await page.keyboard.press("Control+Enter");
+  await setScript(page, 'return "newer"');
+  await page.keyboard.press("Control+Enter");
+  await page.waitForFunction(() => document.querySelector(".run-line")?.textContent.includes("Run 2done"));
+  // The answer of the first run has had the time of its calls to arrive.
+  await page.waitForTimeout(300);
+  assert.match(await page.locator(".run-line").textContent(), /Run 2done/);
+  assert.match(await resultText(page), /newer/);
+  await context.close();
+});
+
+test("a reload keeps the text as it was after the last key", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, "return 1");
+  await runAndWait(page);
+  await page.click(".editor .cm-content");
+  await page.keyboard.press("Control+End");
+  for (const key of "234") {
+    await page.keyboard.type(key);
+    const before = await scriptText(page);
+    await page.reload();
+    await page.waitForSelector(".editor .cm-content");
+    assert.equal(await scriptText(page), before);
+    await page.click(".editor .cm-content");
+    await page.keyboard.press("Control+End");
+  }
+  await context.close();
+});
+
+test("an address with a script opens it as a new tab and does not run it", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page);
+  await setScript(page, 'return "mine"');
+  await page.goto(`${shop.page}?s=${encodeURIComponent("return 'from a link'")}`);
+  await page.waitForSelector(".editor .cm-content");
+  assert.equal(await scriptText(page), "return 'from a link'");
+  assert.deepEqual(scriptsSent(notes), []);
+  await page.getByRole("button", { name: 'return "mine"', exact: true }).click();
+  assert.equal(await scriptText(page), 'return "mine"');
+  await context.close();
+});
+
+test("back and forward show the scripts that were run", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, "return 1");
+  await runAndWait(page);
+  await setScript(page, "return 2");
+  await runAndWait(page);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector(".editor .cm-content").textContent.includes("return 1"));
+  await page.goForward();
+  await page.waitForFunction(() => document.querySelector(".editor .cm-content").textContent.includes("return 2"));
+  await context.close();
+});
+
+test("two windows do not overwrite each other", async () => {
+  const { page: one, context } = await openPage(browser, shop.page);
+  await setScript(one, "return 'first'");
+  const { page: two } = await openPage(browser, shop.page, { context });
+  assert.equal(await scriptText(two), "return 'first'");
+  await setScript(two, "return 'second'");
+  await setScript(one, "return 'third'");
+  await two.waitForTimeout(200);
+  assert.equal(await scriptText(one), "return 'third'");
+  assert.equal(await scriptText(two), "return 'second'");
+  const kept = await one.evaluate(() =>
+    Object.keys(localStorage)
+      .filter((key) => key.startsWith("qlio.script."))
+      .map((key) => JSON.parse(localStorage[key]).text),
+  );
+  assert.ok(kept.includes("return 'second'") && kept.includes("return 'third'"), JSON.stringify(kept));
+  await context.close();
+});
+
+test("a full or forbidden storage is told, and scripts still run", async () => {
+  const full = (page) =>
+    page.addInitScript(() => {
+      Storage.prototype.setItem = () => {
+        throw new DOMException("full", "QuotaExceededError");
+      };
+    });
+  const forbidden = (page) =>
+    page.addInitScript(() => {
+      Object.defineProperty(window, "localStorage", {
+        get: () => {
+          throw new DOMException("denied", "SecurityError");
+        },
+      });
+    });
+  for (const [prepare, words] of [
+    [full, /storage is full/],
+    [forbidden, /does not let this page keep/],
+  ]) {
+    const { page, context } = await openPage(browser, shop.page, { before: prepare });
+    await setScript(page, "return 7");
+    assert.match(await page.locator(".banner").textContent(), words);
+    await runAndWait(page);
+    assert.match(await resultText(page), /^7/);
+    await context.close();
+  }
+});
+
+test("a closed script can be opened again", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, "return 'kept'");
+  await page.getByRole("button", { name: /^Close return/ }).click();
+  assert.equal(await scriptText(page), "");
+  await page.getByRole("tab", { name: "Closed" }).click();
+  await page.getByRole("button", { name: /return 'kept'/ }).click();
+  assert.equal(await scriptText(page), "return 'kept'");
+  await context.close();
+});
+
+test("a lost connection is told, comes back by itself, and the text stays", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await page.waitForSelector(".connection-open");
+  await setScript(page, "return 'still here'");
+  await shop.stopGateway();
+  await page.waitForSelector(".connection-lost");
+  assert.match(await page.locator(".banner").textContent(), /your text is safe/);
+  assert.equal(await page.getByRole("button", { name: "Run", exact: true }).getAttribute("aria-disabled"), "true");
+  await shop.restartGateway();
+  await page.waitForSelector(".connection-open", { timeout: PATIENCE_MS });
+  assert.equal(await scriptText(page), "return 'still here'");
+  await runAndWait(page);
+  assert.match(await resultText(page), /still here/);
+  await context.close();
+});
