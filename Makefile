@@ -14,7 +14,7 @@ with := scripts/with-toolchain
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z0-9-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## Check for Rust and a C compiler, install what is missing
@@ -42,6 +42,14 @@ profiled: ## Build the executable to ship, optimised by a profile of itself (10 
 .PHONY: console
 console: ## Build the page of the console, web/console/dist (needs Node)
 	@cd web/console && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check && npm run --silent build -- --sizes
+
+.PHONY: dist
+dist: ## Build the packages: archive, Debian, npm, pip, container, checksums, into target/dist (15 minutes; PROFILE=dev: quicker)
+	@$(with) scripts/dist
+
+.PHONY: check-dist
+check-dist: ## Install and use what make dist has made
+	@scripts/check-dist
 
 .PHONY: fmt
 fmt: ## Format Rust and the example scripts
