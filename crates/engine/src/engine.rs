@@ -47,6 +47,16 @@ impl Engine {
         Services::new(options).map(|services| Self { services }).map_err(StartError)
     }
 
+    /// Prepares the engine that takes the place of this one on the same thread: with the same connections to upstreams,
+    /// unless these are called in another way from here on, and with nothing of what was compiled of scripts.
+    ///
+    /// # Errors
+    /// As for [`Engine::new`].
+    pub fn succeed(&self, options: EngineOptions) -> Result<Self, StartError> {
+        let services = Services::after(options, Some(&self.services));
+        services.map(|services| Self { services }).map_err(StartError)
+    }
+
     /// How scripts run.
     pub fn settings(&self) -> &Settings {
         self.services.settings()

@@ -75,14 +75,16 @@ impl Default for EngineOptions {
 /// What the runs of one thread share.
 pub(crate) struct Services {
     settings: Settings,
-    transport: Transport,
+    transport: Rc<Transport>,
+    /// What the transport was made of.
+    transport_settings: TransportSettings,
     default_headers: DefaultHeaders,
     local_address: String,
     sandbox: OnceCell<Sandbox>,
     /// By name, with the folders that they were found in.
     modules: RefCell<HashMap<String, (ModuleFolders, FunctionModule)>>,
-    cache: Option<CacheClient>,
-    tokens: Tokens,
+    cache: Option<Rc<CacheClient>>,
+    tokens: Rc<Tokens>,
     connectors: ConnectorPool,
     patterns: PatternCache,
     describe_error: DescribeError,
@@ -106,6 +108,15 @@ impl Services {
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
     pub(crate) fn new(options: EngineOptions) -> Result<Self, String> {
+        Self::after(options, None)
+    }
+
+    /// The same, in the place of others: connections to upstreams, back-off and tokens stay, unless upstreams are
+    /// called in another way. What was compiled of scripts goes.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub(crate) fn after(options: EngineOptions, before: Option<&Self>) -> Result<Self, String> {
         let EngineOptions { settings, mut transport, cache, describe_error, heavy, meter } =
             options;
         transport.body_bytes_max = settings.response_bytes_max;
@@ -114,16 +125,28 @@ impl Services {
         transport.heavy = heavy.clone();
         transport.meter.clone_from(&meter);
         let default_headers = DefaultHeaders::new(&settings)?;
-        let transport = Transport::new(transport).map_err(|error| error.to_string())?;
+        let transport_settings = transport.clone();
+        let transport = match before {
+            Some(before) if transport.is_like(&before.transport_settings) => {
+                Rc::clone(&before.transport)
+            }
+            _ => Rc::new(Transport::new(transport).map_err(|error| error.to_string())?),
+        };
+        let known = before.and_then(|before| before.cache.as_ref());
+        let cache = cache.map(|cache| match known {
+            Some(client) if Arc::ptr_eq(client.cache(), &cache) => Rc::clone(client),
+            _ => Rc::new(cache.client()),
+        });
         Ok(Self {
             settings,
             transport,
+            transport_settings,
             default_headers,
             local_address: local_address().to_string(),
             sandbox: OnceCell::new(),
             modules: RefCell::default(),
-            cache: cache.as_ref().map(Cache::client),
-            tokens: Tokens::default(),
+            cache,
+            tokens: before.map(|before| Rc::clone(&before.tokens)).unwrap_or_default(),
             connectors: ConnectorPool::default(),
             patterns: PatternCache::default(),
             describe_error,
@@ -156,7 +179,7 @@ impl Services {
     }
 
     pub(crate) fn cache(&self) -> Option<&CacheClient> {
-        self.cache.as_ref()
+        self.cache.as_deref()
     }
 
     pub(crate) fn connectors(&self) -> &ConnectorPool {

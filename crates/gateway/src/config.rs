@@ -23,7 +23,7 @@ mod source;
 mod table;
 mod variables;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use qlio_data::{
     Value,
@@ -66,6 +66,8 @@ pub struct Config {
     pub front: FrontSettings,
     /// Texts that must not appear in errors and logs.
     pub secrets: Vec<String>,
+    /// Files that values come from, beside the settings file.
+    pub files: Vec<PathBuf>,
 }
 
 impl Default for Config {
@@ -155,6 +157,11 @@ pub fn effective(
 ) -> (Vec<Effective>, Vec<ConfigProblem>) {
     let (_, effective, problems) = read_with_origins(file, command_line);
     (effective, problems)
+}
+
+/// Whether another value of a setting needs a restart.
+pub fn is_fixed(name: &str) -> bool {
+    table::all().any(|setting| setting.name == name && setting.is_fixed)
 }
 
 /// The value at a dotted path.
@@ -341,8 +348,10 @@ impl Reading {
         let effective = self.effective(&secrets);
         let Draft { settings, transport, front, request_bytes_max, .. } = self.draft;
         let values = self.values;
+        let mut files = self.environment.files;
+        files.extend(transport.tls.files().cloned());
         let config =
-            Config { values, settings, transport, request_bytes_max, cache, front, secrets };
+            Config { values, settings, transport, request_bytes_max, cache, front, secrets, files };
         (config, effective, self.problems)
     }
 

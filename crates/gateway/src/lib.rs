@@ -28,6 +28,8 @@ pub mod load;
 #[expect(clippy::disallowed_methods, reason = "upstreams for tests, made of files and delays")]
 pub mod mock;
 pub mod pages;
+#[expect(clippy::disallowed_methods, reason = "it has threads of its own, and looks at files")]
+pub mod reload;
 pub mod routes;
 #[expect(clippy::disallowed_methods, reason = "it reads tests, and measures them")]
 pub mod suite;

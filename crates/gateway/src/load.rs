@@ -24,8 +24,9 @@ use qlio_syntax::{
     diagnostic::{Diagnostic, Severity, codes},
     source::Span,
 };
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
+pub use fingerprint::FileDigest;
 pub use sources::{FilesBeside, read_tree};
 use transformers::NamedTransformers;
 
@@ -67,6 +68,10 @@ pub struct Loaded {
     pub problems: Vec<FileDiagnostics>,
     /// Tells this catalog from any other: made of all texts that it was made of, and of nothing else.
     pub fingerprint: String,
+    /// The files that it was made of, for telling which of them have changed.
+    pub files: Vec<FileDigest>,
+    /// Where those lie that are no scripts of ours.
+    pub beside: Vec<PathBuf>,
     /// The number of script files that were asked for and found.
     pub scripts: usize,
     /// Tables that are only at hand for the files that were asked for.
@@ -136,11 +141,12 @@ pub fn load_texts(folders: &CatalogFolders, config: &Config, app: &AppTexts) -> 
     }
     each_script(routes, &mut builder, CatalogBuilder::add_route_file);
     let beside = resources.files().chain(connector_files.files()).chain(transformers.files());
-    let fingerprint = fingerprint::of(folders, tables.iter().chain(routes), beside);
+    let (fingerprint, files) = fingerprint::of(folders, tables.iter().chain(routes), beside);
+    let beside = resources.places();
     let mut loaded = finish(builder, config);
     let named = transformers.problems(&loaded.catalog);
     loaded.problems.splice(0..0, connector_problems.into_iter().chain(named));
-    Loaded { fingerprint, scripts, ..loaded }
+    Loaded { fingerprint, files, beside, scripts, ..loaded }
 }
 
 fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
@@ -171,8 +177,16 @@ fn finish(builder: CatalogBuilder<'_>, config: &Config) -> Loaded {
             diagnostics: vec![route_fault(route, fault)],
         });
     }
-    let fingerprint = String::new();
-    Loaded { catalog, matcher, problems, fingerprint, scripts: 0, at_hand: 0 }
+    Loaded {
+        catalog,
+        matcher,
+        problems,
+        fingerprint: String::new(),
+        files: Vec::new(),
+        beside: Vec::new(),
+        scripts: 0,
+        at_hand: 0,
+    }
 }
 
 /// The text of a script, and a place in it. Without the text the place is not shown; the message says enough.
@@ -363,13 +377,20 @@ fn created_names(text: &str) -> Vec<String> {
 /// A script's file, and its text or why it cannot be read.
 type ScriptText = (String, Result<String, String>);
 
-/// Every `.ql` file below a folder, or the file itself, names in byte order. Links are followed.
+/// Whether a name below a folder begins with a dot: what version control, editors and mounted volumes keep there is no
+/// part of an app.
+pub(crate) fn is_hidden(entry: &DirEntry) -> bool {
+    entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".")
+}
+
+/// Every `.ql` file below a folder, or the file itself, names in byte order. Links are followed, hidden names are not.
 fn scripts_below(path: &Path) -> Vec<ScriptText> {
     let walk = WalkDir::new(path)
         .follow_links(true)
         .max_depth(FOLDER_DEPTH_MAX)
         .sort_by(|a, b| a.file_name().cmp(b.file_name()));
-    let scripts = walk.into_iter().filter_map(|entry| match entry {
+    let walk = walk.into_iter().filter_entry(|entry| !is_hidden(entry));
+    let scripts = walk.filter_map(|entry| match entry {
         Ok(entry) => {
             let is_script = entry.path().extension() == Some(OsStr::new("ql"));
             (entry.file_type().is_file() && is_script)
@@ -443,6 +464,31 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         let names: Vec<_> = catalog.tables().iter().map(|table| table.name.to_string()).collect();
         assert_eq!(names, ["a", "b"]);
+    }
+
+    /// A folder as the kubelet mounts a `ConfigMap`: each file a link through `..data`, and all of it a second time behind
+    /// names that begin with dots.
+    #[test]
+    fn a_mounted_config_map_has_each_file_once() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let stamped = folder.path().join("..2026_11_25");
+        fs::create_dir(&stamped).unwrap();
+        symlink("..2026_11_25", folder.path().join("..data")).unwrap();
+        for (name, text) in [
+            ("a.ql", "create table a on select get from 'http://h.test/' using patch 'p.js'"),
+            ("p.js", "exports['patch uri'] = require('./lib.js').uri;"),
+            ("lib.js", "exports.uri = function (args) { return args.uri; };"),
+        ] {
+            fs::write(stamped.join(name), text).unwrap();
+            symlink(format!("..data/{name}"), folder.path().join(name)).unwrap();
+        }
+        let folders =
+            CatalogFolders { tables: Some(folder.path().to_owned()), ..CatalogFolders::default() };
+        let Loaded { catalog, problems, files, .. } = load(&folders, &Config::default());
+        assert!(problems.is_empty(), "{problems:?}");
+        let names: HashSet<_> = files.into_iter().map(|file| file.file).collect();
+        assert_eq!((catalog.tables().len(), names.len()), (1, 3), "{names:?}");
     }
 
     #[test]

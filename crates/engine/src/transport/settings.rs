@@ -63,6 +63,42 @@ impl Default for TransportSettings {
     }
 }
 
+impl TransportSettings {
+    /// Whether a transport made of these settings is like one made of the others. What files hold is not compared:
+    /// settings that name some are never like others.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let Self {
+            tls,
+            proxies,
+            idle_connection,
+            connections_per_host_max,
+            queue_per_host_max,
+            body_bytes_max,
+            decoded_bytes_max,
+            redirects_max,
+            backoff,
+            egress,
+            user_agent,
+            // Where work is done and counted belongs to the process.
+            heavy: _,
+            body_memory: _,
+            meter: _,
+        } = self;
+        tls.files().next().is_none()
+            && *tls == other.tls
+            && *proxies == other.proxies
+            && *idle_connection == other.idle_connection
+            && *connections_per_host_max == other.connections_per_host_max
+            && *queue_per_host_max == other.queue_per_host_max
+            && *body_bytes_max == other.body_bytes_max
+            && *decoded_bytes_max == other.decoded_bytes_max
+            && *redirects_max == other.redirects_max
+            && *backoff == other.backoff
+            && *egress == other.egress
+            && *user_agent == other.user_agent
+    }
+}
+
 /// TLS towards upstreams (UPS-29). Certificates are verified against the Mozilla roots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsSettings {
@@ -74,6 +110,13 @@ pub struct TlsSettings {
     pub client_key: Option<PathBuf>,
     /// Host patterns whose certificates are not verified. For test set-ups only.
     pub insecure_hosts: Vec<String>,
+}
+
+impl TlsSettings {
+    /// The files that are named.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.ca_file, &self.client_cert, &self.client_key].into_iter().flatten()
+    }
 }
 
 /// A forward proxy.
@@ -108,7 +151,7 @@ impl ProxyLogin {
 }
 
 /// Back-off from failing targets (UPS-10 to UPS-13).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackoffSettings {
     /// What counts as one target. Default: the URI.
     pub scope: BackoffScope,
@@ -137,7 +180,7 @@ pub enum BackoffScope {
 /// Patterns: `*`, `host`, `*.domain` (not the domain itself), each with an optional `:port`; an address, or a
 /// network such as `10.0.0.0/8`, which is compared with resolved addresses too (behind a proxy as
 /// `via_proxy` says).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EgressSettings {
     /// What restricted exchanges may call besides their own list, even at private addresses.
     pub allow: Vec<String>,

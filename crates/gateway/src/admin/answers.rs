@@ -10,10 +10,13 @@ use hyper::{
 use qlio_data::{Object, Value, codec::json};
 
 use super::{Observed, exposition::Format, guard::Guard, metrics, page, views};
-use crate::http::{
-    negotiate,
-    respond::Response,
-    server::{Event, EventSink},
+use crate::{
+    http::{
+        negotiate,
+        respond::Response,
+        server::{Event, EventSink},
+    },
+    reload::Verdict,
 };
 
 /// What an endpoint answers.
@@ -37,6 +40,9 @@ const ENDPOINTS: &[(Method, &str, Endpoint)] = &[
 
 /// Those that tell only whether the server lives; probes bring no token.
 const PROBES: [&str; 3] = ["/livez", "/readyz", "/healthz"];
+
+/// Reads the app anew, which takes a while: no other endpoint waits for anything.
+const RELOAD: &str = "/reload";
 
 /// What stands before the id of a request that is to be stopped.
 const STOPPED: &str = "/in-flight/";
@@ -71,12 +77,13 @@ impl Answers {
     }
 
     /// Answers a request; `is_socket` says that it came through a socket of the file system.
-    pub(super) fn answer(&self, head: &Parts, is_socket: bool) -> Response {
+    pub(super) async fn answer(&self, head: &Parts, is_socket: bool) -> Response {
         let asked = Asked { head };
         let path = head.uri.path();
         let is_probe = PROBES.contains(&path) && head.uri.query().is_none();
         let mut response = match self.guard.admit(&head.headers, is_socket) {
             Err(refusal) if !is_probe => *refusal,
+            _ if path == RELOAD => self.reload(&asked).await,
             _ => self.dispatch(&asked, path),
         };
         let headers = response.headers_mut();
@@ -95,7 +102,8 @@ impl Answers {
         }
         let Some((method, _, endpoint)) = ENDPOINTS.iter().find(|(_, known, _)| *known == path)
         else {
-            let known: Vec<_> = ENDPOINTS.iter().map(|(_, path, _)| *path).collect();
+            let known = ENDPOINTS.iter().map(|(_, path, _)| *path);
+            let known: Vec<_> = known.chain([RELOAD]).collect();
             let message = format!("there is no `{path}` here, but {}", known.join(", "));
             return message_of(StatusCode::NOT_FOUND, &message);
         };
@@ -127,8 +135,13 @@ impl Answers {
                 Some(fault) => format!("[-]{name} failed: {fault}\n"),
             })
             .collect();
-        let catalog = self.observed.app.loaded.load();
-        text(status, format!("{lines}catalog {}\n{word}\n", catalog.fingerprint))
+        // Whoever is served is served well; that the files say something else is for people.
+        let reload = match self.observed.reloads.refused() {
+            None => "[+]reload ok\n".to_owned(),
+            Some(reason) => format!("[!]reload {reason}\n"),
+        };
+        let catalog = self.observed.app.load();
+        text(status, format!("{lines}{reload}catalog {}\n{word}\n", catalog.loaded.fingerprint))
     }
 
     fn metrics(&self, asked: &Asked<'_>) -> Response {
@@ -139,8 +152,34 @@ impl Answers {
 
     fn drain(&self, _asked: &Asked<'_>) -> Response {
         self.note("an operator has the server finish and end");
-        self.observed.stopper.drain();
+        self.observed.stopper.leave();
         message_of(StatusCode::ACCEPTED, "the server finishes what it has begun, then it ends")
+    }
+
+    /// Reads the app anew, or only says what would become of it.
+    async fn reload(&self, asked: &Asked<'_>) -> Response {
+        if asked.head.method != Method::POST {
+            return not_allowed("POST");
+        }
+        let is_dry = asked.has("dry-run");
+        if !is_dry {
+            self.note("an operator has the app read anew");
+        }
+        let outcome = match self.observed.reloads.ask(is_dry) {
+            Ok(outcome) => outcome.await,
+            Err(busy) => return message_of(StatusCode::SERVICE_UNAVAILABLE, &busy.to_string()),
+        };
+        let Ok(outcome) = outcome else {
+            return message_of(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "reading the app anew has failed",
+            );
+        };
+        let status = match outcome.verdict {
+            Verdict::Refused => StatusCode::UNPROCESSABLE_ENTITY,
+            Verdict::Replaced | Verdict::Unchanged => StatusCode::OK,
+        };
+        with_type(status, "application/json", json::to_string(&views::reload(outcome)))
     }
 
     /// Stops the request of this id.

@@ -16,7 +16,9 @@ impl EventCounts {
     /// Counts one.
     pub fn count(&self, event: &Event) {
         let place = match event {
-            Event::Commanded { .. } => return,
+            Event::Commanded { .. } | Event::Reloaded { .. } | Event::ReloadRefused { .. } => {
+                return;
+            }
             Event::Panicked { .. } => 0,
             Event::Noted { .. } => 1,
             Event::ConnectionFailed { .. } => 2,

@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use qlio_engine::meter::{HistogramSum, Meter, Outcome};
+use qlio_engine::{
+    meter::{HistogramSum, Meter, Outcome},
+    transport::TransportView,
+};
 use qlio_syntax::{ast::RunLimit, diagnostic::Severity};
 
 use super::{
@@ -14,9 +17,12 @@ use super::{
     exposition::{Exposition, Family, Format, Kind, in_seconds},
     process,
 };
-use crate::http::{
-    meter::{CLASSES, WorkerMeter},
-    server::ServerView,
+use crate::{
+    http::{
+        meter::{CLASSES, WorkerMeter},
+        server::ServerView,
+    },
+    reload::Verdict,
 };
 
 const fn family(
@@ -122,6 +128,24 @@ const CATALOG: Family = family(
 );
 const CATALOG_INFO: Family =
     family("qlio_catalog_info", Kind::Gauge, &["hash"], "1; the label names the catalog.");
+const RELOADS: Family = family(
+    "qlio_reloads",
+    Kind::Counter,
+    &["result"],
+    "How often the app was read anew, by how that ended.",
+);
+const RELOADED: Family = family(
+    "qlio_config_last_reload_successful",
+    Kind::Gauge,
+    &[],
+    "0 if the last reload was refused, so that what is served is not what the files say.",
+);
+const RELOADED_AT: Family = family(
+    "qlio_config_last_reload_success_timestamp_seconds",
+    Kind::Gauge,
+    &[],
+    "When what is served was last what the files say, in seconds since 1970.",
+);
 const BUILD: Family =
     family("qlio_build_info", Kind::Gauge, &["version"], "1; the label names the program.");
 const CPU: Family =
@@ -159,6 +183,9 @@ pub const FAMILIES: &[Family] = &[
     READY,
     CATALOG,
     CATALOG_INFO,
+    RELOADS,
+    RELOADED,
+    RELOADED_AT,
     BUILD,
     CPU,
     MEMORY,
@@ -260,7 +287,7 @@ fn write_upstreams(observed: &Observed, exposition: &mut Exposition) {
     let mut family = exposition.family(POOL_QUEUE);
     family.number(&["in_flight"], in_flight);
     family.number(&["waiting"], waiting);
-    let failing = pools.iter().flat_map(|view| view.failing());
+    let failing = pools.iter().flat_map(TransportView::failing);
     let closed = failing.filter(|failing| !failing.closed_for.is_zero()).count();
     exposition.family(CLOSED).number(&[], closed);
 }
@@ -287,7 +314,8 @@ fn write_runs(observed: &Observed, exposition: &mut Exposition) {
 
 fn write_catalog(observed: &Observed, exposition: &mut Exposition) {
     exposition.family(READY).number(&[], u8::from(observed.is_ready()));
-    let loaded = observed.app.loaded.load();
+    let snapshot = observed.app.load();
+    let loaded = &snapshot.loaded;
     let problems = |severity: Severity| {
         let problems = loaded.problems.iter().flat_map(|file| &file.diagnostics);
         problems.filter(|problem| problem.severity == severity).count()
@@ -298,6 +326,15 @@ fn write_catalog(observed: &Observed, exposition: &mut Exposition) {
     family.number(&["error"], problems(Severity::Error));
     family.number(&["warning"], problems(Severity::Warning));
     exposition.family(CATALOG_INFO).number(&[&loaded.fingerprint], 1);
+    let mut family = exposition.family(RELOADS);
+    for verdict in Verdict::ALL {
+        family.number(&[verdict.name()], observed.reloads.count(verdict));
+    }
+    let is_refused = observed.reloads.refused().is_some();
+    exposition.family(RELOADED).number(&[], u8::from(!is_refused));
+    let at = observed.reloads.succeeded().unwrap_or(observed.started);
+    let at_us = process::unix_ms(at).saturating_mul(1_000);
+    exposition.family(RELOADED_AT).number(&[], in_seconds(at_us));
     exposition.family(BUILD).number(&[env!("CARGO_PKG_VERSION")], 1);
 }
 

@@ -50,6 +50,7 @@ pub use self::{
     guard::is_token,
     metrics::FAMILIES,
     observed::Observed,
+    views::problem_of,
 };
 use self::{answers::Answers, guard::Guard};
 use crate::http::{gate::Gate, server::EventSink};
@@ -253,8 +254,8 @@ async fn drive(
     let service = service_fn(|request: Request<Incoming>| {
         // No endpoint reads a body.
         let (head, _body) = request.into_parts();
-        let response = answers.answer(&head, is_socket);
-        async move { Ok::<_, Infallible>(response) }
+        let answers = Arc::clone(&answers);
+        async move { Ok::<_, Infallible>(answers.answer(&head, is_socket).await) }
     });
     let mut protocol = http1::Builder::new();
     protocol

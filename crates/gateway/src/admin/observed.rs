@@ -2,23 +2,24 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
+use arc_swap::ArcSwap;
 use qlio_engine::meter::HistogramSum;
 
 use super::EventCounts;
 use crate::{
-    config::Effective,
     heavy::HeavyPool,
     http::{
-        app::Shared,
+        app::Snapshot,
         meter::{CLASSES, RequestSeries, WorkerMeter},
         server::{Phase, ServerView, Stopper},
     },
+    reload::Reloads,
 };
 
 /// A server to look at.
 pub struct Observed {
-    /// Catalog and health check.
-    pub app: Arc<Shared>,
+    /// Catalog, settings and health check.
+    pub app: Arc<ArcSwap<Snapshot>>,
     /// Workers and connections.
     pub server: ServerView,
     /// Ends the server.
@@ -29,8 +30,8 @@ pub struct Observed {
     pub heavy: Arc<HeavyPool>,
     /// What the server has reported.
     pub events: Arc<EventCounts>,
-    /// The settings that hold.
-    pub settings: Vec<Effective>,
+    /// Reads the app anew.
+    pub reloads: Reloads,
     /// When the process began to serve.
     pub started: SystemTime,
 }
@@ -54,10 +55,11 @@ impl Observed {
     pub(super) fn checks(&self) -> [(&'static str, Option<&'static str>); 2] {
         let phase = match self.server.phase() {
             Phase::Serving => None,
+            Phase::Leaving => Some("the server is about to stop"),
             Phase::Draining => Some("the server finishes what it has begun"),
             Phase::Stopped => Some("the server stops"),
         };
-        let is_disabled = self.app.health.is_disabled();
+        let is_disabled = self.app.load().health.is_disabled();
         let health = is_disabled.then_some("an operator has switched traffic off");
         [("serving", phase), ("health", health)]
     }
@@ -74,13 +76,13 @@ impl Observed {
                     meter.add_times(place, class, &mut times);
                 }
                 if times.count() > 0 {
-                    all.insert((route, method, class), times);
+                    all.insert((route.clone(), method.clone(), class), times);
                 }
             }
         }
         let requests = all.into_iter().map(|((route, method, class), times)| Requests {
-            method: method.to_owned(),
-            route: route.to_owned(),
+            method,
+            route,
             class,
             times,
         });

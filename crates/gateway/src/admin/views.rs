@@ -10,9 +10,12 @@ use qlio_engine::{
 use qlio_syntax::diagnostic::{Diagnostic, Severity};
 
 use super::{Observed, process};
-use crate::http::{
-    meter::{CLASSES, InFlight, WorkerMeter},
-    server::WorkerView,
+use crate::{
+    http::{
+        meter::{CLASSES, InFlight, WorkerMeter},
+        server::WorkerView,
+    },
+    reload::Outcome as Reloaded,
 };
 
 /// Requests and upstreams that one answer lists; the oldest and the busiest come first.
@@ -37,7 +40,8 @@ fn mean(times: &HistogramSum) -> Value {
 
 /// Tables, routes, problems, and what tells this catalog from others.
 pub(super) fn catalog(observed: &Observed) -> Value {
-    let loaded = observed.app.loaded.load();
+    let snapshot = observed.app.load();
+    let loaded = &snapshot.loaded;
     let tables = loaded.catalog.tables().iter().map(|table| {
         let verbs = table.verbs().map(|verb| {
             object([
@@ -72,7 +76,8 @@ pub(super) fn catalog(observed: &Observed) -> Value {
     redact(told, loaded.catalog.secrets())
 }
 
-fn problem_of(file: &str, text: &str, problem: &Diagnostic) -> Value {
+/// A problem of a file, for programs.
+pub fn problem_of(file: &str, text: &str, problem: &Diagnostic) -> Value {
     let before = text.get(..problem.primary.span.start as usize).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
@@ -92,7 +97,8 @@ fn problem_of(file: &str, text: &str, problem: &Diagnostic) -> Value {
 
 /// The settings that hold; secrets are redacted.
 pub(super) fn config(observed: &Observed) -> Value {
-    let settings = observed.settings.iter().map(|setting| {
+    let snapshot = observed.app.load();
+    let settings = snapshot.effective.iter().map(|setting| {
         object([
             ("name", Value::from(setting.name.as_str())),
             ("value", setting.value.clone()),
@@ -111,6 +117,18 @@ struct Upstream {
     shared: usize,
     times: HistogramSum,
     outcomes: BTreeMap<&'static str, u64>,
+}
+
+/// How reading the app anew ended.
+pub(super) fn reload(outcome: Reloaded) -> Value {
+    let Reloaded { verdict, message, hash, problems, restart } = outcome;
+    object([
+        ("result", Value::from(verdict.name())),
+        ("message", Value::from(message)),
+        ("hash", Value::from(hash)),
+        ("problems", problems),
+        ("restart", restart.into_iter().map(Value::from).collect()),
+    ])
 }
 
 /// Connections, requests and failures by upstream.
@@ -175,7 +193,7 @@ pub(super) fn upstreams(observed: &Observed) -> Value {
         ("upstreams", upstreams.collect()),
         ("failing", failing.collect()),
     ]);
-    redact(told, observed.app.loaded.load().catalog.secrets())
+    redact(told, observed.app.load().loaded.catalog.secrets())
 }
 
 /// The requests that wait for something, the oldest first.
@@ -196,7 +214,7 @@ pub(super) fn in_flight(observed: &Observed) -> Value {
         ])
     });
     let told = object([("count", number(count)), ("requests", requests.collect())]);
-    redact(told, observed.app.loaded.load().catalog.secrets())
+    redact(told, observed.app.load().loaded.catalog.secrets())
 }
 
 /// Everything at a glance, for the page and for programs.
@@ -207,7 +225,7 @@ pub(super) fn overview(observed: &Observed) -> Value {
     let events = observed.events.all().map(|(name, count)| (name, number(count)));
     object([
         ("version", Value::from(env!("CARGO_PKG_VERSION"))),
-        ("catalog", Value::from(observed.app.loaded.load().fingerprint.as_str())),
+        ("catalog", Value::from(observed.app.load().loaded.fingerprint.as_str())),
         ("ready", Value::Bool(observed.is_ready())),
         ("startedMs", number(process::unix_ms(observed.started))),
         ("memoryBytes", number(usage.memory_bytes)),

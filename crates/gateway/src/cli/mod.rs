@@ -25,6 +25,7 @@ mod request;
 mod run;
 mod script;
 mod serve;
+mod served_app;
 mod signals;
 mod test;
 mod test_connector;

@@ -3,54 +3,51 @@
 
 use std::{io, sync::Arc, time::SystemTime};
 
+use arc_swap::ArcSwap;
 use qlio_engine::{Engine, EngineOptions};
 
 use super::report;
 use crate::{
     admin::{AdminListener, AdminServer, AdminSettings, EventCounts, Observed},
-    config::Effective,
     heavy::HeavyPool,
     http::{
-        app::{HttpApp, Shared},
+        app::{Front, HttpApp, Snapshot},
         gate::Gate,
         logs::Logs,
         meter::{RequestSeries, WorkerMeter},
         server::{Event, EventSink, FactoryError, Server, WorkerContext},
     },
-    load::Loaded,
+    reload::Reloads,
 };
 
 /// What there is for operators, if they are listened to.
 pub(super) struct Operators {
     listener: Option<AdminListener>,
-    settings: Vec<Effective>,
+    series: Option<Arc<RequestSeries>>,
     meters: Vec<Arc<WorkerMeter>>,
     events: Arc<EventCounts>,
 }
 
 impl Operators {
-    /// Binds the listener; `settings` are told there.
+    /// Binds the listener, and counts from here on what so many workers do, if there is somebody to ask.
     ///
     /// # Errors
     /// It cannot be listened on, or needs a token.
-    pub(super) fn listen(
-        admin: &AdminSettings,
-        settings: Vec<Effective>,
-        gate: Gate,
-    ) -> io::Result<Self> {
+    pub(super) fn listen(admin: &AdminSettings, gate: Gate, workers: usize) -> io::Result<Self> {
         let listener = AdminListener::bind(admin, gate)?;
-        Ok(Self { listener, settings, meters: Vec::new(), events: Arc::default() })
+        let series = listener.as_ref().map(|_| Arc::<RequestSeries>::default());
+        let names = Arc::default();
+        let meters = series.iter().flat_map(|series| {
+            let meter = |index| WorkerMeter::new(index, Arc::clone(series), Arc::clone(&names));
+            (0..workers.max(1)).map(move |index| Arc::new(meter(index)))
+        });
+        let meters = meters.collect();
+        Ok(Self { listener, series, meters, events: Arc::default() })
     }
 
-    /// Counts from here on what so many workers do with this catalog, if there is somebody to ask.
-    pub(super) fn count(&mut self, workers: usize, loaded: &Loaded) {
-        if self.listener.is_none() {
-            return;
-        }
-        let series = Arc::new(RequestSeries::of(&loaded.catalog));
-        let names = Arc::default();
-        let meter = |index| WorkerMeter::new(index, Arc::clone(&series), Arc::clone(&names));
-        self.meters = (0..workers.max(1)).map(|index| Arc::new(meter(index))).collect();
+    /// What requests are counted as.
+    pub(super) fn series(&self) -> Option<Arc<RequestSeries>> {
+        self.series.clone()
     }
 
     /// What each of the workers counts.
@@ -77,8 +74,9 @@ impl Operators {
     pub(super) fn answer(
         self,
         server: &Server,
-        app: Arc<Shared>,
+        app: Arc<ArcSwap<Snapshot>>,
         heavy: Arc<HeavyPool>,
+        reloads: Reloads,
         events: EventSink,
     ) -> io::Result<Option<AdminServer>> {
         let Some(listener) = self.listener else { return Ok(None) };
@@ -90,7 +88,7 @@ impl Operators {
             meters: self.meters,
             heavy,
             events: self.events,
-            settings: self.settings,
+            reloads,
             started: SystemTime::now(),
         };
         listener.serve(observed, events).map(Some)
@@ -101,17 +99,19 @@ impl Operators {
 ///
 /// # Errors
 /// Settings that the engine cannot use.
-pub(super) fn worker_app(
-    shared: &Arc<Shared>,
-    engine: &EngineOptions,
+pub(super) fn worker_front(
+    published: &Arc<ArcSwap<Snapshot>>,
     meters: &[Arc<WorkerMeter>],
+    events: EventSink,
     context: WorkerContext,
-) -> Result<HttpApp, FactoryError> {
+) -> Result<Front, FactoryError> {
     let meter = meters.get(context.index).cloned();
     let counts = meter.as_ref().map(|meter| Arc::clone(&meter.engine));
-    let engine = Engine::new(EngineOptions { meter: counts, ..engine.clone() })?;
+    let snapshot = published.load_full();
+    let engine = Engine::new(EngineOptions { meter: counts, ..snapshot.engine.clone() })?;
     if let Some(meter) = &meter {
         meter.attach(engine.transport_view());
     }
-    Ok(HttpApp::new(Arc::clone(shared), engine, context.pulse).metered(meter))
+    let app = HttpApp::new(snapshot, engine, context.pulse).metered(meter);
+    Ok(Front::new(Arc::clone(published), app, events))
 }

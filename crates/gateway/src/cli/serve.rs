@@ -8,14 +8,12 @@ use std::{
     time::Duration,
 };
 
-use arc_swap::ArcSwap;
 use clap::Args;
 use qlio_data::Value;
 use qlio_engine::{
-    EngineOptions,
     cache::Cache,
     heavy::{Heavy, HeavyThreads},
-    transport::{BodyMemory, TransportSettings},
+    transport::BodyMemory,
 };
 use tokio::runtime::Runtime;
 
@@ -23,23 +21,22 @@ use super::{
     Exit,
     app::{AppArgs, require_guards},
     open_files,
-    operators::{Operators, worker_app},
+    operators::{Operators, worker_front},
     report,
+    served_app::{AppReader, Lasting, ServedApp},
     signals::{Hangups, StopSignals},
 };
 use crate::{
     admin::AdminServer,
-    config::{self, CommandLine, Flag},
+    config::{CommandLine, Flag, FrontSettings},
     heavy::HeavyPool,
     http::{
-        app::Shared,
         ecv::Health,
         logs::Logs,
         quota::Quotas,
-        run_error,
         server::{Server, ServerConfig, ServerLimits},
     },
-    load,
+    reload::{Cause, Reloads, watch},
 };
 
 /// The longest that `--timeout` may say, in milliseconds: a day.
@@ -124,6 +121,18 @@ pub(super) struct ServeArgs {
     /// Folder for log files; default none.
     #[arg(long, value_name = "DIR")]
     logs: Option<String>,
+    /// Read settings, tables and routes anew when their files change, which `--dev` does anyway.
+    #[arg(long, conflicts_with = "no_watch")]
+    watch: bool,
+    /// Read nothing anew because files change, not even with `--dev`.
+    #[arg(long = "no-watch", id = "no_watch")]
+    no_watch: bool,
+    /// How long connections are still taken once the server is to stop, in milliseconds; default 0.
+    #[arg(long = "drainDelay", visible_alias = "drain-delay", value_name = "MS")]
+    drain_delay: Option<u64>,
+    /// How long requests under way may take to end once the server stops, in milliseconds; default 30000.
+    #[arg(long, value_name = "MS")]
+    grace: Option<u64>,
 }
 
 impl ServeArgs {
@@ -150,10 +159,29 @@ impl ServeArgs {
                 .as_deref()
                 .map(|name| ("--requestId", "requestId.header", Value::from(name))),
             self.logs.as_deref().map(|folder| ("--logs", "logs", Value::from(folder))),
+            self.drain_delay.map(|ms| ("--drainDelay", "drainDelay", Value::from(ms))),
+            self.grace.map(|ms| ("--grace", "grace", Value::from(ms))),
         ];
         let flags = flags.into_iter().flatten();
         let flags = flags.map(|(flag, setting, value)| Flag { flag, setting, value }).collect();
         CommandLine { flags, ..CommandLine::of_process(self.dev) }
+    }
+
+    /// Bounds of the server, where so many files may be open.
+    fn limits(&self, front: &FrontSettings, files: Option<u64>) -> ServerLimits {
+        let defaults = ServerLimits::default();
+        ServerLimits {
+            answer_pace: front.answer_pace,
+            connections_max: open_files::connections_max(front.connections_max, files),
+            idle_timeout: self.timeout.map_or(defaults.idle_timeout, Duration::from_millis),
+            drain_timeout: front.grace,
+            ..defaults
+        }
+    }
+
+    /// Whether files are watched.
+    fn watches(&self) -> bool {
+        !self.no_watch && (self.watch || self.dev)
     }
 
     /// Whether an error in a file or setting keeps the server from starting.
@@ -213,6 +241,9 @@ struct Started {
     cache: Option<Arc<Cache>>,
     logs: Option<Arc<Logs>>,
     admin: Option<AdminServer>,
+    health: Arc<Health>,
+    reloads: Reloads,
+    drain_delay: Duration,
     summary: String,
 }
 
@@ -224,74 +255,73 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
     if args.dev && !is_loopback {
         return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
     }
-    let app = args.app.find().map_err(NotStarted::because)?;
-    let (config, effective, problems) =
-        config::read_with_origins(app.config.as_deref(), &args.command_line());
-    let (config_errors, _) = report::config(&problems);
-    let loaded = load::load(&app.folders, &config);
-    let (catalog_errors, _) = report::catalog(&loaded.problems);
-    let mut errors = config_errors + catalog_errors;
-    let settings = config.app_settings(args.dev);
-    let cache = report::start_cache(config.cache).unwrap_or_else(|reason| {
+    let reader = AppReader {
+        args: args.app.clone(),
+        command_line: args.command_line(),
+        is_dev: args.dev,
+        is_lenient: !args.is_strict(),
+    };
+    let read = reader.read(None).map_err(NotStarted::because)?;
+    report::config(&read.problems);
+    report::catalog(&read.loaded.problems);
+    let mut errors = read.errors();
+    let cache = report::start_cache(read.config.cache.clone()).unwrap_or_else(|reason| {
         report::error(&reason);
         errors += 1;
         None
     });
-    require_guards(&problems).map_err(NotStarted::because)?;
+    require_guards(&read.problems).map_err(NotStarted::because)?;
     if args.is_strict() && errors > 0 {
         let errors = report::count(errors, "error");
         let reason = format!("{errors}; not started. `--lenient` starts with what loads");
         return Err(NotStarted::because(reason));
     }
-    let (tables, routes) = (loaded.catalog.tables().len(), loaded.matcher.len());
-    let logs = config.front.logs.as_deref();
-    let logs = logs.map(|folder| open_logs(folder, loaded.catalog.secrets())).transpose();
+    let front = read.config.front.clone();
+    let (tables, routes) = (read.loaded.catalog.tables().len(), read.loaded.matcher.len());
+    let logs = front.logs.as_deref();
+    let logs = logs.map(|folder| open_logs(folder, read.loaded.catalog.secrets())).transpose();
     let logs = logs.map_err(NotStarted::because)?;
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
-    let mut operators = Operators::listen(&config.front.admin, effective, settings.gate.clone())?;
-    operators.count(workers, &loaded);
-    let shared = Arc::new(Shared {
+    let gate = read.config.app_settings(args.dev).gate;
+    let operators = Operators::listen(&front.admin, gate, workers)?;
+    let heavy = Arc::new(HeavyPool::new(front.heavy));
+    let lasting = Lasting {
+        health: Arc::new(Health::new(front.ecv_path.clone(), front.ecv_control)),
+        quotas: Arc::new(Quotas::new(&front.keep)),
         logs: logs.clone(),
-        loaded: ArcSwap::from_pointee(loaded),
-        settings,
-        health: Health::new(config.front.ecv_path, config.front.ecv_control),
-        quotas: Quotas::new(&config.front.keep),
-        sockets: config.front.sockets,
-    });
-    let heavy = Arc::new(HeavyPool::new(config.front.heavy));
-    let body_memory = BodyMemory::new(config.front.keep.upstream_bytes_max);
-    let engine = EngineOptions {
-        settings: config.settings,
-        transport: TransportSettings { body_memory, ..config.transport },
         cache: cache.clone(),
-        describe_error: run_error::body,
         heavy: Heavy::on(Arc::clone(&heavy) as Arc<dyn HeavyThreads>),
-        meter: None,
+        body_memory: BodyMemory::new(front.keep.upstream_bytes_max),
+        series: operators.series(),
     };
-    let limits = ServerLimits {
-        answer_pace: config.front.answer_pace,
-        connections_max: open_files::connections_max(config.front.connections_max, files),
-        idle_timeout: args
-            .timeout
-            .map_or(ServerLimits::default().idle_timeout, Duration::from_millis),
-        ..ServerLimits::default()
-    };
-    let answers = Arc::clone(&shared.quotas.answers);
+    let limits = args.limits(&front, files);
+    let answers = Arc::clone(&lasting.quotas.answers);
+    let health = Arc::clone(&lasting.health);
     let server_config = ServerConfig { addresses, workers, limits, answers };
     let (meters, events) = (operators.meters(), operators.events(logs.clone()));
-    let app = Arc::clone(&shared);
+    let state = read.state;
+    let mut app = ServedApp::new(reader, lasting, read);
+    let (published, places) = (app.published(), app.places());
+    let (served, told) = (Arc::clone(&published), Arc::clone(&events));
     let server = Server::start(&server_config, Arc::clone(&events), move |context| {
-        worker_app(&app, &engine, &meters, context)
+        worker_front(&served, &meters, Arc::clone(&told), context)
     })?;
-    let admin = operators.answer(&server, shared, heavy, events)?;
+    let work = move |cause: Cause, is_dry: bool| app.reload(cause, is_dry);
+    let reloads = Reloads::start(Box::new(work), Arc::clone(&events))?;
+    if args.watches() {
+        watch::start(places, state, reloads.clone())?;
+    }
+    let admin = operators.answer(&server, published, heavy, reloads.clone(), events)?;
     let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
         .map(|(count, noun)| report::count(count, noun));
-    let summary = format!("serving {routes} over {tables} with {workers}");
+    let watching = if args.watches() { ", reloading what changes" } else { "" };
+    let summary = format!("serving {routes} over {tables} with {workers}{watching}");
     if let Some(logs) = &logs {
         logs.info(&summary);
     }
-    Ok(Started { server, cache, logs, admin, summary })
+    let drain_delay = front.drain_delay;
+    Ok(Started { server, cache, logs, admin, health, reloads, drain_delay, summary })
 }
 
 /// The log files; secrets of the settings do not get into them.
@@ -315,10 +345,11 @@ impl Waiting {
         Ok(Self { runtime, hangups })
     }
 
-    /// Serves until a signal asks to stop, then lets requests in flight finish and the cache end. The
+    /// Serves until somebody asks it to stop, then lets requests in flight finish and the cache end. The
     /// addresses are told once signals are listened to, so whoever reads them can stop the server.
-    fn wait(self, Started { server, cache, logs, admin, summary }: Started) -> Exit {
+    fn wait(self, started: Started) -> Exit {
         let Self { runtime, mut hangups } = self;
+        let Started { server, cache, logs, admin, health, reloads, drain_delay, summary } = started;
         let mut signals = match runtime.block_on(async { StopSignals::listen() }) {
             Ok(signals) => signals,
             Err(error) => {
@@ -330,24 +361,31 @@ impl Waiting {
             report::data(&format!("http://{address}"));
         }
         report::note(&summary);
-        let tell = |text: &str| {
-            if let Some(logs) = &logs {
-                logs.info(text);
+        let reload = || {
+            if let Err(busy) = reloads.order(Cause::Signal) {
+                report::note(&busy.to_string());
             }
         };
         runtime.block_on(async {
+            let stopper = server.stopper();
             tokio::select! {
-                () = signals.next() => {}
+                () = signals.next() => stopper.leave(),
+                () = server.left() => {}
                 () = server.ended() => {}
-                () = hangups.ignore(tell) => {}
+                () = hangups.each(reload) => {}
                 () = beat(cache.clone(), logs.clone()) => {}
             }
-            let stopper = server.stopper();
-            stopper.drain();
+            // Load balancers see it, and have time to send their requests elsewhere.
+            health.disable();
             // A second signal does not wait for anybody.
             tokio::select! {
                 () = signals.next() => stopper.stop(),
-                () = hangups.ignore(tell) => {}
+                () = hangups.each(|| {}) => {}
+                () = async {
+                    tokio::time::sleep(drain_delay).await;
+                    stopper.drain();
+                    server.ended().await;
+                } => {}
                 () = server.ended() => {}
             }
         });

@@ -4,8 +4,6 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::report;
-
 /// SIGINT and SIGTERM.
 pub(super) struct StopSignals {
     interrupt: Signal,
@@ -45,12 +43,10 @@ impl Hangups {
         signal(SignalKind::hangup()).map(Self)
     }
 
-    /// Says of each that it has no effect; never ends.
-    pub(super) async fn ignore(&mut self, tell: impl Fn(&str)) {
+    /// Does this for each; never ends.
+    pub(super) async fn each(&mut self, act: impl Fn()) {
         while self.0.recv().await.is_some() {
-            let text = "SIGHUP is ignored: files and settings are read at the start only; restart to read them anew";
-            report::note(text);
-            tell(text);
+            act();
         }
         std::future::pending::<()>().await;
     }

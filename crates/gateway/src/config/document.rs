@@ -26,6 +26,9 @@ pub fn reference() -> String {
             if setting.is_guard {
                 about.push_str(" *Guard.*");
             }
+            if setting.is_fixed {
+                about.push_str(" *Restart.*");
+            }
             let wanted = setting.wanted(&kind);
             let (name, default) = (setting.name, shown_default(setting));
             let _ = writeln!(page, "| `{name}` | {wanted} | {default} | {about} |");
@@ -53,6 +56,7 @@ One object in the settings file: `qlio.json`, `qlio.toml` or `qlio.yaml`, of whi
 - All other names at the top are yours: scripts and tables read them as `{config.name.inner}`.
 - A value of the wrong kind, `null` included, is an error ([Q3010](../errors/Q3010-bad-config.md)) that names file, line, column, kind wanted and kind found. A name that nothing reads inside of an object of ours is an error, one at the top that resembles a setting a warning ([Q3021](../errors/Q3021-unknown-setting.md)).
 - A *guard* decides what is reached, opened or shown. With an error in one, in its name or beside it, and with a file that cannot be read, nothing starts, not even with `--dev` or `--lenient`.
+- A [reload](../operating/reload.md) takes all settings anew but those marked *Restart*, of which it says that they have changed and wait for a restart.
 - YAML is that of version 1.2: `yes`, `on` and `007` are texts. Its aliases and its depth are bounded, and so is every file, at 4 MiB. Times of TOML are texts.
 
 `qlio config show --origin` prints the settings that hold and where each comes from, `qlio config schema` a JSON schema for editors, `qlio config docs` this page.

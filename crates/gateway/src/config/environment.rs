@@ -97,6 +97,8 @@ pub(super) struct Environment {
     pub(super) missing: Vec<(String, Fault)>,
     /// What was filled in, by path.
     referred: HashMap<String, Referred>,
+    /// Files that hold values, those that cannot be read included.
+    pub(super) files: Vec<PathBuf>,
 }
 
 impl Environment {
@@ -121,6 +123,7 @@ impl Environment {
     /// The value of a variable that is a setting: what it says, or what is in the file that it names.
     pub(super) fn value_of_variable(&mut self, text: &str) -> Result<String, Fault> {
         let Some(file) = file_in(text) else { return Ok(text.to_owned()) };
+        self.files.push(file.to_owned());
         let value = read_value(file)?;
         self.secrets.push(value.clone());
         Ok(value)
@@ -173,6 +176,7 @@ impl Environment {
     }
 
     fn file(&mut self, file: &Path, path: &str) -> Value {
+        self.files.push(file.to_owned());
         match read_value(file) {
             Ok(found) => {
                 self.referred.insert(path.to_owned(), Referred::File(file.to_owned()));

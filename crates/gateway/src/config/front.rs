@@ -1,6 +1,6 @@
 //! Settings of what clients see beside the answers of routes.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use crate::{
     admin::AdminSettings,
@@ -52,6 +52,10 @@ pub struct FrontSettings {
     pub logs: Option<PathBuf>,
     /// The listener for operators.
     pub admin: AdminSettings,
+    /// How long connections are still taken once the server is to stop.
+    pub drain_delay: Duration,
+    /// How long requests under way may take to end once the server stops.
+    pub grace: Duration,
 }
 
 impl Default for FrontSettings {
@@ -73,6 +77,8 @@ impl Default for FrontSettings {
             heavy: HeavySettings::default(),
             logs: None,
             admin: AdminSettings::default(),
+            drain_delay: Duration::ZERO,
+            grace: ServerLimits::default().drain_timeout,
         }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Setting {
     pub(super) most: u64,
     /// It guards the server or what must not be seen: without it being understood, nothing starts.
     pub(super) is_guard: bool,
+    /// It is what something was made with that lives as long as the process: another value needs a restart.
+    pub(super) is_fixed: bool,
     /// A rule for its text.
     pub(super) rule: Option<TextRule>,
     /// Its default in words, where it is no value of its own.
@@ -58,6 +60,7 @@ impl Setting {
             least: 0,
             most: u64::MAX,
             is_guard: false,
+            is_fixed: false,
             rule: None,
             default: None,
             limit: None,
@@ -84,6 +87,11 @@ impl Setting {
 
     pub(super) const fn guarding(self) -> Self {
         Self { is_guard: true, ..self }
+    }
+
+    /// Another value needs a restart.
+    pub(super) const fn fixed(self) -> Self {
+        Self { is_fixed: true, ..self }
     }
 
     pub(super) const fn default_is(self, words: &'static str) -> Self {

@@ -5,6 +5,7 @@
 
 mod admin;
 mod connections;
+mod stopping;
 
 use qlio_engine::transport::HostPattern;
 use qlio_syntax::limits::ROUTE_DEADLINE_MS_MAX;
@@ -262,14 +263,14 @@ pub(super) static GROUPS: &[Group] = &[
                 "heavy.threads",
                 |draft| &mut draft.front.heavy.threads,
                 "Threads that decode, decompress, write and compress large bodies, so that no other request waits for them.",
-            )
+            ).fixed()
             .within(1, HEAVY_THREADS_MAX)
             .default_is("half as many as there are cores, at least one"),
             Setting::new(
                 "heavy.maxWaiting",
                 |draft| &mut draft.front.heavy.waiting_max,
                 "Most large bodies that wait for such a thread; what needs one beyond that is answered with 503.",
-            )
+            ).fixed()
             .limit("the process", "503, Q5017")
             .within(1, HEAVY_WAITING_MAX),
         ],
@@ -460,82 +461,83 @@ pub(super) static GROUPS: &[Group] = &[
                 "cache.impl",
                 |draft| &mut draft.cache.kind,
                 "Where answers of tables with `expires` are kept. See [Response cache](cache.md), also for the other places where members of `cache` may stand.",
-            ),
+            ).fixed(),
             Setting::new(
                 "cache.servers",
                 |draft| &mut draft.cache.servers,
                 "Servers of the cache: `host:port`, for Redis also `redis://[user:password@]host[:port][/database]`, `rediss://` for TLS.",
-            )
+            ).fixed()
             .alias(&["cache.options.config", "cache.options"]),
             Setting::new(
                 "cache.cluster",
                 |draft| &mut draft.cache.is_cluster,
                 "The Redis servers are seeds of one cluster.",
-            ),
+            ).fixed(),
             Setting::new(
                 "cache.timeoutMs",
                 |draft| &mut draft.cache.common.timeout,
                 "How long a server may take for a get before it counts as a miss.",
-            )
+            ).fixed()
             .limit("an operation of a cache", "a get is a miss")
             .within(1, TIME_MAX),
             Setting::new(
                 "cache.maxValue",
                 |draft| &mut draft.cache.common.value_bytes_max,
                 "Most bytes of one body; larger ones are not kept.",
-            )
+            ).fixed()
             .limit("a body", "it is not kept")
             .within(1, CACHED_VALUE_BYTES_MAX),
             Setting::new(
                 "cache.poolSize",
                 |draft| &mut draft.cache.common.pool_size,
                 "Most operations in flight, of all threads together.",
-            )
+            ).fixed()
             .limit("the server", "further ones wait, within their timeout")
             .within(1, CACHE_POOL_MAX),
             Setting::new(
                 "cache.maxBytes",
                 |draft| &mut draft.cache.memory_bytes,
                 "Bytes of a `memory` cache.",
-            )
+            ).fixed()
             .limit("the server", "what was used longest ago goes")
             .within(1, CACHE_BYTES_MAX),
             Setting::new(
                 "cache.localBytes",
                 |draft| &mut draft.cache.local_bytes,
                 "Bytes of the copies inside the process in front of servers; 0 for none.",
-            )
+            ).fixed()
             .limit("the server", "what was used longest ago goes")
             .within(0, CACHE_BYTES_MAX),
             Setting::new(
                 "cache.localSeconds",
                 |draft| &mut draft.cache.local_seconds,
                 "Seconds for which such a copy may be used without asking its server again.",
-            )
+            ).fixed()
             .within(0, TIME_MAX),
             Setting::new(
                 "cache.sharedWaitMs",
                 |draft| &mut draft.cache.common.shared_wait,
                 "How long one request waits for another one's fetch of the same answer.",
-            )
+            ).fixed()
             .limit("a request", "it fetches the answer itself")
             .within(1, TIME_MAX),
             Setting::new(
                 "cache.retryMs",
                 |draft| &mut draft.cache.common.retry_pause,
                 "The first pause after a server has failed several times; it doubles up to sixteen times as long.",
-            )
+            ).fixed()
             .within(1, TIME_MAX),
             Setting::new(
                 "cache.heartbeatMs",
                 |draft| &mut draft.cache.common.heartbeat,
                 "How often the servers' statistics are told.",
-            )
+            ).fixed()
             .within(1, TIME_MAX),
         ],
     },
     Group { title: "Connections of clients", settings: connections::SETTINGS },
     Group { title: "The admin listener", settings: admin::SETTINGS },
+    Group { title: "Stopping", settings: stopping::SETTINGS },
     Group {
         title: "Endpoints and logs",
         settings: &[
@@ -543,14 +545,14 @@ pub(super) static GROUPS: &[Group] = &[
                 "ecvPath",
                 |draft| &mut draft.front.ecv_path,
                 "Path of the [health check](health.md).",
-            )
+            ).fixed()
             .flags(&["--ecvPath"])
             .matching(HEALTH_PATH),
             Setting::new(
                 "ecvControl",
                 |draft| &mut draft.front.ecv_control,
                 "`POST <ecvPath>/disable` and `/enable` switch the health check.",
-            )
+            ).fixed()
             .guarding()
             .flags(&["--ecvControl"]),
             Setting::new(
@@ -584,7 +586,7 @@ pub(super) static GROUPS: &[Group] = &[
                 "logs",
                 |draft| &mut draft.front.logs,
                 "Folder for [log files](logs.md).",
-            )
+            ).fixed()
             .guarding()
             .flags(&["--logs"]),
         ],

@@ -75,6 +75,7 @@ fn settings_of_endpoints_and_scripts_are_read() {
             "xml": {"coerce": "none"}, "backoff": {"scope": "origin"},
             "heavy": {"threads": 3, "maxWaiting": 7},
             "admin": {"listen": "3001", "token": "0123456789abcdef"},
+            "drainDelay": 15, "grace": "16",
             "hooks": {"timeMs": 5, "memoryMiB": 2, "async": true}}"#,
     );
     assert_eq!(read.secrets, ["0123456789abcdef"]);
@@ -117,6 +118,8 @@ fn settings_of_endpoints_and_scripts_are_read() {
             listen: Some("3001".to_owned()),
             token: Some("0123456789abcdef".to_owned()),
         },
+        drain_delay: Duration::from_millis(15),
+        grace: Duration::from_millis(16),
     };
     assert_eq!(read.front, expected);
     let hooks = read.settings.hooks;
@@ -448,6 +451,7 @@ fn every_number_is_a_limit_or_known_as_none() {
         "cache.heartbeatMs",
         "wsPingInterval",
         "heavy.threads",
+        "drainDelay",
     ];
     for setting in table::all() {
         let kind = setting.slot(&mut Draft::new(false)).kind();

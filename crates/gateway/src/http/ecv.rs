@@ -96,6 +96,11 @@ impl Health {
         self.is_disabled.load(Ordering::Relaxed)
     }
 
+    /// Switches traffic off, for good: the server is to stop.
+    pub fn disable(&self) {
+        self.is_disabled.store(true, Ordering::Relaxed);
+    }
+
     /// Switches traffic off or on, and answers that it was done.
     pub(super) fn switch(&self, is_disabled: bool) -> Response {
         self.is_disabled.store(is_disabled, Ordering::Relaxed);

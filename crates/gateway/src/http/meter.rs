@@ -58,50 +58,64 @@ impl Endpoint {
     ];
 }
 
-/// What requests are counted as, the same for all workers.
+/// What requests are counted as, the same for all workers and for all catalogs of a process: what has been counted once
+/// stays, so that no counter goes back when another catalog is loaded.
 #[derive(Debug)]
 pub struct RequestSeries {
-    /// Method and path, each pair once.
-    labels: Vec<(String, String)>,
-    /// The place of each route of the catalog among the labels.
-    of_route: Vec<usize>,
+    /// Method and path, each pair once. Only loading adds to them.
+    labels: Mutex<Vec<(String, String)>>,
+}
+
+/// Places of requests that no route answers.
+const ENDPOINT_SERIES: usize = Endpoint::ALL.len() * METHODS.len();
+
+/// All places that there can be.
+const SERIES_MAX: usize = ENDPOINT_SERIES + ROUTE_SERIES_MAX;
+
+impl Default for RequestSeries {
+    fn default() -> Self {
+        let of_endpoint = |name: &str| METHODS.map(|method| (method.to_owned(), name.to_owned()));
+        let labels = Endpoint::ALL.iter().flat_map(|(_, name)| of_endpoint(name)).collect();
+        Self { labels: Mutex::new(labels) }
+    }
 }
 
 impl RequestSeries {
-    /// The series of a catalog.
-    pub fn of(catalog: &Catalog) -> Self {
-        let mut labels: Vec<(String, String)> = Vec::new();
-        for (_, name) in Endpoint::ALL {
-            labels.extend(METHODS.map(|method| (method.to_owned(), name.to_owned())));
-        }
+    /// The places of the routes of a catalog. Routes of catalogs before keep theirs.
+    pub fn places(&self, catalog: &Catalog) -> Vec<usize> {
+        let mut labels = self.labels();
         let mut known: HashMap<_, _> = labels.iter().cloned().zip(0..).collect();
-        let endpoints = labels.len();
-        let of_route = catalog.routes().iter().map(|route| {
+        let places = catalog.routes().iter().map(|route| {
             let path = route.path.split('?').next().unwrap_or_default();
             let method = route.method.to_ascii_uppercase();
             let label = (method.clone(), path.to_owned());
             if let Some(place) = known.get(&label) {
                 return *place;
             }
-            if labels.len() - endpoints >= ROUTE_SERIES_MAX {
+            if labels.len() >= SERIES_MAX {
                 return place_of(Endpoint::None, &method);
             }
             known.insert(label.clone(), labels.len());
             labels.push(label);
             labels.len() - 1
         });
-        let of_route = of_route.collect();
-        Self { labels, of_route }
+        places.collect()
     }
 
     /// Method and path of a series.
-    pub fn label(&self, place: usize) -> (&str, &str) {
-        self.labels.get(place).map_or(("_OTHER", OTHER), |(method, path)| (method, path))
+    pub fn label(&self, place: usize) -> (String, String) {
+        let other = || ("_OTHER".to_owned(), OTHER.to_owned());
+        self.labels().get(place).cloned().unwrap_or_else(other)
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.labels.len()
+        self.labels().len()
+    }
+
+    /// No code under this lock panics.
+    fn labels(&self) -> MutexGuard<'_, Vec<(String, String)>> {
+        self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -118,14 +132,18 @@ pub struct WorkerMeter {
     /// What its engine counts.
     pub engine: Arc<Meter>,
     series: Arc<RequestSeries>,
-    times: Box<[[Histogram; CLASSES.len()]]>,
+    /// By place; made when there is something to count.
+    times: Box<[OnceLock<Box<Times>>]>,
     begun: Count,
     ended: Count,
     abandoned: Count,
     stopped: Count,
     waiting: Mutex<Waiting>,
-    transport: OnceLock<TransportView>,
+    transport: Mutex<Option<TransportView>>,
 }
+
+/// Times by class of status.
+type Times = [Histogram; CLASSES.len()];
 
 /// Requests that wait for something. They keep their places, so that coming and going is no search.
 #[derive(Debug, Default)]
@@ -170,7 +188,7 @@ pub struct InFlight {
 impl WorkerMeter {
     /// A meter of nothing so far.
     pub fn new(index: usize, series: Arc<RequestSeries>, names: Arc<SeriesNames>) -> Self {
-        let times = (0..series.count()).map(|_| Default::default()).collect();
+        let times = (0..SERIES_MAX).map(|_| OnceLock::new()).collect();
         Self {
             index,
             engine: Arc::new(Meter::new(names)),
@@ -181,19 +199,18 @@ impl WorkerMeter {
             abandoned: Count::default(),
             stopped: Count::default(),
             waiting: Mutex::default(),
-            transport: OnceLock::new(),
+            transport: Mutex::default(),
         }
     }
 
-    /// Shows the connections of the worker to upstreams from here on.
+    /// Shows these connections of the worker to upstreams from here on.
     pub fn attach(&self, view: TransportView) {
-        // A worker makes one engine.
-        let _ = self.transport.set(view);
+        *self.transport.lock().unwrap_or_else(PoisonError::into_inner) = Some(view);
     }
 
     /// The connections of the worker to upstreams.
-    pub fn transport(&self) -> Option<&TransportView> {
-        self.transport.get()
+    pub fn transport(&self) -> Option<TransportView> {
+        self.transport.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What requests are counted as.
@@ -233,7 +250,8 @@ impl WorkerMeter {
 
     /// Adds the times of one series and class to a sum.
     pub fn add_times(&self, place: usize, class: usize, sum: &mut HistogramSum) {
-        if let Some(times) = self.times.get(place).and_then(|classes| classes.get(class)) {
+        let times = self.times.get(place).and_then(OnceLock::get);
+        if let Some(times) = times.and_then(|classes| classes.get(class)) {
             times.add_to(sum);
         }
     }
@@ -246,7 +264,7 @@ impl WorkerMeter {
             age: waits.began.elapsed(),
             method: waits.method.clone(),
             path: waits.uri.path().to_owned(),
-            route: self.series.label(waits.place).1.to_owned(),
+            route: self.series.label(waits.place).1,
             client: waits.client,
             request_id: waits.request_id.to_string(),
         };
@@ -288,10 +306,10 @@ pub(super) struct Asked<'r> {
 }
 
 impl Visit<'_> {
-    /// It is answered by this route of the catalog.
-    pub(super) fn at_route(&self, route: usize) {
-        if let Some(place) = self.meter.series.of_route.get(route) {
-            self.place.set(*place);
+    /// It is answered by the route of this place.
+    pub(super) fn at_route(&self, place: Option<usize>) {
+        if let Some(place) = place {
+            self.place.set(place);
         }
     }
 
@@ -357,7 +375,9 @@ impl Visit<'_> {
 
     fn count(&self, status: u16) {
         let class = usize::from(status / 100).clamp(1, CLASSES.len()) - 1;
-        self.meter.times[self.place.get()][class].observe(self.began.elapsed());
+        if let Some(times) = self.meter.times.get(self.place.get()) {
+            times.get_or_init(Box::default)[class].observe(self.began.elapsed());
+        }
     }
 }
 
@@ -384,13 +404,11 @@ impl Drop for Visit<'_> {
 mod tests {
     use http_body_util::Full;
     use hyper::Request;
-    use qlio_data::Value;
 
     use super::*;
 
     fn meter() -> WorkerMeter {
-        let series = RequestSeries::of(&Catalog::empty(Value::Absent));
-        WorkerMeter::new(3, Arc::new(series), Arc::default())
+        WorkerMeter::new(3, Arc::default(), Arc::default())
     }
 
     fn head(method: &str) -> Parts {
@@ -416,7 +434,8 @@ mod tests {
         assert_eq!((meter.active(), meter.abandoned()), (0, 1));
         assert_eq!(count(&meter, place_of(Endpoint::None, "GET"), 1), 1);
         assert_eq!(count(&meter, place_of(Endpoint::Script, "POST"), 4), 1);
-        assert_eq!(meter.series().label(place_of(Endpoint::None, "BREW")), ("_OTHER", OTHER));
+        let (method, route) = meter.series().label(place_of(Endpoint::None, "BREW"));
+        assert_eq!((&*method, &*route), ("_OTHER", OTHER));
     }
 
     #[tokio::test]

@@ -13,14 +13,28 @@ use super::{CatalogFolders, ScriptText};
 /// Bytes of the digest that are told.
 const TOLD_BYTES: usize = 16;
 
-/// The fingerprint of these scripts, in the order in which they are loaded, and of the files beside them.
+/// A file of a catalog, and what tells its content from any other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDigest {
+    /// How messages call it.
+    pub file: String,
+    /// The digest of its content, or of why it cannot be read.
+    pub digest: [u8; TOLD_BYTES],
+}
+
+/// The fingerprint of these scripts, in the order in which they are loaded, and of the files beside them; with the
+/// digests of all of them.
 pub(super) fn of<'s>(
     folders: &CatalogFolders,
     scripts: impl Iterator<Item = &'s ScriptText>,
     beside: impl Iterator<Item = (&'s str, &'s Source)>,
-) -> String {
+) -> (String, Vec<FileDigest>) {
     let mut digest = Sha256::new();
-    let mut add = |name: &str, content: &[u8]| {
+    let mut files = Vec::new();
+    let mut add = |shown: &str, name: &str, content: &[u8]| {
+        let mut own = [0; TOLD_BYTES];
+        own.copy_from_slice(&Sha256::digest(content)[..TOLD_BYTES]);
+        files.push(FileDigest { file: shown.to_owned(), digest: own });
         // With their lengths, so that no text can stand for two.
         for part in [name.as_bytes(), content] {
             digest.update((part.len() as u64).to_le_bytes());
@@ -28,16 +42,21 @@ pub(super) fn of<'s>(
         }
     };
     for (file, text) in scripts {
-        add(below(folders, file), text.as_ref().unwrap_or_else(|reason| reason).as_bytes());
+        add(file, below(folders, file), text.as_ref().unwrap_or_else(|reason| reason).as_bytes());
     }
     for (path, source) in beside {
-        add(path, source.as_deref().unwrap_or_else(|reason| reason.as_bytes()));
+        add(
+            path.trim_start_matches('/'),
+            path,
+            source.as_deref().unwrap_or_else(|reason| reason.as_bytes()),
+        );
     }
-    digest.finalize().iter().take(TOLD_BYTES).fold(String::new(), |mut text, byte| {
+    let told = digest.finalize().iter().take(TOLD_BYTES).fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
-    })
+    });
+    (told, files)
 }
 
 /// The name of a file below the folder that it was found in.

@@ -19,7 +19,7 @@ use qlio_plan::catalog::{
 };
 use walkdir::{DirEntry, WalkDir};
 
-use super::{CatalogFolders, FOLDER_DEPTH_MAX, parent, read_bytes, read_text};
+use super::{CatalogFolders, FOLDER_DEPTH_MAX, is_hidden, parent, read_bytes, read_text};
 
 /// Most files of one folder.
 const FILES_MAX: usize = 10_000;
@@ -182,10 +182,10 @@ fn is_script(place: &Path) -> bool {
     place.extension().is_some_and(|kind| kind == "js" || kind == "json")
 }
 
-/// Links must not lead out of the folder, and nobody keeps scripts in `.git`.
+/// Links must not lead out of the folder, and hidden names are no part of an app.
 fn stays_below(entry: &DirEntry, root: &Path) -> bool {
     entry.depth() == 0
-        || entry.file_name() != ".git"
+        || !is_hidden(entry)
             && (!entry.path_is_symlink()
                 || entry.path().canonicalize().is_ok_and(|real| real.starts_with(root)))
 }
@@ -220,6 +220,13 @@ impl FilesBeside {
     pub(super) fn files(&self) -> impl Iterator<Item = (&str, &Source)> {
         let folders = std::iter::once(&*self.folder).chain(self.modules.folders());
         folders.flat_map(SourceFolder::files)
+    }
+
+    /// Where they lie.
+    pub(super) fn places(&self) -> Vec<PathBuf> {
+        let folders = std::iter::once(&*self.folder).chain(self.modules.folders());
+        let places = folders.flat_map(|folder| folder.files().map(|(path, _)| folder.place(path)));
+        places.collect()
     }
 
     /// The files of an app; `texts` are those of its routes.
@@ -265,15 +272,20 @@ impl FilesBeside {
 
     fn find(&self, table_file: &str, name: &str) -> Result<PathBuf, String> {
         // A leading slash counts from the table's folder, as it always has.
-        let path = parent(Path::new(table_file)).join(name.trim_start_matches('/'));
-        let path = path.canonicalize().map_err(|error| {
+        let told = |error: std::io::Error| {
             let hint = "; a leading `/` counts from the folder of the table";
             format!("{error}{}", if name.starts_with('/') { hint } else { "" })
-        })?;
-        match &self.root {
-            Some(root) if path.starts_with(root) => Ok(path),
-            _ => Err("it lies outside of the tables' folder".to_owned()),
-        }
+        };
+        let folder = parent(Path::new(table_file)).canonicalize().map_err(told)?;
+        let path = folder.join(name.trim_start_matches('/'));
+        let real = path.canonicalize().map_err(told)?;
+        let Some(root) = self.root.as_ref().filter(|root| real.starts_with(root)) else {
+            return Err("it lies outside of the tables' folder".to_owned());
+        };
+        // Under the name that it was asked for: what a link means may have a name that is not read.
+        let named = path.strip_prefix(root).ok().and_then(Path::to_str);
+        let named = named.and_then(|named| normalise("/", named));
+        Ok(named.map_or(real, |named| root.join(named.trim_start_matches('/'))))
     }
 }
 

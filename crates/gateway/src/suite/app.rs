@@ -10,7 +10,6 @@ use std::{
     sync::Arc,
 };
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use qlio_data::{Object, Value, codec::json};
@@ -27,13 +26,10 @@ use crate::{
     app_folder::AppFolder,
     config::{self, CommandLine, Config, ConfigProblem},
     http::{
-        app::{AppSettings, HttpApp, Shared},
+        app::{self, AppSettings, HttpApp},
         compile_error,
         disclosure::ErrorDetail,
-        ecv::Health,
-        quota::{KeepLimits, Quotas},
         run_error,
-        websocket::SocketLimits,
     },
     load::{self, FilesBeside, Loaded},
 };
@@ -177,18 +173,12 @@ impl Snapshot {
     /// The endpoints, with an engine that nobody else uses.
     fn front(&self) -> Result<HttpApp, Problem> {
         let engine = self.engine().map_err(|error| Problem::new(error.to_string()))?;
-        let shared = Shared {
-            loaded: ArcSwap::new(Arc::clone(&self.loaded)),
-            settings: AppSettings {
-                allows_adhoc: false,
-                errors: ErrorDetail::Full,
-                ..self.config.app_settings(false)
-            },
-            health: Health::new("/ecv", false),
-            logs: None,
-            sockets: SocketLimits::default(),
-            quotas: Quotas::new(&KeepLimits::default()),
+        let settings = AppSettings {
+            allows_adhoc: false,
+            errors: ErrorDetail::Full,
+            ..self.config.app_settings(false)
         };
+        let shared = app::Snapshot::new(Arc::clone(&self.loaded), settings);
         Ok(HttpApp::new(Arc::new(shared), engine, Arc::default()))
     }
 

@@ -34,7 +34,7 @@ const ROUTE: (&str, &str) = (
 const SLOW_MODULE: &str = "for (var end = Date.now() + 1500; Date.now() < end;) {} exports.f = function () { return 1; };";
 
 /// The address that the server has told of its admin listener.
-fn admin_of(server: &ServerProcess) -> SocketAddr {
+pub(crate) fn admin_of(server: &ServerProcess) -> SocketAddr {
     let told = "admin listener on http://";
     assert!(server.wait_for_stderr(PATIENCE, |text| text.contains(told)), "{}", server.stderr());
     let stderr = server.stderr();
@@ -48,17 +48,17 @@ fn serve(folder: &TempDir, more: &[&str]) -> (ServerProcess, SocketAddr) {
     (server, admin)
 }
 
-fn ask(admin: SocketAddr, method: &str, target: &str) -> Answer {
+pub(crate) fn ask(admin: SocketAddr, method: &str, target: &str) -> Answer {
     fetch(admin, &Request::new(method, target), PATIENCE).unwrap()
 }
 
-fn json_of(admin: SocketAddr, target: &str) -> Value {
+pub(crate) fn json_of(admin: SocketAddr, target: &str) -> Value {
     let request = Request::get(target).header("accept", "application/json");
     fetch(admin, &request, PATIENCE).unwrap().json().unwrap()
 }
 
 /// The number of a sample of `/metrics`, as it is written.
-fn sample(admin: SocketAddr, name: &str) -> String {
+pub(crate) fn sample(admin: SocketAddr, name: &str) -> String {
     let text = ask(admin, "GET", "/metrics").text();
     let is_it = |line: &&str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '));
     let number = text.lines().find(is_it).and_then(|line| line.rsplit(' ').next());
@@ -226,7 +226,10 @@ fn draining_is_told_to_probes_and_ends_the_server() {
         assert_eq!(ask(admin, "GET", target).status, 200, "{target}");
     }
     let verbose = ask(admin, "GET", "/readyz?verbose").text();
-    assert!(verbose.starts_with("[+]serving ok\n[+]health ok\ncatalog "), "{verbose}");
+    assert!(
+        verbose.starts_with("[+]serving ok\n[+]health ok\n[+]reload ok\ncatalog "),
+        "{verbose}"
+    );
     let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
     connection.send(&Request::get("/silent").to_bytes(server.address())).unwrap();
     assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));

@@ -25,6 +25,7 @@ mod logs;
 mod lsp;
 mod mock;
 mod outages;
+mod reload;
 mod scripts;
 mod serve;
 mod settings;

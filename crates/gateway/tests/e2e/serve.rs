@@ -53,21 +53,6 @@ fn it_stops_on_interrupt_and_on_terminate() {
 }
 
 #[test]
-fn a_hangup_is_told_and_ends_nothing() {
-    let folder = folder(&[ROUTE]);
-    let mut server = serve_folder(folder.path(), &["--dev"]);
-    for count in 1..=2 {
-        server.signal(Signal::HUP).unwrap();
-        let told = |text: &str| text.matches("SIGHUP is ignored").count() == count;
-        assert!(server.wait_for_stderr(PATIENCE, told), "{}", server.stderr());
-    }
-    assert_eq!(fetch(server.address(), &Request::get("/r"), PATIENCE).unwrap().status, 200);
-    server.signal(Signal::TERM).unwrap();
-    let finished = server.finish(PATIENCE);
-    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
-}
-
-#[test]
 fn a_request_under_way_is_answered_before_the_stop() {
     let upstream =
         Upstream::with([Expectation::get("/t").respond(Respond::json(json!([1])).delay(300))])

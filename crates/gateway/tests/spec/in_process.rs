@@ -7,19 +7,17 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use qlio_data::{Object, Value, codec::json};
 use qlio_engine::cache::Cache;
 use qlio_engine::{Caller, ClientParams, ClientRequest, Engine, EngineOptions, heavy::Heavy};
 use qlio_gateway::config::{self, CommandLine, Config};
-use qlio_gateway::http::app::{Ends, HttpApp, Shared};
+use qlio_gateway::http::app::{Ends, HttpApp, Snapshot};
 use qlio_gateway::http::compile_error;
 use qlio_gateway::http::ecv::Health;
 use qlio_gateway::http::quota::Quotas;
 use qlio_gateway::http::run_error;
-use qlio_gateway::http::websocket::SocketLimits;
 use qlio_gateway::load::{CatalogFolders, FilesBeside, load};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_testkit::case::check::{HttpOutcome, Outcome};
@@ -76,13 +74,14 @@ impl CaseEngine for InProcessEngine {
         on_runtime(async {
             let root = folder.path();
             let (config, _) = config::read(Some(&root.join(CaseFolder::CONFIG)), &development());
-            let shared = Shared {
-                loaded: ArcSwap::from_pointee(load(&folders(root), &config)),
-                settings: config.app_settings(true),
-                health: Health::new(config.front.ecv_path.clone(), config.front.ecv_control),
-                logs: None,
-                sockets: SocketLimits::default(),
-                quotas: Quotas::new(&config.front.keep),
+            let loaded = Arc::new(load(&folders(root), &config));
+            let shared = Snapshot {
+                health: Arc::new(Health::new(
+                    config.front.ecv_path.clone(),
+                    config.front.ecv_control,
+                )),
+                quotas: Arc::new(Quotas::new(&config.front.keep)),
+                ..Snapshot::new(loaded, config.app_settings(true))
             };
             let app = HttpApp::new(Arc::new(shared), engine(config), Arc::default());
             let mut answers = Vec::with_capacity(case.http.len());

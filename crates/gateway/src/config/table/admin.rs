@@ -16,7 +16,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "admin.listen",
         |draft| &mut draft.front.admin.listen,
         "Where operators see what the server does: `host:port`, a port of `127.0.0.1`, or `unix:` and a path. See [Admin listener](admin.md).",
-    )
+    ).fixed()
     .flags(&["--admin", "--monPort"])
     .matching(ADDRESS)
     .default_is("none")
@@ -25,7 +25,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "admin.token",
         |draft| &mut draft.front.admin.token,
         "What operators have to show, as bearer token or as password; without it the admin listener is for this machine only. It counts as a secret.",
-    )
+    ).fixed()
     .matching(TOKEN)
     .default_is("none")
     .guarding(),

@@ -7,6 +7,7 @@ use std::{
     cell::Cell,
     net::IpAddr,
     rc::Rc,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -113,12 +114,12 @@ impl Session {
 impl HttpApp {
     /// Runs a script to its result; answers the number of the session that is over.
     pub(super) async fn run_job(
-        &self,
+        self: Rc<Self>,
         client: &Client<'_>,
         job: Job,
         outbox: &Outbox,
     ) -> Option<u64> {
-        let loaded = self.shared.loaded.load_full();
+        let loaded = Arc::clone(&self.shared.loaded);
         let secrets = loaded.catalog.secrets();
         let report = Report::begin(&job, self.shared.settings.errors, secrets, outbox);
         let log = self.shared.logs.as_ref();

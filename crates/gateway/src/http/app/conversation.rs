@@ -31,12 +31,12 @@ use tokio_tungstenite::{
 };
 
 use super::{
-    HttpApp,
+    Front, HttpApp, Snapshot,
     console::{Client, Job, Session},
 };
 use crate::http::{
     pace::Pace,
-    quota::Share,
+    quota::{Quotas, Share},
     respond::Response,
     server::{Held, Phase, Takeover, Upgraded},
     trace,
@@ -66,6 +66,22 @@ enum End {
     Close(CloseCode, String),
 }
 
+/// What bounds a connection for as long as it lasts.
+#[derive(Clone, Copy)]
+struct Bounds<'a> {
+    limits: SocketLimits,
+    pace: Pace,
+    quotas: &'a Quotas,
+}
+
+/// Whether there is room for one more script of a connection.
+#[derive(Clone, Copy)]
+struct Room<'a> {
+    running: usize,
+    is_stopping: bool,
+    bounds: Bounds<'a>,
+}
+
 /// What a connection remembers of its client.
 struct Desk<'a> {
     subscription: Rc<Subscription>,
@@ -91,20 +107,28 @@ impl HttpApp {
         }
         response
     }
+}
 
-    /// Serves a connection to its end.
+impl Front {
+    /// Serves a connection to its end. It may last longer than the snapshot that it began with: each script is run
+    /// over the one that is published when it comes.
     pub(super) async fn converse(&self, held: Held) {
-        let _seat = self.shared.quotas.sockets.exceed(1);
+        let (quotas, limits, pace) = {
+            let app = self.app();
+            let Snapshot { quotas, sockets, settings, .. } = &*app.shared;
+            (Arc::clone(quotas), *sockets, settings.answer_pace)
+        };
+        let _seat = quotas.sockets.exceed(1);
         let Held { io, head, peer, phase, events } = held;
-        let limits = &self.shared.sockets;
         let config = WebSocketConfig::default()
             .max_frame_size(Some(limits.frame_bytes_max))
             .max_message_size(Some(limits.message_bytes_max));
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
-        let outbox = Outbox::new(limits.queue_bytes_max, Arc::clone(&self.shared.quotas.answers));
+        let outbox = Outbox::new(limits.queue_bytes_max, Arc::clone(&quotas.answers));
         let client = Client { head: &head, peer: peer.ip().to_canonical(), events: &events };
-        let end = self.serve_socket(&mut sink, &mut stream, &outbox, &client, phase).await;
+        let bounds = Bounds { limits, pace, quotas: &quotas };
+        let end = self.serve_socket(&mut sink, &mut stream, &outbox, &client, bounds, phase).await;
         // Whoever does not answer in time is cut off.
         let _ = match end {
             End::Gone => Ok(()),
@@ -122,14 +146,15 @@ impl HttpApp {
         stream: &mut SplitStream<WebSocketStream<Upgraded>>,
         outbox: &Outbox,
         client: &Client<'_>,
+        bounds: Bounds<'_>,
         mut phase: tokio::sync::watch::Receiver<Phase>,
     ) -> End {
         // Told by the time that another connection is, although we may not have been woken yet.
         let current_phase = phase.clone();
-        let limits = &self.shared.sockets;
+        let Bounds { limits, pace, quotas } = &bounds;
         let mut heart = Heart::new(limits);
         let pings = heart.pings();
-        let mut pump = pin!(pump(sink, outbox, &pings, &self.shared.settings.answer_pace));
+        let mut pump = pin!(pump(sink, outbox, &pings, pace));
         let mut idle = pin!(sleep(limits.idle_timeout));
         let mut running = FuturesUnordered::new();
         let mut desk = Desk {
@@ -145,7 +170,7 @@ impl HttpApp {
             tokio::select! {
                 () = &mut pump => return End::Gone,
                 () = outbox.overflow() => {
-                    let (own, all) = (limits.queue_bytes_max, self.shared.quotas.answers.most());
+                    let (own, all) = (limits.queue_bytes_max, quotas.answers.most());
                     let reason = format!(
                         "more waits to be read than wsMaxQueue = {own} or maxAnswersMemory = {all} bytes"
                     );
@@ -168,9 +193,11 @@ impl HttpApp {
                     Some(Ok(Message::Text(text))) => {
                         self.pulse.touch();
                         idle.as_mut().reset(Instant::now() + limits.idle_timeout);
-                        let is_stopping = *current_phase.borrow() != Phase::Serving;
-                        match self.take(&mut desk, &text, running.len(), is_stopping, outbox) {
-                            Ok(Some(job)) => running.push(self.run_job(client, job, outbox)),
+                        let is_stopping = *current_phase.borrow() >= Phase::Draining;
+                        let app = self.app();
+                        let room = Room { running: running.len(), is_stopping, bounds };
+                        match app.take(&mut desk, &text, room, outbox) {
+                            Ok(Some(job)) => running.push(app.run_job(client, job, outbox)),
                             Ok(None) => {}
                             Err(end) => return end,
                         }
@@ -189,7 +216,7 @@ impl HttpApp {
                 is_alive = heart.tick() => if !is_alive {
                     return End::Gone;
                 },
-                _ = phase.wait_for(|phase| *phase != Phase::Serving), if !desk.is_draining => {
+                _ = phase.wait_for(|phase| *phase >= Phase::Draining), if !desk.is_draining => {
                     desk.is_draining = true;
                     // They wait for a person, who may take longer than the shutdown.
                     for (session, _) in desk.sessions.values() {
@@ -199,16 +226,18 @@ impl HttpApp {
             }
         }
     }
+}
 
+impl HttpApp {
     /// Does what a message asks; answers with a script to run, if it is one.
     fn take<'a>(
-        &'a self,
+        &self,
         desk: &mut Desk<'a>,
         text: &str,
-        running: usize,
-        is_stopping: bool,
+        room: Room<'a>,
         outbox: &Outbox,
     ) -> Result<Option<Job>, End> {
+        let Room { running, is_stopping, bounds } = room;
         let message::FromClient { asked, id } = message::read(text);
         let refuse =
             |reason: &str| outbox.push(message::write("error", &words(reason), id.as_ref()));
@@ -231,15 +260,14 @@ impl HttpApp {
             Ok(Asked::Script { text, is_debug }) => {
                 let mut session = None;
                 if is_debug {
-                    let sessions = &self.shared.quotas.sessions;
+                    let sessions = &bounds.quotas.sessions;
                     let Some(share) = sessions.take(1) else {
                         let most = sessions.most();
                         refuse(&format!("{most} scripts are run step by step (`wsMaxSessions`)"));
                         return Ok(None);
                     };
                     desk.sessions_so_far += 1;
-                    let limits = &self.shared.sockets;
-                    let own = Rc::new(Session::new(desk.sessions_so_far, limits));
+                    let own = Rc::new(Session::new(desk.sessions_so_far, &bounds.limits));
                     desk.sessions.insert(own.number(), (Rc::clone(&own), share));
                     session = Some(own);
                 }

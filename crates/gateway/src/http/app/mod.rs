@@ -1,8 +1,8 @@
 //! The endpoints: routes, `/q`, and the metadata about tables and routes.
 //!
-//! In: a request of the server. Out: its response. One [`HttpApp`] lives on each worker and owns
-//! that worker's engine; what all workers share is in [`Shared`]. The catalog in it is an immutable
-//! snapshot that is replaced as a whole; a request keeps the snapshot it began with.
+//! In: a request of the server. Out: its response. A [`Front`] lives on each worker. It answers with an
+//! [`HttpApp`], which owns that worker's engine and knows one [`Snapshot`] of catalog and settings. When
+//! another snapshot is published, the next request gets another `HttpApp`; one under way keeps its own.
 //!
 //! Order of the endpoints (SRV-15): user routes come before the metadata endpoints and may
 //! shadow them. This module decides *what* is answered; statuses and bytes are made in `respond`.
@@ -10,6 +10,7 @@
 #[expect(clippy::disallowed_methods, reason = "who runs a script step by step is told times")]
 mod console;
 mod conversation;
+mod front;
 mod health;
 mod inputs;
 mod metadata;
@@ -22,7 +23,6 @@ use std::{
     sync::Arc,
 };
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use hyper::{
     Method as HttpMethod,
@@ -31,7 +31,9 @@ use hyper::{
     http::request::Parts,
 };
 use qlio_data::{Object, Text, Value, codec::xml::XmlOptions};
-use qlio_engine::{Caller, ClientRequest, Engine};
+use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions, StartError};
+
+pub use front::Front;
 
 use super::{
     body::{self, BodyLimits, ParsedBody},
@@ -46,35 +48,60 @@ use super::{
     negotiate,
     pace::Pace,
     query,
-    quota::{Quotas, Share},
+    quota::{KeepLimits, Quotas, Share},
     request_id,
     respond::Note,
     respond::{self, Rendition, Response},
-    server::{App, Held, Pulse, Request},
+    server::Pulse,
     trace::TraceLevel,
-    websocket::{SocketLimits, handshake},
+    websocket::SocketLimits,
 };
 use crate::{
+    config::Effective,
     load::Loaded,
     routes::{Lookup, Method, MissingParameters, NotChosen, PathMatch},
 };
 use metadata::Endpoint;
 use plans::PlanCache;
 
-/// What all workers share.
-pub struct Shared {
-    /// The catalog and its routes; replaced as a whole when files are loaded anew.
-    pub loaded: ArcSwap<Loaded>,
+/// What workers answer from: a catalog and the settings that belong to it. It never changes; a reload publishes
+/// another one in its place.
+pub struct Snapshot {
+    /// The catalog and its routes.
+    pub loaded: Arc<Loaded>,
     /// What the endpoints allow.
     pub settings: AppSettings,
-    /// The health check.
-    pub health: Health,
+    /// The settings that hold, for operators.
+    pub effective: Vec<Effective>,
+    /// What the engines of the workers are made of, but for their meters.
+    pub engine: EngineOptions,
+    /// What the requests to each route of the catalog are counted as; empty where nobody counts.
+    pub places: Vec<usize>,
+    /// The health check, the same in all snapshots of a process.
+    pub health: Arc<Health>,
     /// Bounds of WebSocket connections.
     pub sockets: SocketLimits,
-    /// What clients make us keep.
-    pub quotas: Quotas,
-    /// Log files, if there are any.
+    /// What clients make us keep, the same in all snapshots of a process.
+    pub quotas: Arc<Quotas>,
+    /// Log files, if there are any, the same in all snapshots of a process.
     pub logs: Option<Arc<Logs>>,
+}
+
+impl Snapshot {
+    /// A catalog with the defaults of everything that is not said.
+    pub fn new(loaded: Arc<Loaded>, settings: AppSettings) -> Self {
+        Self {
+            loaded,
+            settings,
+            effective: Vec::new(),
+            engine: EngineOptions::default(),
+            places: Vec::new(),
+            health: Arc::new(Health::new("/ecv", false)),
+            sockets: SocketLimits::default(),
+            quotas: Arc::new(Quotas::new(&KeepLimits::default())),
+            logs: None,
+        }
+    }
 }
 
 /// The two ends of a connection.
@@ -117,9 +144,9 @@ pub struct AppSettings {
     pub allows_jsonp: bool,
 }
 
-/// The endpoints of one worker.
+/// The endpoints of one worker over one snapshot.
 pub struct HttpApp {
-    shared: Arc<Shared>,
+    shared: Arc<Snapshot>,
     engine: Engine,
     plans: PlanCache,
     load: LoadWatch,
@@ -172,31 +199,9 @@ impl Exchange<'_> {
     }
 }
 
-impl App for HttpApp {
-    fn answer(&self, request: Request) -> impl Future<Output = Response> {
-        // Taken apart before the future begins, so that it holds the request once.
-        let (head, body) = request.message.into_parts();
-        let ends = Ends { peer: request.peer, local: request.local };
-        async move {
-            if handshake::is_asked(&head) {
-                return self.open_socket(head);
-            }
-            self.respond(&head, body, ends).await
-        }
-    }
-
-    async fn hold(&self, held: Held) {
-        self.converse(held).await;
-    }
-
-    async fn end(&self) {
-        self.engine.end().await;
-    }
-}
-
 impl HttpApp {
     /// The endpoints over this engine, on a worker with this pulse.
-    pub fn new(shared: Arc<Shared>, engine: Engine, pulse: Arc<Pulse>) -> Self {
+    pub fn new(shared: Arc<Snapshot>, engine: Engine, pulse: Arc<Pulse>) -> Self {
         let xml = XmlOptions { coerce: engine.settings().xml_coerce, ..XmlOptions::default() };
         let (plans, load) = (PlanCache::default(), LoadWatch::new(Arc::clone(&pulse)));
         let request_id_header = respond::header_name(&shared.settings.request_id_header);
@@ -207,6 +212,20 @@ impl HttpApp {
     #[must_use]
     pub fn metered(self, meter: Option<Arc<WorkerMeter>>) -> Self {
         Self { meter, ..self }
+    }
+
+    /// The endpoints over another snapshot, on the same worker.
+    ///
+    /// # Errors
+    /// Settings that the engine cannot use.
+    fn succeed(&self, snapshot: Arc<Snapshot>) -> Result<Self, StartError> {
+        let meter = self.meter.as_ref().map(|meter| Arc::clone(&meter.engine));
+        let options = EngineOptions { meter, ..snapshot.engine.clone() };
+        let engine = self.engine.succeed(options)?;
+        if let Some(meter) = &self.meter {
+            meter.attach(engine.transport_view());
+        }
+        Ok(Self::new(snapshot, engine, Arc::clone(&self.pulse)).metered(self.meter.clone()))
     }
 
     /// Answers one request.
@@ -222,7 +241,7 @@ impl HttpApp {
         let peer = peer.ip().to_canonical();
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| Box::new(RequestLog::begin(logs, head, peer)));
-        let loaded = self.shared.loaded.load_full();
+        let loaded = Arc::clone(&self.shared.loaded);
         let id_name = self.request_id_header.as_ref();
         let request_id = request_id::of_request(&head.headers, id_name);
         let metadata = self.shared.settings.metadata;
@@ -386,7 +405,7 @@ impl HttpApp {
         })?;
         let route = &exchange.loaded.catalog.routes()[*chosen.id];
         if let Some(visit) = &exchange.visit {
-            visit.at_route(*chosen.id);
+            visit.at_route(self.shared.places.get(*chosen.id).copied());
         }
         // Kept as long as the run is, which has the body.
         let (parsed, _share) = self.body(exchange, body).await?;
@@ -428,7 +447,7 @@ impl HttpApp {
             return Ok((ParsedBody::empty(), None));
         }
         let coding = exchange.header(header::CONTENT_ENCODING);
-        let Shared { settings, quotas, .. } = &*self.shared;
+        let Snapshot { settings, quotas, .. } = &*self.shared;
         let heavy = self.engine.heavy();
         let (raw, share) = body::read(body, coding, &settings.body, &quotas.bodies, heavy).await?;
         let content_type = exchange.header(header::CONTENT_TYPE);

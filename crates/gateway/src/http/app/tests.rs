@@ -9,7 +9,7 @@ use qlio_syntax::diagnostic::Severity;
 use super::*;
 use crate::{
     config::Config,
-    http::{compress, quota::KeepLimits, server::ServerLimits},
+    http::{compress, server::ServerLimits},
     load::{self, CatalogFolders},
 };
 
@@ -93,14 +93,7 @@ impl Fixture {
             trace: TraceLevel::Full,
             allows_jsonp: true,
         };
-        let shared = Shared {
-            loaded: ArcSwap::from_pointee(loaded),
-            settings,
-            health: Health::new("/ecv", false),
-            logs: None,
-            sockets: SocketLimits::default(),
-            quotas: Quotas::new(&KeepLimits::default()),
-        };
+        let shared = Snapshot::new(Arc::new(loaded), settings);
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let engine = {

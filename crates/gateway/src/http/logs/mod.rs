@@ -20,10 +20,14 @@ mod writer;
 use std::{
     io,
     path::Path,
-    sync::atomic::{AtomicU16, AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU16, AtomicU64, Ordering},
+    },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use arc_swap::ArcSwap;
 use qlio_data::{Object, Value, codec::json, redact::redact};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -79,7 +83,7 @@ struct Line<'l> {
 /// The log files of a server.
 pub struct Logs {
     writer: Writer,
-    secrets: Vec<String>,
+    secrets: ArcSwap<Vec<String>>,
     events: AtomicU16,
     requests: AtomicU64,
     began: Instant,
@@ -100,17 +104,27 @@ impl Logs {
     pub fn open(folder: &Path, secrets: Vec<String>, complain: Complaints) -> io::Result<Self> {
         Ok(Self {
             writer: Writer::start(folder, complain)?,
-            secrets,
+            secrets: ArcSwap::from_pointee(secrets),
             events: AtomicU16::new(0),
             requests: AtomicU64::new(0),
             began: Instant::now(),
         })
     }
 
+    /// Replaces these texts from here on, and those before for as long as runs that know them may go on: until this is
+    /// called the next time.
+    pub fn hide(&self, secrets: &[String], before: &[String]) {
+        self.secrets.store(Arc::new([secrets, before].concat()));
+    }
+
     /// Something that the server has to say.
     pub fn event(&self, event: &Event) {
         let class = match event {
-            Event::Panicked { .. } | Event::Noted { .. } | Event::AcceptFailed { .. } => "error",
+            Event::Reloaded { message } => return self.info(message),
+            Event::Panicked { .. }
+            | Event::Noted { .. }
+            | Event::ReloadRefused { .. }
+            | Event::AcceptFailed { .. } => "error",
             Event::ConnectionFailed { .. } | Event::TimedOut { .. } | Event::Commanded { .. } => {
                 "warn"
             }
@@ -203,7 +217,7 @@ impl Logs {
         envelope.insert("pid", Value::int(std::process::id().into()));
         envelope.insert("message", line.message);
         let mut text = Vec::with_capacity(256);
-        json::encode(&redact(Value::object(envelope), &self.secrets), &mut text);
+        json::encode(&redact(Value::object(envelope), &self.secrets.load()), &mut text);
         text.push(b'\n');
         self.writer.write(line.file, text);
     }

@@ -28,6 +28,9 @@ const FAILURE_PAUSE: Duration = Duration::from_millis(50);
 /// The longest of these pauses.
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(1);
 
+/// How long nobody may have connected until the listener is closed.
+const REST_PAUSE: Duration = Duration::from_millis(5);
+
 /// An accepted connection on its way to a worker.
 #[derive(Debug)]
 pub(super) struct Accepted {
@@ -89,7 +92,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Accepts until the server leaves its serving phase; then the inboxes close.
+/// Accepts until the server drains, and whoever has connected by then; then the inboxes close.
 pub(super) fn run(
     runtime: &Runtime,
     listeners: Vec<TcpListener>,
@@ -113,8 +116,11 @@ pub(super) fn run(
         tasks.spawn_local(async move {
             tokio::select! {
                 biased;
-                _ = phase.wait_for(|phase| *phase != Phase::Serving) => {}
-                () = entrance.accept(listener) => {}
+                _ = phase.wait_for(|phase| *phase >= Phase::Draining) => {}
+                () = entrance.accept(&listener) => {}
+            }
+            if *phase.borrow() < Phase::Stopped {
+                entrance.accept_rest(&listener).await;
             }
         });
     }
@@ -133,7 +139,7 @@ struct Entrance {
 }
 
 impl Entrance {
-    async fn accept(&self, listener: TcpListener) {
+    async fn accept(&self, listener: &TcpListener) {
         let mut spare = Spare::new();
         let mut pause = FAILURE_PAUSE;
         loop {
@@ -154,7 +160,7 @@ impl Entrance {
                         self.refusals
                             .tell(&format!("{words}; an idle connection was closed for it"));
                     }
-                    Some(words) => match spare.accept(&listener).await {
+                    Some(words) => match spare.accept(listener).await {
                         Some(stream) => self.refusals.refuse(stream, words),
                         None => self.refusals.tell(words),
                     },
@@ -162,6 +168,15 @@ impl Entrance {
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(FAILURE_PAUSE_MAX);
+        }
+    }
+
+    /// Takes the connections that wait: the system would reset them when the listener goes.
+    async fn accept_rest(&self, listener: &TcpListener) {
+        for _ in 0..BACKLOG {
+            let waiting = tokio::time::timeout(REST_PAUSE, listener.accept()).await;
+            let Ok(Ok((stream, peer))) = waiting else { return };
+            self.admit(stream, peer).await;
         }
     }
 

@@ -170,7 +170,7 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted, sea
     };
     let idle = pin!(sleep(shared.limits.idle_timeout));
     let mut phase = shared.phase();
-    let draining = pin!(phase.wait_for(|phase| *phase != Phase::Serving));
+    let draining = pin!(phase.wait_for(|phase| *phase >= Phase::Draining));
     let wire = Wire::new(stream, Timer::new(idle));
     let mut connection =
         Connection { shared: &*shared, wire, draining, peer, local, seat, is_fresh: true };
@@ -198,7 +198,7 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted, sea
 struct Connection<'c, A, D> {
     shared: &'c Shared<A>,
     wire: Wire<'c>,
-    /// Completes when the server stops serving.
+    /// Completes when the server drains.
     draining: Pin<&'c mut D>,
     peer: SocketAddr,
     local: SocketAddr,

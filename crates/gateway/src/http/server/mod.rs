@@ -49,7 +49,7 @@ use hyper::http::request::Parts;
 use tokio::{
     io::{Chain, Join},
     net::tcp::{OwnedReadHalf, OwnedWriteHalf},
-    sync::watch,
+    sync::{Notify, watch},
 };
 
 use open::OpenCount;
@@ -173,11 +173,13 @@ pub struct ServerConfig {
     pub answers: Arc<Quota>,
 }
 
-/// Whether the server takes work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether the server takes work; it goes from one to the next, and never back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Accepting and answering.
     Serving,
+    /// Accepting and answering, because others may not know yet; answers carry `connection: close`.
+    Leaving,
     /// Not accepting; answers carry `connection: close`.
     Draining,
     /// Whatever is still running is dropped.
@@ -204,6 +206,16 @@ pub enum Event {
     /// An operator has had something done.
     Commanded {
         /// What.
+        message: String,
+    },
+    /// Another catalog and other settings are served, or what is served is what the files say.
+    Reloaded {
+        /// What has changed, and why it was read.
+        message: String,
+    },
+    /// The files were read and there is something wrong with them: what was served is served on.
+    ReloadRefused {
+        /// What is wrong.
         message: String,
     },
     /// A connection ended with an error: malformed request, reset, or gone in the middle.
@@ -233,7 +245,10 @@ impl fmt::Display for Event {
             Self::Panicked { incident, message, request } => {
                 write!(f, "incident {incident}: `{request}` panicked: {message}")
             }
-            Self::Noted { message } | Self::Commanded { message } => f.write_str(message),
+            Self::Noted { message }
+            | Self::Commanded { message }
+            | Self::Reloaded { message }
+            | Self::ReloadRefused { message } => f.write_str(message),
             Self::ConnectionFailed { peer, message } => {
                 write!(f, "connection of {peer} failed: {message}")
             }
@@ -268,6 +283,8 @@ pub struct WorkerContext {
 pub struct Server {
     addresses: Vec<SocketAddr>,
     phase: watch::Sender<Phase>,
+    /// Not a receiver of the phase: nobody would know that all of those have gone.
+    left: Arc<Notify>,
     pulses: Vec<Arc<Pulse>>,
     open: Vec<Arc<OpenCount>>,
     acceptor: thread::JoinHandle<()>,
@@ -322,7 +339,7 @@ impl Server {
         let acceptor = thread::Builder::new().name("accept".to_owned()).spawn(move || {
             accept::run(&runtime, listeners, inboxes, connections_max, &phase_seen, &events);
         })?;
-        Ok(Self { addresses, phase, pulses, open, acceptor, workers })
+        Ok(Self { addresses, phase, left: Arc::default(), pulses, open, acceptor, workers })
     }
 
     /// The bound addresses, in the order of the configuration.
@@ -344,7 +361,12 @@ impl Server {
 
     /// A handle that ends the server from elsewhere, such as a signal handler.
     pub fn stopper(&self) -> Stopper {
-        Stopper { phase: self.phase.clone() }
+        Stopper { phase: self.phase.clone(), left: Arc::clone(&self.left) }
+    }
+
+    /// Ready once somebody has asked the server to leave or to drain.
+    pub async fn left(&self) {
+        self.left.notified().await;
     }
 
     /// Ready when nobody serves any more, whether it was asked to end or not.
@@ -379,18 +401,29 @@ impl Server {
 #[derive(Debug, Clone)]
 pub struct Stopper {
     phase: watch::Sender<Phase>,
+    left: Arc<Notify>,
 }
 
 impl Stopper {
+    /// Asks to be sent nothing more; goes on accepting and answering.
+    pub fn leave(&self) {
+        self.advance(Phase::Leaving);
+    }
+
     /// Stops accepting, and ends once everything asked is answered or the deadline has passed.
     pub fn drain(&self) {
+        self.advance(Phase::Draining);
+    }
+
+    fn advance(&self, next: Phase) {
         self.phase.send_if_modified(|phase| {
-            let is_serving = *phase == Phase::Serving;
-            if is_serving {
-                *phase = Phase::Draining;
+            let is_before = *phase < next;
+            if is_before {
+                *phase = next;
             }
-            is_serving
+            is_before
         });
+        self.left.notify_one();
     }
 
     /// Stops at once, dropping whatever runs.

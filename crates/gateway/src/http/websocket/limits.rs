@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The bounds that operators may set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketLimits {
     /// Bytes of one frame of a client; default 64 KiB. A larger one closes the connection (1009).
     pub frame_bytes_max: usize,
