@@ -68,11 +68,15 @@ def main() -> None:
     assert names == ["QLIO_ADMIN_TOKEN", "CACHE_PASSWORD", "API_KEY"], names
     assert "replicas" not in full["Deployment", "release-qlio"]["spec"]
     assert plain["Deployment", "release-qlio"]["spec"]["replicas"] == 2
-    assert container(plain)["lifecycle"]["preStop"]["sleep"]["seconds"] == 5
+    pod = plain["Deployment", "release-qlio"]["spec"]["template"]
+    assert pod["spec"]["terminationGracePeriodSeconds"] == 40 and "checksum/app" in pod["metadata"]["annotations"]
+    arguments = " ".join(container(plain)["args"])
+    assert "--drainDelay 5000 --grace 30000" in arguments and "--watch" not in arguments, arguments
 
     settings = json.loads(outside["ConfigMap", "release-qlio-settings"]["data"]["qlio.json"])
     assert settings["cache"]["options"]["options"] == {"cluster": True}, settings
-    assert "lifecycle" not in container(outside) and "0.0.0.0:9000" in container(outside)["args"]
+    assert {"--watch", "0.0.0.0:9000"} <= set(container(outside)["args"])
+    assert "annotations" not in outside["Deployment", "release-qlio"]["spec"]["template"]["metadata"]
 
 
 if __name__ == "__main__":
