@@ -90,10 +90,35 @@ impl MemoryTier {
         self.kept.insert(key.clone(), kept);
     }
 
+    /// What is kept, expired entries that nobody has asked for included.
+    pub(super) fn used(&self) -> MemoryUse {
+        MemoryUse {
+            entries: self.kept.len(),
+            bytes: self.kept.weight(),
+            bytes_max: self.kept.capacity(),
+        }
+    }
+
+    /// Drops all entries.
+    pub(super) fn clear(&self) {
+        self.kept.clear();
+    }
+
     #[cfg(test)]
     fn bytes(&self) -> u64 {
         self.kept.weight()
     }
+}
+
+/// How much of the memory of a cache is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// Entries.
+    pub entries: usize,
+    /// Their bytes, keys and heads included.
+    pub bytes: u64,
+    /// The most that there may be.
+    pub bytes_max: u64,
 }
 
 #[cfg(test)]
@@ -132,6 +157,20 @@ mod tests {
         tokio::time::advance(Duration::from_millis(1)).await;
         assert_eq!(tier.get(&key("short")), None);
         assert_eq!(tier.get(&key("long")), Some(entry("b")));
+    }
+
+    #[test]
+    fn what_is_kept_is_told_and_can_be_dropped() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.expect("a runtime");
+        let _entered = runtime.enter();
+        let tier = tier(1 << 20, 1 << 10);
+        tier.put(&key("a"), &entry("12345"), Duration::from_secs(9));
+        let used = tier.used();
+        assert!(used.entries == 1 && used.bytes > 5 && used.bytes_max >= 1 << 19, "{used:?}");
+        tier.clear();
+        assert_eq!((tier.used().entries, tier.used().bytes), (0, 0));
+        assert_eq!(tier.get(&key("a")), None);
     }
 
     #[test]

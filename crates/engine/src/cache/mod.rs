@@ -42,6 +42,7 @@ pub use self::{
     entry::{Entry, Form},
     event::{CacheEvent, CacheEventSink},
     key::{CacheKey, KeyParts},
+    memory::MemoryUse,
     settings::{Backend, CacheConfigError, CacheSettings},
 };
 use self::{
@@ -167,6 +168,18 @@ impl Cache {
             }
         });
         CacheClient::new(Arc::clone(self), tier)
+    }
+
+    /// How much of its memory in the process is used; `None` if it has none.
+    pub fn used(&self) -> Option<MemoryUse> {
+        self.memory.as_ref().map(MemoryTier::used)
+    }
+
+    /// Drops what is kept in the process; what servers keep stays.
+    pub fn purge_memory(&self) {
+        if let Some(memory) = &self.memory {
+            memory.clear();
+        }
     }
 
     /// What the cache is made of.

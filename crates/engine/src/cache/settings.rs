@@ -88,7 +88,7 @@ impl CacheSettings {
     }
 
     /// What the start event shows; credentials are left out.
-    pub(super) fn shown(&self) -> Value {
+    pub fn shown(&self) -> Value {
         let text = |text: &str| Value::String(Text::from(text));
         let number = |number: u64| Value::from(number);
         let millis = |time: Duration| number(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));

@@ -35,6 +35,8 @@ const ENDPOINTS: &[(Method, &str, Endpoint)] = &[
     (Method::GET, "/config", |answers, _| value(&views::config(&answers.observed))),
     (Method::GET, "/upstreams", |answers, _| value(&views::upstreams(&answers.observed))),
     (Method::GET, "/in-flight", |answers, _| value(&views::in_flight(&answers.observed))),
+    (Method::GET, "/cache", |answers, _| value(&views::cache(&answers.observed))),
+    (Method::DELETE, "/cache", Answers::purge),
     (Method::POST, "/drain", Answers::drain),
 ];
 
@@ -100,16 +102,34 @@ impl Answers {
                 _ => not_allowed("DELETE"),
             };
         }
-        let Some((method, _, endpoint)) = ENDPOINTS.iter().find(|(_, known, _)| *known == path)
-        else {
-            let known = ENDPOINTS.iter().map(|(_, path, _)| *path);
-            let known: Vec<_> = known.chain([RELOAD]).collect();
-            let message = format!("there is no `{path}` here, but {}", known.join(", "));
-            return message_of(StatusCode::NOT_FOUND, &message);
+        let here = ENDPOINTS.iter().filter(|(_, known, _)| *known == path);
+        let is_asked = |method: &Method| {
+            asked.head.method == *method
+                || *method == Method::GET && asked.head.method == Method::HEAD
         };
-        let is_asked = asked.head.method == *method
-            || *method == Method::GET && asked.head.method == Method::HEAD;
-        if is_asked { endpoint(self, asked) } else { not_allowed(method.as_str()) }
+        if let Some((_, _, endpoint)) = here.clone().find(|(method, ..)| is_asked(method)) {
+            return endpoint(self, asked);
+        }
+        let methods: Vec<_> = here.map(|(method, ..)| method.as_str()).collect();
+        if !methods.is_empty() {
+            return not_allowed(&methods.join(", "));
+        }
+        let mut known: Vec<_> = ENDPOINTS.iter().map(|(_, path, _)| *path).collect();
+        known.push(RELOAD);
+        known.dedup();
+        let message = format!("there is no `{path}` here, but {}", known.join(", "));
+        message_of(StatusCode::NOT_FOUND, &message)
+    }
+
+    /// Drops what the response cache keeps in the process.
+    fn purge(&self, _asked: &Asked<'_>) -> Response {
+        let snapshot = self.observed.app.load();
+        let Some(cache) = &snapshot.engine.cache else {
+            return message_of(StatusCode::NOT_FOUND, "there is no response cache");
+        };
+        cache.purge_memory();
+        self.note("an operator has dropped what the response cache keeps in the process");
+        message_of(StatusCode::OK, "dropped; what cache servers keep stays")
     }
 
     /// The page for people, or the same for programs.

@@ -28,6 +28,7 @@ use std::{
         net::UnixStream,
     },
     path::{Path, PathBuf},
+    pin::pin,
     sync::Arc,
     thread,
     time::Duration,
@@ -85,17 +86,32 @@ pub struct AdminSettings {
     pub token: Option<String>,
 }
 
+/// A listener that somebody else has opened, and keeps.
+#[derive(Debug)]
+pub enum InheritedListener {
+    /// At an address.
+    Tcp(std::net::TcpListener),
+    /// At a path, whose file belongs to whoever has opened it.
+    Unix(std::os::unix::net::UnixListener),
+}
+
 /// An address that is bound, with nobody to answer yet.
 pub struct AdminListener {
     runtime: Runtime,
     socket: Socket,
     address: Address,
     guard: Guard,
+    /// Another process may answer here as well: it does so alone once this one is to end.
+    is_shared: bool,
 }
 
 enum Socket {
     Tcp(TcpListener),
-    Unix { listener: UnixListener, _file: SocketFile },
+    /// The file goes with the listener, unless somebody else has made it.
+    Unix {
+        listener: UnixListener,
+        _file: Option<SocketFile>,
+    },
 }
 
 /// The file of a socket; it goes with the listener.
@@ -108,6 +124,28 @@ impl Drop for SocketFile {
     }
 }
 
+impl Socket {
+    fn inherited(listener: InheritedListener) -> io::Result<Self> {
+        Ok(match listener {
+            InheritedListener::Tcp(listener) => {
+                listener.set_nonblocking(true)?;
+                Self::Tcp(TcpListener::from_std(listener)?)
+            }
+            InheritedListener::Unix(listener) => {
+                listener.set_nonblocking(true)?;
+                Self::Unix { listener: UnixListener::from_std(listener)?, _file: None }
+            }
+        })
+    }
+}
+
+/// A listener that this process opens so that others answer; its file goes with it.
+pub struct OpenedListener {
+    /// What others inherit.
+    pub listener: InheritedListener,
+    _file: Option<SocketFile>,
+}
+
 /// Answers while it lives.
 #[derive(Debug)]
 pub struct AdminServer {
@@ -116,11 +154,16 @@ pub struct AdminServer {
 }
 
 impl AdminListener {
-    /// Binds the address of the settings; nothing if they name none. `gate` knows the names of this server.
+    /// Binds the address of the settings, or takes the listener that there is already; nothing if they name none. `gate`
+    /// knows the names of this server.
     ///
     /// # Errors
     /// The address is taken or cannot be listened on, or a token is needed.
-    pub fn bind(settings: &AdminSettings, gate: Gate) -> io::Result<Option<Self>> {
+    pub fn bind(
+        settings: &AdminSettings,
+        gate: Gate,
+        inherited: Option<InheritedListener>,
+    ) -> io::Result<Option<Self>> {
         let Some(address) = settings.listen.as_deref().and_then(Address::parse) else {
             return Ok(None);
         };
@@ -136,21 +179,37 @@ impl AdminListener {
             let reason = format!("cannot listen for operators on {address}: {error}");
             io::Error::new(error.kind(), reason)
         };
-        let (socket, address) = match &address {
-            Address::Tcp(wanted) => {
-                let listener = listen(*wanted).map_err(named)?;
-                let address = Address::Tcp(listener.local_addr()?);
-                (Socket::Tcp(listener), address)
-            }
-            Address::Unix(path) => {
+        let is_shared = inherited.is_some();
+        let socket = match (inherited, &address) {
+            (Some(listener), _) => Socket::inherited(listener).map_err(named)?,
+            (None, Address::Tcp(wanted)) => Socket::Tcp(listen(*wanted).map_err(named)?),
+            (None, Address::Unix(path)) => {
                 let listener = listen_at(path).map_err(named)?;
-                let file = SocketFile(path.clone());
-                (Socket::Unix { listener, _file: file }, address.clone())
+                Socket::Unix { listener, _file: Some(SocketFile(path.clone())) }
             }
+        };
+        let address = match &socket {
+            Socket::Tcp(listener) => Address::Tcp(listener.local_addr()?),
+            Socket::Unix { .. } => address.clone(),
         };
         drop(entered);
         let guard = Guard::new(gate, settings.token.as_deref());
-        Ok(Some(Self { runtime, socket, address, guard }))
+        Ok(Some(Self { runtime, socket, address, guard, is_shared }))
+    }
+
+    /// The listener for other processes that are to answer.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn into_opened(self) -> io::Result<OpenedListener> {
+        let _entered = self.runtime.enter();
+        let (listener, file) = match self.socket {
+            Socket::Tcp(listener) => (InheritedListener::Tcp(listener.into_std()?), None),
+            Socket::Unix { listener, _file: file } => {
+                (InheritedListener::Unix(listener.into_std()?), file)
+            }
+        };
+        Ok(OpenedListener { listener, _file: file })
     }
 
     /// Where it listens, with the port that it got.
@@ -163,13 +222,20 @@ impl AdminListener {
     /// # Errors
     /// The thread cannot be started.
     pub fn serve(self, observed: Observed, events: EventSink) -> io::Result<AdminServer> {
-        let Self { runtime, socket, guard, .. } = self;
+        let Self { runtime, socket, guard, is_shared, .. } = self;
+        let server = observed.server.clone();
         let (stop, stopped) = tokio::sync::oneshot::channel::<Infallible>();
         let answers = Arc::new(Answers::new(observed, guard, events));
         let thread = thread::Builder::new().name("admin".to_owned()).spawn(move || {
             runtime.block_on(async {
+                let is_left = async {
+                    if !is_shared {
+                        std::future::pending::<()>().await;
+                    }
+                    server.left().await;
+                };
                 tokio::select! {
-                    () = accept(&socket, &answers) => {}
+                    () = accept(&socket, &answers, is_left) => {}
                     // Nothing is ever sent: the other end is dropped.
                     _ = stopped => {}
                 }
@@ -213,13 +279,16 @@ fn listen_at(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Accepts for ever; the connections end with it.
-async fn accept(socket: &Socket, answers: &Arc<Answers>) {
+/// Accepts for ever, or until others do; the connections end with it.
+async fn accept(socket: &Socket, answers: &Arc<Answers>, is_left: impl Future<Output = ()>) {
     let mut connections = JoinSet::new();
+    let mut is_left = pin!(is_left);
+    let mut accepts = true;
     loop {
         tokio::select! {
             Some(_ended) = connections.join_next(), if !connections.is_empty() => {}
-            accepted = accept_one(socket), if connections.len() < CONNECTIONS_MAX => {
+            () = &mut is_left, if accepts => accepts = false,
+            accepted = accept_one(socket), if accepts && connections.len() < CONNECTIONS_MAX => {
                 let answers = Arc::clone(answers);
                 match accepted {
                     Ok(Accepted::Tcp(stream)) => connections.spawn(drive(stream, answers, false)),
@@ -230,6 +299,8 @@ async fn accept(socket: &Socket, answers: &Arc<Answers>) {
                     }
                 };
             }
+            // Whoever has the handle ends it.
+            () = std::future::pending() => {}
         }
     }
 }

@@ -119,6 +119,22 @@ struct Upstream {
     outcomes: BTreeMap<&'static str, u64>,
 }
 
+/// What the response cache is made of, and how much of its memory is used.
+pub(super) fn cache(observed: &Observed) -> Value {
+    let snapshot = observed.app.load();
+    let Some(cache) = &snapshot.engine.cache else {
+        return object([("settings", Value::Null), ("memory", Value::Null)]);
+    };
+    let memory = cache.used().map_or(Value::Null, |used| {
+        object([
+            ("entries", number(used.entries)),
+            ("bytes", number(used.bytes)),
+            ("maxBytes", number(used.bytes_max)),
+        ])
+    });
+    object([("settings", cache.settings().shown()), ("memory", memory)])
+}
+
 /// How reading the app anew ended.
 pub(super) fn reload(outcome: Reloaded) -> Value {
     let Reloaded { verdict, message, hash, problems, restart } = outcome;

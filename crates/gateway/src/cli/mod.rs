@@ -11,6 +11,7 @@ mod config;
 mod explain;
 mod findings;
 mod format;
+mod inherited;
 #[expect(clippy::disallowed_methods, reason = "it writes the files of a new app")]
 mod init;
 mod lsp;
@@ -19,6 +20,7 @@ mod measured;
 mod mock;
 mod open_files;
 mod operators;
+mod pid_files;
 mod plan;
 mod report;
 mod request;
@@ -26,7 +28,10 @@ mod run;
 mod script;
 mod serve;
 mod served_app;
+mod service_manager;
 mod signals;
+mod stop;
+mod supervise;
 mod test;
 mod test_connector;
 
@@ -50,6 +55,12 @@ struct Cli {
 enum Command {
     /// Serve routes and ad-hoc scripts over HTTP.
     Serve(serve::ServeArgs),
+    /// End servers at once, whatever they do.
+    Stop(stop::StopArgs),
+    /// Have servers answer what they have been asked, and end.
+    Shutdown(stop::StopArgs),
+    /// Have a server with `--supervise` go on with the executable that is now where its own was.
+    Upgrade(stop::StopArgs),
     /// Make a small app to begin with: a table, a route, tests, settings.
     Init(init::InitArgs),
     /// Run one script and print its value as JSON.
@@ -133,6 +144,9 @@ pub fn main() -> ExitCode {
     };
     let exit = match cli.command {
         Command::Serve(args) => serve::serve(&args),
+        Command::Stop(args) => stop::stop(&args),
+        Command::Shutdown(args) => stop::shutdown(&args),
+        Command::Upgrade(args) => stop::upgrade(&args),
         Command::Init(args) => init::init(&args),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),

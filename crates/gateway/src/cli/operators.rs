@@ -8,7 +8,7 @@ use qlio_engine::{Engine, EngineOptions};
 
 use super::report;
 use crate::{
-    admin::{AdminListener, AdminServer, AdminSettings, EventCounts, Observed},
+    admin::{AdminListener, AdminServer, AdminSettings, EventCounts, InheritedListener, Observed},
     heavy::HeavyPool,
     http::{
         app::{Front, HttpApp, Snapshot},
@@ -33,8 +33,13 @@ impl Operators {
     ///
     /// # Errors
     /// It cannot be listened on, or needs a token.
-    pub(super) fn listen(admin: &AdminSettings, gate: Gate, workers: usize) -> io::Result<Self> {
-        let listener = AdminListener::bind(admin, gate)?;
+    pub(super) fn listen(
+        admin: &AdminSettings,
+        gate: Gate,
+        workers: usize,
+        inherited: Option<InheritedListener>,
+    ) -> io::Result<Self> {
+        let listener = AdminListener::bind(admin, gate, inherited)?;
         let series = listener.as_ref().map(|_| Arc::<RequestSeries>::default());
         let names = Arc::default();
         let meters = series.iter().flat_map(|series| {

@@ -3,7 +3,7 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -20,23 +20,27 @@ use tokio::runtime::Runtime;
 use super::{
     Exit,
     app::{AppArgs, require_guards},
+    inherited::Inherited,
     open_files,
     operators::{Operators, worker_front},
+    pid_files::{Kind, PidFile},
     report,
-    served_app::{AppReader, Lasting, ServedApp},
+    served_app::{AppReader, Lasting, ReadApp, ServedApp},
+    service_manager,
     signals::{Hangups, StopSignals},
+    supervise::{self, Supervised},
 };
 use crate::{
-    admin::AdminServer,
-    config::{CommandLine, Flag, FrontSettings},
+    admin::{AdminListener, AdminServer},
+    config::{self, CommandLine, Flag, FrontSettings},
     heavy::HeavyPool,
     http::{
         ecv::Health,
         logs::Logs,
         quota::Quotas,
-        server::{Server, ServerConfig, ServerLimits},
+        server::{self, Server, ServerConfig, ServerLimits},
     },
-    reload::{Cause, Reloads, watch},
+    reload::{Cause, Reloads, Work, watch},
 };
 
 /// The longest that `--timeout` may say, in milliseconds: a day.
@@ -130,6 +134,17 @@ pub(super) struct ServeArgs {
     /// How long connections are still taken once the server is to stop, in milliseconds; default 0.
     #[arg(long = "drainDelay", visible_alias = "drain-delay", value_name = "MS")]
     drain_delay: Option<u64>,
+    /// Own the listeners, and have another process serve: one that dies is replaced, `qlio upgrade` or SIGUSR2 replaces
+    /// the executable, and this process stays.
+    #[arg(long)]
+    supervise: bool,
+    /// Serve for a supervisor.
+    #[arg(long, hide = true, conflicts_with = "supervise")]
+    supervised: bool,
+    /// Folder for the numbers of the processes, which `qlio stop`, `shutdown` and `upgrade` read; default `pids` with
+    /// `--supervise` and `--cluster`, else none.
+    #[arg(long, value_name = "DIR")]
+    pids: Option<PathBuf>,
     /// How long requests under way may take to end once the server stops, in milliseconds; default 30000.
     #[arg(long, value_name = "MS")]
     grace: Option<u64>,
@@ -179,6 +194,12 @@ impl ServeArgs {
         }
     }
 
+    /// The folder for the numbers of the processes.
+    fn pids(&self) -> Option<PathBuf> {
+        let is_usual = self.supervise || self.supervised || self.cluster;
+        self.pids.clone().or_else(|| is_usual.then(|| PathBuf::from("pids")))
+    }
+
     /// Whether files are watched.
     fn watches(&self) -> bool {
         !self.no_watch && (self.watch || self.dev)
@@ -191,6 +212,26 @@ impl ServeArgs {
 }
 
 pub(super) fn serve(args: &ServeArgs) -> Exit {
+    // Before there is a thread.
+    let inherited = match Inherited::take() {
+        Ok(inherited) => inherited,
+        Err(error) => {
+            report::error(&error.to_string());
+            return Exit::Usage;
+        }
+    };
+    if args.supervise {
+        return match supervised(args, inherited) {
+            Ok(supervised) => supervise::supervise(&supervised),
+            Err(NotStarted { reason, exit }) => {
+                report::error(&reason);
+                exit
+            }
+        };
+    }
+    if args.supervised {
+        supervise::end_with_supervisor();
+    }
     let waiting = match Waiting::begin() {
         Ok(waiting) => waiting,
         Err(error) => {
@@ -198,7 +239,7 @@ pub(super) fn serve(args: &ServeArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    match start(args) {
+    match start(args, inherited) {
         Ok(started) => waiting.wait(started),
         Err(NotStarted { reason, exit }) => {
             report::error(&reason);
@@ -245,16 +286,105 @@ struct Started {
     reloads: Reloads,
     drain_delay: Duration,
     summary: String,
+    /// Whether somebody else says where this server is.
+    is_supervised: bool,
+    pid_file: Option<PidFile>,
+}
+
+/// What a supervisor has to know: the listeners, and where operators are listened to. Settings that it cannot use are
+/// told by the server that it starts.
+fn supervised(args: &ServeArgs, inherited: Inherited) -> Result<Supervised, NotStarted> {
+    let mut listeners = inherited.clients;
+    if listeners.is_empty() {
+        let opened = server::open(&addresses(&args.host, &args.port)?)?;
+        listeners = opened.into_iter().map(Arc::new).collect();
+    }
+    let app = args.app.find().map_err(NotStarted::because)?;
+    let (config, _) = config::read(app.config.as_deref(), &args.command_line());
+    let gate = config.app_settings(args.dev).gate;
+    let admin = AdminListener::bind(&config.front.admin, gate, inherited.admin)?;
+    let admin = admin.map(AdminListener::into_opened).transpose()?;
+    Ok(Supervised { listeners, admin, pids: args.pids() })
 }
 
 /// Starts the server.
-fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
+fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> {
     let files = open_files::raise_limit();
     let addresses = addresses(&args.host, &args.port)?;
     let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
     if args.dev && !is_loopback {
         return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
     }
+    let (reader, read, cache) = read_app(args)?;
+    let front = read.config.front.clone();
+    let (tables, routes) = (read.loaded.catalog.tables().len(), read.loaded.matcher.len());
+    let logs = front.logs.as_deref();
+    let logs = logs.map(|folder| open_logs(folder, read.loaded.catalog.secrets())).transpose();
+    let logs = logs.map_err(NotStarted::because)?;
+    let workers =
+        args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+    let gate = read.config.app_settings(args.dev).gate;
+    let operators = Operators::listen(&front.admin, gate, workers, inherited.admin)?;
+    let heavy = Arc::new(HeavyPool::new(front.heavy));
+    let lasting = Lasting {
+        health: Arc::new(Health::new(front.ecv_path.clone(), front.ecv_control)),
+        quotas: Arc::new(Quotas::new(&front.keep)),
+        logs: logs.clone(),
+        cache: cache.clone(),
+        heavy: Heavy::on(Arc::clone(&heavy) as Arc<dyn HeavyThreads>),
+        body_memory: BodyMemory::new(front.keep.upstream_bytes_max),
+        series: operators.series(),
+    };
+    let limits = args.limits(&front, files);
+    let answers = Arc::clone(&lasting.quotas.answers);
+    let health = Arc::clone(&lasting.health);
+    let server_config =
+        ServerConfig { addresses, inherited: inherited.clients, workers, limits, answers };
+    let (meters, events) = (operators.meters(), operators.events(logs.clone()));
+    let state = read.state;
+    let app = ServedApp::new(reader, lasting, read);
+    let (published, places) = (app.published(), app.places());
+    let (served, told) = (Arc::clone(&published), Arc::clone(&events));
+    let server = Server::start(&server_config, Arc::clone(&events), move |context| {
+        worker_front(&served, &meters, Arc::clone(&told), context)
+    })?;
+    let reloads = Reloads::start(reload_work(app), Arc::clone(&events))?;
+    if args.watches() {
+        watch::start(places, state, reloads.clone())?;
+    }
+    let admin = operators.answer(&server, published, heavy, reloads.clone(), events)?;
+    let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
+        .map(|(count, noun)| report::count(count, noun));
+    let watching = if args.watches() { ", reloading what changes" } else { "" };
+    let summary = format!("serving {routes} over {tables} with {workers}{watching}");
+    if let Some(logs) = &logs {
+        logs.info(&summary);
+    }
+    let kind = if args.supervised { Kind::Worker } else { Kind::Master };
+    let pid_file = args.pids().map(|folder| {
+        PidFile::create(&folder, kind).map_err(|error| {
+            NotStarted::because(format!("cannot write to `{}`: {error}", folder.display()))
+        })
+    });
+    Ok(Started {
+        server,
+        cache,
+        logs,
+        admin,
+        health,
+        reloads,
+        drain_delay: front.drain_delay,
+        summary,
+        is_supervised: args.supervised,
+        pid_file: pid_file.transpose()?,
+    })
+}
+
+/// Reads the app for the start, and tells what is wrong with it; starts the cache.
+///
+/// # Errors
+/// There is none, or too much is wrong with it.
+fn read_app(args: &ServeArgs) -> Result<(AppReader, ReadApp, Option<Arc<Cache>>), NotStarted> {
     let reader = AppReader {
         args: args.app.clone(),
         command_line: args.command_line(),
@@ -276,52 +406,22 @@ fn start(args: &ServeArgs) -> Result<Started, NotStarted> {
         let reason = format!("{errors}; not started. `--lenient` starts with what loads");
         return Err(NotStarted::because(reason));
     }
-    let front = read.config.front.clone();
-    let (tables, routes) = (read.loaded.catalog.tables().len(), read.loaded.matcher.len());
-    let logs = front.logs.as_deref();
-    let logs = logs.map(|folder| open_logs(folder, read.loaded.catalog.secrets())).transpose();
-    let logs = logs.map_err(NotStarted::because)?;
-    let workers =
-        args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
-    let gate = read.config.app_settings(args.dev).gate;
-    let operators = Operators::listen(&front.admin, gate, workers)?;
-    let heavy = Arc::new(HeavyPool::new(front.heavy));
-    let lasting = Lasting {
-        health: Arc::new(Health::new(front.ecv_path.clone(), front.ecv_control)),
-        quotas: Arc::new(Quotas::new(&front.keep)),
-        logs: logs.clone(),
-        cache: cache.clone(),
-        heavy: Heavy::on(Arc::clone(&heavy) as Arc<dyn HeavyThreads>),
-        body_memory: BodyMemory::new(front.keep.upstream_bytes_max),
-        series: operators.series(),
-    };
-    let limits = args.limits(&front, files);
-    let answers = Arc::clone(&lasting.quotas.answers);
-    let health = Arc::clone(&lasting.health);
-    let server_config = ServerConfig { addresses, workers, limits, answers };
-    let (meters, events) = (operators.meters(), operators.events(logs.clone()));
-    let state = read.state;
-    let mut app = ServedApp::new(reader, lasting, read);
-    let (published, places) = (app.published(), app.places());
-    let (served, told) = (Arc::clone(&published), Arc::clone(&events));
-    let server = Server::start(&server_config, Arc::clone(&events), move |context| {
-        worker_front(&served, &meters, Arc::clone(&told), context)
-    })?;
-    let work = move |cause: Cause, is_dry: bool| app.reload(cause, is_dry);
-    let reloads = Reloads::start(Box::new(work), Arc::clone(&events))?;
-    if args.watches() {
-        watch::start(places, state, reloads.clone())?;
-    }
-    let admin = operators.answer(&server, published, heavy, reloads.clone(), events)?;
-    let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
-        .map(|(count, noun)| report::count(count, noun));
-    let watching = if args.watches() { ", reloading what changes" } else { "" };
-    let summary = format!("serving {routes} over {tables} with {workers}{watching}");
-    if let Some(logs) = &logs {
-        logs.info(&summary);
-    }
-    let drain_delay = front.drain_delay;
-    Ok(Started { server, cache, logs, admin, health, reloads, drain_delay, summary })
+    Ok((reader, read, cache))
+}
+
+/// What is done for each reload.
+fn reload_work(mut app: ServedApp) -> Work {
+    Box::new(move |cause, is_dry| {
+        // Whoever has sent the signal for systemd waits until it is done.
+        if cause == Cause::Signal {
+            service_manager::reloading();
+        }
+        let outcome = app.reload(cause, is_dry);
+        if cause == Cause::Signal {
+            service_manager::ready();
+        }
+        outcome
+    })
 }
 
 /// The log files; secrets of the settings do not get into them.
@@ -349,7 +449,7 @@ impl Waiting {
     /// addresses are told once signals are listened to, so whoever reads them can stop the server.
     fn wait(self, started: Started) -> Exit {
         let Self { runtime, mut hangups } = self;
-        let Started { server, cache, logs, admin, health, reloads, drain_delay, summary } = started;
+        let Started { server, cache, logs, admin, health, reloads, drain_delay, .. } = started;
         let mut signals = match runtime.block_on(async { StopSignals::listen() }) {
             Ok(signals) => signals,
             Err(error) => {
@@ -357,10 +457,12 @@ impl Waiting {
                 return Exit::Usage;
             }
         };
-        for address in server.addresses() {
+        // A supervisor says it once for all its servers.
+        for address in server.addresses().iter().filter(|_| !started.is_supervised) {
             report::data(&format!("http://{address}"));
         }
-        report::note(&summary);
+        report::note(&started.summary);
+        service_manager::ready();
         let reload = || {
             if let Err(busy) = reloads.order(Cause::Signal) {
                 report::note(&busy.to_string());
@@ -374,7 +476,9 @@ impl Waiting {
                 () = server.ended() => {}
                 () = hangups.each(reload) => {}
                 () = beat(cache.clone(), logs.clone()) => {}
+                () = service_manager::keep_alive(|most| server.lateness().all(|late| late < most / 2)) => {}
             }
+            service_manager::stopping();
             // Load balancers see it, and have time to send their requests elsewhere.
             health.disable();
             // A second signal does not wait for anybody.
@@ -394,6 +498,7 @@ impl Waiting {
         if let Some(admin) = admin {
             admin.end();
         }
+        drop(started.pid_file);
         exit
     }
 }

@@ -287,6 +287,28 @@ fn catalog_and_settings_are_told_without_secrets() {
 }
 
 #[test]
+fn the_cache_is_shown_and_can_be_emptied() {
+    let upstream =
+        Upstream::with([Expectation::get("/a").respond(Respond::json(json!([1])))]).unwrap();
+    let table = format!("create table a on select get from '{}/a' expires 60", upstream.base());
+    let route = "return select * from a via route '/a' using method get";
+    let settings = "{\"cache\": {\"impl\": \"memory\"}}";
+    let folder =
+        folder(&[("tables/a.ql", &table), ("routes/a.ql", route), ("qlio.json", settings)]);
+    let (server, admin) = serve(&folder, &[]);
+    let get = || fetch(server.address(), &Request::get("/a"), PATIENCE).unwrap().status;
+    let entries = || json_of(admin, "/cache")["memory"]["entries"].clone();
+    assert_eq!((get(), get()), (200, 200));
+    assert!(wait(PATIENCE, || entries() == 1), "{}", json_of(admin, "/cache"));
+    assert_eq!(json_of(admin, "/cache")["settings"]["impl"], "memory");
+    assert_eq!(ask(admin, "POST", "/cache").status, 405);
+    assert_eq!(ask(admin, "DELETE", "/cache").status, 200);
+    assert_eq!(entries(), 0);
+    assert_eq!(get(), 200);
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.requests().len() == 2));
+}
+
+#[test]
 fn who_has_no_token_hears_only_whether_the_server_lives() {
     let folder =
         folder(&[ROUTE, ("qlio.json", &format!("{{\"admin\": {{\"token\": \"{TOKEN}\"}}}}"))]);

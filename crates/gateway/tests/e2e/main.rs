@@ -33,6 +33,7 @@ mod shop;
 mod slow_scripts;
 mod start_lines;
 mod suite;
+mod supervise;
 mod tokens;
 mod trust;
 mod variables;

@@ -61,10 +61,33 @@ pub(super) struct Inbox {
     pub(super) pulse: Arc<Pulse>,
 }
 
-/// Binds all addresses.
-pub(super) fn bind(addresses: &[SocketAddr]) -> io::Result<(Runtime, Vec<TcpListener>)> {
+/// Opens listeners for a server that somebody else starts.
+///
+/// # Errors
+/// An address cannot be bound.
+pub fn open(addresses: &[SocketAddr]) -> io::Result<Vec<std::net::TcpListener>> {
+    let (runtime, listeners) = bind(addresses, &[])?;
+    let _entered = runtime.enter();
+    listeners.into_iter().map(TcpListener::into_std).collect()
+}
+
+/// Takes the listeners that are there, or binds all addresses.
+pub(super) fn bind(
+    addresses: &[SocketAddr],
+    inherited: &[Arc<std::net::TcpListener>],
+) -> io::Result<(Runtime, Vec<TcpListener>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let entered = runtime.enter();
+    if !inherited.is_empty() {
+        let take = |listener: &Arc<std::net::TcpListener>| {
+            let listener = listener.try_clone()?;
+            listener.set_nonblocking(true)?;
+            TcpListener::from_std(listener)
+        };
+        let listeners = inherited.iter().map(take).collect::<Result<_, _>>()?;
+        drop(entered);
+        return Ok((runtime, listeners));
+    }
     let listeners = addresses
         .iter()
         .map(|address| {

@@ -49,9 +49,10 @@ use hyper::http::request::Parts;
 use tokio::{
     io::{Chain, Join},
     net::tcp::{OwnedReadHalf, OwnedWriteHalf},
-    sync::{Notify, watch},
+    sync::watch,
 };
 
+pub use accept::open;
 use open::OpenCount;
 pub use pulse::Pulse;
 pub use request_body::RequestBody;
@@ -165,6 +166,8 @@ impl Default for ServerLimits {
 pub struct ServerConfig {
     /// Every worker serves all of them; port 0 takes a free port.
     pub addresses: Vec<SocketAddr>,
+    /// Listeners that are there already, and stay when the server ends; then no address is bound.
+    pub inherited: Vec<Arc<std::net::TcpListener>>,
     /// Worker threads; at least one is started.
     pub workers: usize,
     /// Bounds.
@@ -283,8 +286,8 @@ pub struct WorkerContext {
 pub struct Server {
     addresses: Vec<SocketAddr>,
     phase: watch::Sender<Phase>,
-    /// Not a receiver of the phase: nobody would know that all of those have gone.
-    left: Arc<Notify>,
+    /// Beside the phase, whose receivers say that somebody still serves.
+    left: watch::Sender<bool>,
     pulses: Vec<Arc<Pulse>>,
     open: Vec<Arc<OpenCount>>,
     acceptor: thread::JoinHandle<()>,
@@ -302,7 +305,7 @@ impl Server {
         A: App,
         F: Fn(WorkerContext) -> Result<A, FactoryError> + Send + Sync + 'static,
     {
-        let (runtime, listeners) = accept::bind(&config.addresses)?;
+        let (runtime, listeners) = accept::bind(&config.addresses, &config.inherited)?;
         let addresses =
             listeners.iter().map(tokio::net::TcpListener::local_addr).collect::<Result<_, _>>()?;
         let (phase, phase_seen) = watch::channel(Phase::Serving);
@@ -339,7 +342,15 @@ impl Server {
         let acceptor = thread::Builder::new().name("accept".to_owned()).spawn(move || {
             accept::run(&runtime, listeners, inboxes, connections_max, &phase_seen, &events);
         })?;
-        Ok(Self { addresses, phase, left: Arc::default(), pulses, open, acceptor, workers })
+        Ok(Self {
+            addresses,
+            phase,
+            left: watch::Sender::new(false),
+            pulses,
+            open,
+            acceptor,
+            workers,
+        })
     }
 
     /// The bound addresses, in the order of the configuration.
@@ -356,17 +367,18 @@ impl Server {
     pub fn view(&self) -> ServerView {
         let workers = self.pulses.iter().zip(&self.open);
         let workers = workers.map(|(pulse, open)| (Arc::clone(pulse), Arc::clone(open)));
-        ServerView::new(workers.collect(), self.phase.clone())
+        ServerView::new(workers.collect(), self.phase.clone(), self.left.clone())
     }
 
     /// A handle that ends the server from elsewhere, such as a signal handler.
     pub fn stopper(&self) -> Stopper {
-        Stopper { phase: self.phase.clone(), left: Arc::clone(&self.left) }
+        Stopper { phase: self.phase.clone(), left: self.left.clone() }
     }
 
     /// Ready once somebody has asked the server to leave or to drain.
     pub async fn left(&self) {
-        self.left.notified().await;
+        // It is there for as long as the server is.
+        let _ = self.left.subscribe().wait_for(|left| *left).await;
     }
 
     /// Ready when nobody serves any more, whether it was asked to end or not.
@@ -401,7 +413,7 @@ impl Server {
 #[derive(Debug, Clone)]
 pub struct Stopper {
     phase: watch::Sender<Phase>,
-    left: Arc<Notify>,
+    left: watch::Sender<bool>,
 }
 
 impl Stopper {
@@ -423,7 +435,7 @@ impl Stopper {
             }
             is_before
         });
-        self.left.notify_one();
+        self.left.send_replace(true);
     }
 
     /// Stops at once, dropping whatever runs.

@@ -12,6 +12,7 @@ pub struct ServerView {
     workers: Vec<(Arc<Pulse>, Arc<OpenCount>)>,
     /// Not a receiver: the server has ended when nobody receives any more.
     phase: watch::Sender<Phase>,
+    left: watch::Sender<bool>,
 }
 
 /// One worker at one moment.
@@ -27,8 +28,15 @@ impl ServerView {
     pub(super) fn new(
         workers: Vec<(Arc<Pulse>, Arc<OpenCount>)>,
         phase: watch::Sender<Phase>,
+        left: watch::Sender<bool>,
     ) -> Self {
-        Self { workers, phase }
+        Self { workers, phase, left }
+    }
+
+    /// Ready once somebody has asked the server to leave or to drain.
+    pub async fn left(&self) {
+        // It is there for as long as this is.
+        let _ = self.left.subscribe().wait_for(|left| *left).await;
     }
 
     /// All workers in order.

@@ -226,6 +226,7 @@ fn a_failed_start_leaves_nothing_behind() {
     let running = Running::start(ServerLimits::default());
     let config = ServerConfig {
         addresses: vec![running.server().addresses()[0]],
+        inherited: Vec::new(),
         workers: 1,
         limits: ServerLimits::default(),
         answers: Arc::new(Quota::new(0)),

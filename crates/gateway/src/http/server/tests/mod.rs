@@ -164,7 +164,7 @@ impl Running {
         let (release, released) = watch::channel(false);
         let addresses = vec![([127, 0, 0, 1], 0).into()];
         let answers = Arc::new(Quota::new(answers));
-        let config = ServerConfig { addresses, workers, limits, answers };
+        let config = ServerConfig { addresses, inherited: Vec::new(), workers, limits, answers };
         let (events, app_notes) = (notes.clone(), notes.clone());
         let server = Server::start(
             &config,

@@ -1,0 +1,233 @@
+//! A server that another process watches, and how servers end (SUP-1 to SUP-9, SRV-55).
+
+use std::{
+    fs,
+    net::{SocketAddr, TcpListener},
+    os::{
+        fd::AsRawFd as _,
+        unix::{fs::symlink, net::UnixDatagram},
+    },
+    path::Path,
+    time::Duration,
+};
+
+use qlio_testkit::{
+    client::{Connection, Request, fetch},
+    process::{ServerProcess, wait},
+};
+use rustix::{
+    io::{FdFlags, fcntl_setfd},
+    process::{Pid, Signal, kill_process},
+};
+use tempfile::TempDir;
+
+use super::{
+    PATIENCE, SERVE,
+    admin::{admin_of, ask},
+    binary, folder, run,
+};
+
+const ROUTE: (&str, &str) = ("routes/a.ql", "return 1 via route '/a' using method get");
+
+/// An executable that ends at once.
+const CRASHING: &str = "#!/bin/sh\nexit 3\n";
+
+/// A server with a supervisor, whose executable is a link that can be replaced.
+fn supervised(more: &[&str]) -> (ServerProcess, TempDir) {
+    let folder = folder(&[ROUTE]);
+    symlink(binary(), folder.path().join("qlio")).unwrap();
+    let arguments =
+        [&SERVE[..], &["--supervise", "--workers", "1", "--pids", "pids"], more].concat();
+    let executable = folder.path().join("qlio");
+    let server = ServerProcess::start(&executable, &arguments, folder.path(), &[], PATIENCE);
+    (server.unwrap_or_else(|error| panic!("{error}")), folder)
+}
+
+/// Puts another executable in the place of the one that a supervisor starts.
+fn replace(folder: &Path, crashing: bool) {
+    let new = folder.join("new");
+    if crashing {
+        fs::write(&new, CRASHING).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&new, mode).unwrap();
+    } else {
+        symlink(binary(), &new).unwrap();
+    }
+    fs::rename(new, folder.join("qlio")).unwrap();
+}
+
+/// The processes that serve.
+fn workers(folder: &Path) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(folder.join("pids")) else { return Vec::new() };
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let workers = names.filter(|name| name.starts_with("worker."));
+    workers.filter_map(|name| name.split('.').nth(1)?.parse().ok()).collect()
+}
+
+fn status(server: SocketAddr) -> Option<u16> {
+    fetch(server, &Request::get("/a"), PATIENCE).ok().map(|answer| answer.status)
+}
+
+#[test]
+fn a_server_that_is_killed_is_replaced_and_too_many_deaths_end_it_all() {
+    let (mut server, folder) = supervised(&[]);
+    let address = server.address();
+    assert_eq!(status(address), Some(200));
+    let first = workers(folder.path());
+    assert_eq!(first.len(), 1);
+    kill_process(Pid::from_raw(first[0]).unwrap(), Signal::KILL).unwrap();
+    // Whoever connects meanwhile is answered by the next one.
+    assert_eq!(status(address), Some(200));
+    let is_told = |text: &str| text.contains("has died (signal 9)");
+    assert!(server.wait_for_stderr(PATIENCE, is_told), "{}", server.stderr());
+    assert!(wait(PATIENCE, || workers(folder.path()).iter().any(|id| !first.contains(id))));
+    assert!(!server.has_ended());
+    replace(folder.path(), true);
+    for id in workers(folder.path()) {
+        // The file of the one that was killed is still there.
+        let _ = kill_process(Pid::from_raw(id).unwrap(), Signal::KILL);
+    }
+    let finished = server.finish(PATIENCE);
+    assert_eq!(finished.code(), Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("5 within 10 s, which is too often"), "{}", finished.stderr);
+}
+
+#[test]
+fn an_upgrade_loses_no_request_and_one_that_fails_changes_nothing() {
+    let (mut server, folder) = supervised(&["--admin", "0"]);
+    let (address, admin) = (server.address(), admin_of(&server));
+    let upgrade = || run(&["upgrade"], folder.path(), "");
+    let old = workers(folder.path());
+    let held = {
+        let mut connection = Connection::open(address, PATIENCE).unwrap();
+        connection.send(&Request::get("/a").to_bytes(address)).unwrap();
+        assert_eq!(connection.answer("GET").unwrap().status, 200);
+        connection
+    };
+    replace(folder.path(), true);
+    let failed = upgrade();
+    assert_eq!(failed.code(), Some(1), "{}", failed.stderr);
+    assert!(failed.stderr.contains("not upgraded: process"), "{}", failed.stderr);
+    assert_eq!((status(address), workers(folder.path())), (Some(200), old.clone()));
+    replace(folder.path(), false);
+    let asked = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let mut asked = 0;
+            while !workers(folder.path()).iter().all(|id| !old.contains(id)) {
+                assert_eq!(status(address), Some(200));
+                asked += 1;
+            }
+            asked
+        });
+        let done = upgrade();
+        assert_eq!(done.code(), Some(0), "{}", done.stderr);
+        assert!(done.stderr.contains("upgraded: process"), "{}", done.stderr);
+        asking.join().unwrap()
+    });
+    assert!(asked > 0);
+    drop(held);
+    // Operators are at the same address as before.
+    assert!(wait(PATIENCE, || ask(admin, "GET", "/readyz").status == 200));
+    assert_eq!(status(address), Some(200));
+    let done = run(&["shutdown"], folder.path(), "");
+    assert_eq!(done.code(), Some(0), "{}", done.stderr);
+    assert_eq!(server.finish(PATIENCE).code(), Some(0));
+    assert_eq!(fs::read_dir(folder.path().join("pids")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_that_cannot_start_is_not_started_again() {
+    let folder = folder(&[("routes/a.ql", "return via")]);
+    let arguments = [&SERVE[..], &["--supervise"]].concat();
+    let finished = run(&arguments, folder.path(), "");
+    assert_eq!(finished.code(), Some(1), "{}", finished.stderr);
+    assert_eq!(finished.stderr.matches("not started").count(), 1, "{}", finished.stderr);
+}
+
+#[test]
+fn servers_are_ended_by_command() {
+    let folder = folder(&[ROUTE]);
+    let arguments = [&SERVE[..], &["--pids", "pids"]].concat();
+    for command in ["shutdown", "stop"] {
+        let mut server = super::start(&arguments, folder.path());
+        assert!(wait(PATIENCE, || status(server.address()) == Some(200)));
+        let done = run(&[command], folder.path(), "");
+        assert_eq!(done.code(), Some(0), "{}", done.stderr);
+        let code = server.finish(PATIENCE).code();
+        assert_eq!(code, (command == "shutdown").then_some(0));
+        assert_eq!(fs::read_dir(folder.path().join("pids")).unwrap().count(), 0);
+        let nothing = run(&[command], folder.path(), "");
+        assert!(
+            nothing.code() == Some(1) && nothing.stderr.contains("no server"),
+            "{}",
+            nothing.stderr
+        );
+    }
+    let upgrade = run(&["upgrade", "--pids", "none"], folder.path(), "");
+    assert!(upgrade.code() == Some(1) && upgrade.stderr.contains("--pids"), "{}", upgrade.stderr);
+}
+
+#[test]
+fn the_service_manager_is_told_how_the_server_is() {
+    let folder = folder(&[ROUTE]);
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let environment = [("NOTIFY_SOCKET", path.to_str().unwrap()), ("WATCHDOG_USEC", "100000")];
+    let server = ServerProcess::start(binary(), &SERVE, folder.path(), &environment, PATIENCE);
+    let mut server = server.unwrap_or_else(|error| panic!("{error}"));
+    let wait_for = |wanted: &str| {
+        let mut buffer = [0; 1024];
+        loop {
+            let length = socket.recv(&mut buffer).unwrap();
+            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+            if text.contains(wanted) {
+                return text;
+            }
+        }
+    };
+    wait_for("READY=1");
+    wait_for("WATCHDOG=1");
+    server.signal(Signal::HUP).unwrap();
+    assert!(wait_for("RELOADING=1").contains("MONOTONIC_USEC="));
+    wait_for("READY=1");
+    server.signal(Signal::TERM).unwrap();
+    wait_for("STOPPING=1");
+    assert_eq!(server.finish(PATIENCE).code(), Some(0));
+}
+
+/// As systemd starts a service that has sockets.
+#[test]
+fn sockets_that_are_handed_over_are_listened_on() {
+    let folder = folder(&[ROUTE]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // Whoever connects before there is a server waits.
+    let mut early = Connection::open(address, PATIENCE).unwrap();
+    early.send(&Request::get("/a").to_bytes(address)).unwrap();
+    fcntl_setfd(&listener, FdFlags::empty()).unwrap();
+    let first = listener.as_raw_fd().to_string();
+    let environment = [("LISTEN_FDS", "1"), ("LISTEN_FDS_FIRST_FD", &*first)];
+    let server = ServerProcess::start(binary(), &SERVE, folder.path(), &environment, PATIENCE);
+    let server = server.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(server.address(), address);
+    assert_eq!(early.answer("GET").unwrap().status, 200);
+}
+
+#[test]
+fn a_server_that_leaves_says_so_and_goes_on_answering_for_a_while() {
+    let folder = folder(&[ROUTE]);
+    let mut server = super::serve_folder(folder.path(), &["--admin", "0", "--drainDelay", "2000"]);
+    let (address, admin) = (server.address(), admin_of(&server));
+    let mut connection = Connection::open(address, PATIENCE).unwrap();
+    connection.send(&Request::get("/a").to_bytes(address)).unwrap();
+    assert_ne!(connection.answer("GET").unwrap().header("connection").as_deref(), Some("close"));
+    server.signal(Signal::TERM).unwrap();
+    assert!(wait(Duration::from_secs(30), || ask(admin, "GET", "/readyz").status == 503));
+    let health = fetch(address, &Request::get("/ecv"), PATIENCE).unwrap();
+    assert!(health.status == 400 && health.text().contains("DISABLED"), "{}", health.text());
+    connection.send(&Request::get("/a").to_bytes(address)).unwrap();
+    let answer = connection.answer("GET").unwrap();
+    assert_eq!((answer.status, answer.header("connection").as_deref()), (200, Some("close")));
+    assert_eq!(server.finish(PATIENCE).code(), Some(0));
+}
