@@ -366,6 +366,30 @@ impl Budget {
 }
 
 #[cfg(test)]
+pub(crate) mod turns {
+    use super::{Budget, RunError};
+
+    /// What work gives, and how many turns it takes.
+    pub(crate) fn turns_of<T>(
+        work: impl AsyncFnOnce(&Budget) -> Result<T, RunError>,
+    ) -> (T, usize) {
+        let budget = Budget::unlimited();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let mut turns = 0;
+        let outcome = runtime.block_on(async {
+            let mut work = std::pin::pin!(work(&budget));
+            std::future::poll_fn(|context| {
+                budget.begin_turn();
+                turns += 1;
+                work.as_mut().poll(context)
+            })
+            .await
+        });
+        (outcome.expect("no limit"), turns)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -14,12 +14,13 @@ use super::{
     statement::{Resolved, local_rows, resolve},
 };
 use crate::{
-    budget::VALUE_BYTES,
+    budget::{Budget, VALUE_BYTES},
     deadline::Deadline,
     error::RunError,
     http,
     operator::{
         join::{cross_product, pairs, too_many_rows},
+        pieces::{self, PIECE},
         program::Machine,
         project,
         rows::{Relation, Rows, ValueRows},
@@ -87,7 +88,7 @@ pub(super) async fn read(
     }
     if !joins.is_in_order {
         let order = reader.text_order(&tuples).await?;
-        tuples = tuples.select(order);
+        tuples = tuples.select(&run.budget, order).await?;
     }
     Ok(Relation::Rows(tuples))
 }
@@ -146,7 +147,8 @@ impl Reader<'_> {
         let (rows, mut found) = match &placement.reading {
             Reading::Elements { side, column } => {
                 let (rows, owners) = self.elements(scan, &tuples, *side, *column).await?;
-                let candidates = (0..).zip(owners).map(|(row, owner)| (owner, row)).collect();
+                let pairs = owners.iter().zip(0..).map(|(owner, row)| (*owner, row));
+                let candidates = pieces::collect(&self.run.budget, pairs).await?;
                 let found = self.test(placement, &tuples, &rows, candidates).await?;
                 (rows, found)
             }
@@ -154,7 +156,8 @@ impl Reader<'_> {
                 let rows = read.and_then(Relation::into_rows);
                 let rows = rows.unwrap_or_else(|| Rows::new(scan.width()));
                 if is_unit {
-                    let candidates = (0..rows.len() as u32).map(|row| (0, row)).collect();
+                    let pairs = (0..rows.len() as u32).map(|row| (0, row));
+                    let candidates = pieces::collect(&self.run.budget, pairs).await?;
                     let found = self.test(placement, &tuples, &rows, candidates).await?;
                     (rows, found)
                 } else {
@@ -165,16 +168,13 @@ impl Reader<'_> {
             Reading::Asked(bindings) => self.ask(placement, bindings, &tuples).await?,
         };
         if placement.is_left {
-            found = fill_missing(found, tuples.len());
+            found = fill_missing(&self.run.budget, found, tuples.len()).await?;
             if found.len() > self.rows_max {
                 return Err(too_many_rows(self.rows_max));
             }
         }
         self.run.budget.charge_memory(found.len() * (1 + self.joins.source_count()) * 4)?;
-        if self.run.budget.spend(found.len()) {
-            self.run.budget.pause().await?;
-        }
-        let tuples = tuples.extend(placement.source, rows, &found);
+        let tuples = tuples.extend(&self.run.budget, placement.source, rows, &found).await?;
         match &placement.filter {
             None => Ok(tuples),
             Some(filter) => self.keep(filter, tuples).await,
@@ -192,7 +192,7 @@ impl Reader<'_> {
                 self.machine.budget.pause().await?;
             }
         }
-        Ok(tuples.select(kept))
+        tuples.select(self.machine.budget, kept).await
     }
 
     /// The elements of lists in the rows that are there, and for each the row that it belongs to. What is no list is
@@ -361,7 +361,7 @@ impl Reader<'_> {
     /// each, from the last on.
     async fn text_order(&self, tuples: &Tuples) -> Result<Vec<u32>, RunError> {
         let budget = &self.run.budget;
-        let mut order: Vec<u32> = (0..tuples.len() as u32).collect();
+        let mut order = pieces::collect(budget, 0..tuples.len() as u32).await?;
         let count = self.joins.source_count();
         for source in (0..count).rev().chain([count]) {
             let Some(source) = tuples.sources().get(source) else { continue };
@@ -373,22 +373,30 @@ impl Reader<'_> {
             budget.charge_memory((slots + order.len()) * 4)?;
             let slot = |tuple: u32| (source.numbers[tuple as usize] as usize).min(slots - 1);
             let mut starts = vec![0_u32; slots + 1];
-            for tuple in &order {
-                starts[slot(*tuple) + 1] += 1;
+            for piece in order.chunks(PIECE) {
+                for tuple in piece {
+                    starts[slot(*tuple) + 1] += 1;
+                }
+                pieces::count(budget, piece.len()).await?;
             }
-            for at in 1..starts.len() {
-                starts[at] += starts[at - 1];
+            let mut before = 0;
+            for piece in starts.chunks_mut(PIECE) {
+                for start in piece.iter_mut() {
+                    before += *start;
+                    *start = before;
+                }
+                pieces::count(budget, piece.len()).await?;
             }
             let mut sorted = vec![0; order.len()];
-            for tuple in &order {
-                let start = &mut starts[slot(*tuple)];
-                sorted[*start as usize] = *tuple;
-                *start += 1;
+            for piece in order.chunks(PIECE) {
+                for tuple in piece {
+                    let start = &mut starts[slot(*tuple)];
+                    sorted[*start as usize] = *tuple;
+                    *start += 1;
+                }
+                pieces::count(budget, piece.len()).await?;
             }
             order = sorted;
-            if budget.spend(order.len() + slots) {
-                budget.pause().await?;
-            }
         }
         Ok(order)
     }
@@ -408,37 +416,59 @@ pub(super) fn usable(value: Value, nulls: NullKeys) -> Option<Value> {
 }
 
 /// The pairs, and for each row without a partner a pair with nothing, in the order of the rows.
-fn fill_missing(found: Vec<(u32, u32)>, count: usize) -> Vec<(u32, u32)> {
+async fn fill_missing(
+    budget: &Budget,
+    found: Vec<(u32, u32)>,
+    count: usize,
+) -> Result<Vec<(u32, u32)>, RunError> {
     let mut filled = Vec::with_capacity(found.len().max(count));
     let mut next = 0;
-    for (number, row) in found {
-        while next < number {
-            filled.push((next, NO_ROW));
-            next += 1;
+    for piece in found.chunks(PIECE) {
+        for (number, row) in piece {
+            if next < *number {
+                let missing = (next..*number).map(|missing| (missing, NO_ROW));
+                pieces::extend(budget, &mut filled, missing).await?;
+            }
+            next = number + 1;
+            filled.push((*number, *row));
         }
-        next = number + 1;
-        filled.push((number, row));
+        pieces::count(budget, piece.len()).await?;
     }
-    while (next as usize) < count {
-        filled.push((next, NO_ROW));
-        next += 1;
-    }
-    filled
+    let missing = (next..count as u32).map(|missing| (missing, NO_ROW));
+    pieces::extend(budget, &mut filled, missing).await?;
+    Ok(filled)
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
+    use crate::budget::turns::turns_of;
 
     #[test]
     fn rows_without_a_partner_stay_in_their_places() {
         let none = NO_ROW;
+        let filled = |found: Vec<(u32, u32)>, count| {
+            let budget = Budget::unlimited();
+            fill_missing(&budget, found, count).now_or_never().expect("short").expect("no limit")
+        };
         assert_eq!(
-            fill_missing(vec![(1, 7), (1, 9), (3, 0)], 5),
+            filled(vec![(1, 7), (1, 9), (3, 0)], 5),
             [(0, none), (1, 7), (1, 9), (2, none), (3, 0), (4, none)]
         );
-        assert_eq!(fill_missing(Vec::new(), 2), [(0, none), (1, none)]);
-        assert_eq!(fill_missing(Vec::new(), 0), []);
+        assert_eq!(filled(Vec::new(), 2), [(0, none), (1, none)]);
+        assert_eq!(filled(Vec::new(), 0), []);
+    }
+
+    #[test]
+    fn rows_without_a_partner_are_filled_in_turns() {
+        let count = 4_000_000;
+        let found = vec![(count - 1, 3)];
+        let (filled, turns) =
+            turns_of(async |budget| fill_missing(budget, found.clone(), count as usize).await);
+        assert_eq!((filled.len(), filled.last()), (count as usize, Some(&(count - 1, 3))));
+        assert!(turns > 1, "{turns} turns");
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::{
     function,
     operator::{
         filter::Expectation,
+        pieces,
         program::{GivenValue, Machine},
         rows::{Relation, Rows, bounds},
         shape, sort,
@@ -198,7 +199,7 @@ async fn run_steps(
         rows = drop_repeated(machine, select, rows, around).await?;
     }
     rows = match around {
-        None => cut(rows, skip, take),
+        None => cut(machine.budget, rows, skip, take).await?,
         Some(around) => cut_each(machine, around, rows, skip, take).await?,
     };
     if !steps.is_distinct {
@@ -245,7 +246,7 @@ async fn cut_each(
             machine.budget.pause().await?;
         }
     }
-    Ok(rows.select(kept))
+    rows.select(machine.budget, kept).await
 }
 
 /// What runs the programs of a select.
@@ -277,7 +278,7 @@ pub(super) async fn givens(run: &Run<'_>, steps: &Steps) -> Result<Vec<GivenValu
             }
             operator::Given::Condition(expected) => {
                 let expected = conditions::expected_value(run, expected).await?;
-                GivenValue::Expectation(Expectation::new(&expected))
+                GivenValue::Expectation(Expectation::new(&run.budget, &expected).await?)
             }
         });
     }
@@ -343,7 +344,7 @@ async fn keep(machine: &Machine<'_>, filter: &Program, rows: Tuples) -> Result<T
         }
     }
     machine.budget.charge_memory(kept.len() * NUMBER_BYTES)?;
-    Ok(rows.select(kept))
+    rows.select(machine.budget, kept).await
 }
 
 /// The rows in order, in that of each range if there are some; of them the first `wanted`.
@@ -370,7 +371,7 @@ async fn order(
     let Some(ranges) = ranges else {
         let order = sort::sort(machine.budget, count, &keys, &steps.order, wanted).await?;
         machine.budget.charge_memory(order.len() * NUMBER_BYTES)?;
-        return Ok(rows.select(order));
+        return rows.select(machine.budget, order).await;
     };
     let mut order = Vec::with_capacity(count);
     let width = steps.order.len();
@@ -380,7 +381,7 @@ async fn order(
         order.extend(own.into_iter().map(|number| number + range.start as u32));
     }
     machine.budget.charge_memory(order.len() * NUMBER_BYTES)?;
-    Ok(rows.select(order))
+    rows.select(machine.budget, order).await
 }
 
 /// A value as it is ordered and told from others; its bytes are charged.
@@ -436,16 +437,17 @@ async fn drop_repeated(
             machine.budget.pause().await?;
         }
     }
-    Ok(rows.select(kept))
+    rows.select(machine.budget, kept).await
 }
 
-fn cut(rows: Tuples, skip: usize, take: usize) -> Tuples {
+async fn cut(budget: &Budget, rows: Tuples, skip: usize, take: usize) -> Result<Tuples, RunError> {
     if skip == 0 && take >= rows.len() {
-        return rows;
+        return Ok(rows);
     }
     let count = rows.len();
     let end = skip.saturating_add(take).min(count);
-    rows.select((skip.min(count) as u32..end as u32).collect())
+    let kept = pieces::collect(budget, skip.min(count) as u32..end as u32).await?;
+    rows.select(budget, kept).await
 }
 
 /// The values of the computed columns, one list for each.

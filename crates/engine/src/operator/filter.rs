@@ -8,10 +8,14 @@ use qlio_data::{
     path::{Options, Path},
     value::loose::{LooseValue, loosely_equals},
 };
-use qlio_plan::operator::Scan;
+use qlio_plan::operator::{Condition, Scan};
 
 use super::{hash_index::HashIndex, opening};
-use crate::{budget::VALUE_BYTES, error::RunError, run::Run};
+use crate::{
+    budget::{Budget, VALUE_BYTES},
+    error::RunError,
+    run::Run,
+};
 
 /// Expected values in lists longer than this are found by hash.
 const HASHED_FROM: usize = 8;
@@ -29,12 +33,7 @@ pub(crate) async fn filter(
         return Ok(value);
     }
     let value = run.let_go(opening::open_large(run, value).await?);
-    let matchers: Vec<_> = scan
-        .conditions
-        .iter()
-        .zip(expected)
-        .map(|(condition, (_, expected))| Matcher::new(&condition.path, expected))
-        .collect();
+    let matchers = Matcher::all(run, &scan.conditions, expected).await?;
     let holds = |row: &Value| -> Result<bool, RunError> {
         for matcher in &matchers {
             if !matcher.holds(run, row)? {
@@ -98,9 +97,21 @@ pub(crate) struct Expectation {
 }
 
 impl<'a> Matcher<'a> {
-    /// A condition on the matches of a path.
-    pub(crate) fn new(path: &'a Path, expected: &Value) -> Self {
-        Self { path, values: Expectation::new(expected) }
+    /// Those of conditions; `expected` has a name and a value for each of them.
+    ///
+    /// # Errors
+    /// The run has used its processor time.
+    pub(crate) async fn all(
+        run: &Run<'_>,
+        conditions: &'a [Condition],
+        expected: &[(Text, Value)],
+    ) -> Result<Vec<Self>, RunError> {
+        let mut matchers = Vec::with_capacity(conditions.len());
+        for (condition, (_, expected)) in conditions.iter().zip(expected) {
+            let values = Expectation::new(&run.budget, expected).await?;
+            matchers.push(Self { path: &condition.path, values });
+        }
+        Ok(matchers)
     }
 
     /// Some match of the path in the row equals some expected value; no match never holds.
@@ -112,27 +123,39 @@ impl<'a> Matcher<'a> {
 
 impl Expectation {
     /// `expected` may be a list: any of its elements; an element that is a list stands for its own.
-    pub(crate) fn new(expected: &Value) -> Self {
+    ///
+    /// # Errors
+    /// The run has used its processor time.
+    pub(crate) async fn new(budget: &Budget, expected: &Value) -> Result<Self, RunError> {
         let mut values = Vec::new();
         match expected.elements() {
             Some(elements) => {
                 for element in elements.iter() {
+                    let before = values.len();
                     match element.elements() {
                         Some(inner) => values.extend(inner.iter().cloned()),
                         None => values.push(element.clone()),
+                    }
+                    if budget.spend(1 + values.len() - before) {
+                        budget.pause().await?;
                     }
                 }
             }
             None => values.push(expected.clone()),
         }
-        let index = (values.len() > HASHED_FROM).then(|| {
-            let hasher = RandomState::default();
-            let hashes = values.iter().map(|value| hasher.hash_one(LooseValue::of(value)));
-            let entries: Vec<_> = hashes.zip(0..).collect();
-            let index = HashIndex::of(&entries, values.len(), false);
-            (hasher, index)
-        });
-        Self { expected: values, index }
+        if values.len() <= HASHED_FROM {
+            return Ok(Self { expected: values, index: None });
+        }
+        let hasher = RandomState::default();
+        let mut entries = Vec::with_capacity(values.len());
+        for (value, number) in values.iter().zip(0..) {
+            entries.push((hasher.hash_one(LooseValue::of(value)), number));
+            if budget.spend(1) {
+                budget.pause().await?;
+            }
+        }
+        let index = HashIndex::of(budget, &entries, values.len(), false).await?;
+        Ok(Self { expected: values, index: Some((hasher, index)) })
     }
 
     /// What is expected: any of these.

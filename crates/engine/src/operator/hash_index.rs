@@ -5,6 +5,9 @@
 
 use std::hint::black_box;
 
+use super::pieces;
+use crate::{budget::Budget, error::RunError};
+
 /// No row.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -33,14 +36,24 @@ pub(super) struct HashIndex {
 impl HashIndex {
     /// The index of these hashes and rows, in the order of the rows, of which there are `row_count`.
     /// Without `has_lists` each row has one hash at most.
-    pub(super) fn of(entries: &[(u64, u32)], row_count: usize, has_lists: bool) -> Self {
+    ///
+    /// # Errors
+    /// The run has used its processor time.
+    pub(super) async fn of(
+        budget: &Budget,
+        entries: &[(u64, u32)],
+        row_count: usize,
+        has_lists: bool,
+    ) -> Result<Self, RunError> {
         // At most two thirds of the slots are taken.
         let size = (entries.len() + entries.len() / 2 + 1).next_power_of_two();
-        let mut index = Self {
-            slots: vec![Slot { tag: 0, entry: NONE }; size],
-            next: Vec::new(),
-            rows: has_lists.then(|| entries.iter().map(|(_, row)| *row).collect()),
-        };
+        let free = std::iter::repeat_n(Slot { tag: 0, entry: NONE }, size);
+        let mut index =
+            Self { slots: pieces::collect(budget, free).await?, next: Vec::new(), rows: None };
+        if has_lists {
+            let rows = entries.iter().map(|(_, row)| *row);
+            index.rows = Some(pieces::collect(budget, rows).await?);
+        }
         let count = if has_lists { entries.len() } else { row_count };
         let mut number = entries.len();
         // From the last row on, so that chains lead from the first to the last.
@@ -50,22 +63,27 @@ impl HashIndex {
             for (hash, row) in block.iter().rev() {
                 number -= 1;
                 let entry = if has_lists { u32::try_from(number).unwrap_or(NONE) } else { *row };
-                index.insert(*hash, entry, count);
+                let later = index.insert(*hash, entry);
+                if later != NONE {
+                    if index.next.is_empty() {
+                        let none = std::iter::repeat_n(NONE, count);
+                        index.next = pieces::collect(budget, none).await?;
+                    }
+                    index.next[entry as usize] = later;
+                }
+            }
+            if budget.spend(block.len()) {
+                budget.pause().await?;
             }
         }
-        index
+        Ok(index)
     }
 
+    /// Enters an entry as the first of its hash; gives the one that was the first before.
     #[inline]
-    fn insert(&mut self, hash: u64, entry: u32, count: usize) {
+    fn insert(&mut self, hash: u64, entry: u32) -> u32 {
         let at = self.find(hash);
-        let later = std::mem::replace(&mut self.slots[at], Slot { tag: tag(hash), entry }).entry;
-        if later != NONE {
-            if self.next.is_empty() {
-                self.next = vec![NONE; count];
-            }
-            self.next[entry as usize] = later;
-        }
+        std::mem::replace(&mut self.slots[at], Slot { tag: tag(hash), entry }).entry
     }
 
     /// The rows of a hash, in order; perhaps some others.
@@ -119,7 +137,16 @@ fn tag(hash: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
+    use crate::budget::turns::turns_of;
+
+    fn index_of(entries: &[(u64, u32)], rows: usize, has_lists: bool) -> HashIndex {
+        let budget = Budget::unlimited();
+        let made = HashIndex::of(&budget, entries, rows, has_lists);
+        made.now_or_never().expect("short").expect("no limit")
+    }
 
     fn found(index: &HashIndex, hash: u64) -> Vec<u32> {
         index.rows(hash).collect()
@@ -128,7 +155,7 @@ mod tests {
     #[test]
     fn rows_of_a_hash_are_found_in_their_order() {
         let entries = [(7, 0), (9, 1), (7, 2), (1 << 40, 4), (7, 5)];
-        let index = HashIndex::of(&entries, 6, false);
+        let index = index_of(&entries, 6, false);
         assert_eq!(found(&index, 7), [0, 2, 5]);
         assert_eq!(found(&index, 9), [1]);
         assert_eq!(found(&index, 1 << 40), [4]);
@@ -137,13 +164,25 @@ mod tests {
 
     #[test]
     fn a_row_may_have_several_hashes() {
-        let index = HashIndex::of(&[(7, 0), (8, 0), (8, 1), (7, 3)], 4, true);
+        let index = index_of(&[(7, 0), (8, 0), (8, 1), (7, 3)], 4, true);
         assert_eq!(found(&index, 7), [0, 3]);
         assert_eq!(found(&index, 8), [0, 1]);
     }
 
     #[test]
     fn an_index_of_nothing_finds_nothing() {
-        assert!(found(&HashIndex::of(&[], 0, false), 0).is_empty());
+        assert!(found(&index_of(&[], 0, false), 0).is_empty());
+    }
+
+    #[test]
+    fn a_large_index_is_made_in_turns() {
+        let count = 300_000_u32;
+        // Half of the rows have the hash of another.
+        let hash = |row: u32| u64::from(row / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let entries: Vec<_> = (0..count).map(|row| (hash(row), row)).collect();
+        let (index, turns) =
+            turns_of(async |budget| HashIndex::of(budget, &entries, count as usize, true).await);
+        assert_eq!(found(&index, hash(7)), [6, 7]);
+        assert!(turns > 2, "{turns} turns");
     }
 }

@@ -226,7 +226,7 @@ impl<'r> Join<'r> {
             main,
             joined,
             keys,
-            indexed: choose_indexed_keys(main, joined, keys),
+            indexed: choose_indexed_keys(budget, main, joined, keys).await?,
             hasher: RandomState::default(),
             index: HashIndex::default(),
             #[cfg(test)]
@@ -247,8 +247,7 @@ impl<'r> Join<'r> {
         if u32::try_from(entries.len()).is_err() {
             return Err(too_many_rows(u32::MAX as usize));
         }
-        budget.work(entries.len());
-        join.index = HashIndex::of(&entries, joined.len(), has_lists);
+        join.index = HashIndex::of(budget, &entries, joined.len(), has_lists).await?;
         Ok(join)
     }
 
@@ -400,19 +399,45 @@ impl<'r> Join<'r> {
 }
 
 /// The keys that rows are hashed by: those that are lists in some row only once.
-fn choose_indexed_keys(main: &Rows, joined: &Rows, keys: &[JoinKey]) -> Vec<usize> {
+async fn choose_indexed_keys(
+    budget: &Budget,
+    main: &Rows,
+    joined: &Rows,
+    keys: &[JoinKey],
+) -> Result<Vec<usize>, RunError> {
     if keys.len() == 1 {
-        return vec![0];
+        return Ok(vec![0]);
     }
-    let has_list = |key: &JoinKey| {
-        let is_list = |row: Row<'_>| matches!(main_key(row.cell(key.main_column)), Key::Any(_));
-        let is_matches =
+    let mut indexed = Vec::with_capacity(keys.len());
+    let mut has_list = false;
+    for (place, key) in keys.iter().enumerate() {
+        let of_main = |row: Row<'_>| matches!(main_key(row.cell(key.main_column)), Key::Any(_));
+        let of_joined =
             |row: Row<'_>| matches!(joined_key(row.cell(key.joined_column)), Key::Any(_));
-        main.iter().any(is_list) || joined.iter().any(is_matches)
-    };
-    let mut has_one = false;
-    let mut is_indexed = |key: &JoinKey| !has_list(key) || !std::mem::replace(&mut has_one, true);
-    (0..keys.len()).filter(|place| is_indexed(&keys[*place])).collect()
+        let is_list = any(budget, main, of_main).await? || any(budget, joined, of_joined).await?;
+        if !is_list || !std::mem::replace(&mut has_list, true) {
+            indexed.push(place);
+        }
+    }
+    Ok(indexed)
+}
+
+/// Whether something holds for some row.
+async fn any(
+    budget: &Budget,
+    rows: &Rows,
+    holds: impl Fn(Row<'_>) -> bool,
+) -> Result<bool, RunError> {
+    let mut all = rows.iter();
+    for block in split_into_blocks(rows.len()) {
+        if all.by_ref().take(block.len()).any(&holds) {
+            return Ok(true);
+        }
+        if budget.spend(block.len()) {
+            budget.pause().await?;
+        }
+    }
+    Ok(false)
 }
 
 /// All rows, block by block; their number fits.

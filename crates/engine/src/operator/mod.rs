@@ -5,7 +5,7 @@
 //! together, [`join`] finds the rows of two sources that meet, [`program`] computes expressions for rows,
 //! [`sort`] orders them, [`shape`] turns rows into the value of the statement, [`write`](mod@write) changes the
 //! value of a variable. All of them see rows as [`rows`] has them, be they text or values, and those of a
-//! statement as [`tuples`]; none waits for anything but a heavy thread: what they need of the network or of
+//! statement as [`tuples`], and make long lists of their numbers in [`pieces`]; none waits for anything but a heavy thread: what they need of the network or of
 //! functions, the executor hands in. All cost time linear in their input and output.
 
 pub(crate) mod filter;
@@ -14,6 +14,7 @@ mod hash_index;
 pub(crate) mod join;
 pub(crate) mod limit;
 pub(crate) mod opening;
+pub(crate) mod pieces;
 pub(crate) mod program;
 pub(crate) mod project;
 pub(crate) mod rows;

@@ -6,7 +6,11 @@
 use qlio_data::{Value, codec::json::RowCell};
 use qlio_plan::operator::Side;
 
-use super::rows::{Relation, Row, Rows, ValueRows};
+use super::{
+    pieces,
+    rows::{Relation, Row, Rows, ValueRows},
+};
+use crate::{budget::Budget, error::RunError};
 
 /// The rows of a statement: those of its one source, pairs of rows of two, or one of each of many.
 #[derive(Debug, Clone)]
@@ -148,25 +152,30 @@ impl Tuples {
     }
 
     /// The rows with these numbers, in this order.
-    pub(crate) fn select(mut self, numbers: Vec<u32>) -> Self {
+    ///
+    /// # Errors
+    /// The run has used its processor time.
+    pub(crate) async fn select(
+        mut self,
+        budget: &Budget,
+        numbers: Vec<u32>,
+    ) -> Result<Self, RunError> {
         match &mut self.form {
             Form::One { selected, .. } => {
                 *selected = Some(match selected.take() {
                     None => numbers,
-                    Some(before) => pick(&before, &numbers),
+                    Some(before) => pick(budget, &before, &numbers).await?,
                 });
             }
-            Form::Two { pairs, .. } => {
-                *pairs = numbers.iter().map(|number| pairs[*number as usize]).collect();
-            }
+            Form::Two { pairs, .. } => *pairs = pick(budget, pairs, &numbers).await?,
             Form::Many { sources, len } => {
                 for source in sources.iter_mut().filter(|source| !source.numbers.is_empty()) {
-                    source.numbers = pick(&source.numbers, &numbers);
+                    source.numbers = pick(budget, &source.numbers, &numbers).await?;
                 }
                 *len = numbers.len();
             }
         }
-        self
+        Ok(self)
     }
 
     /// The row with a number, which must be below the number of rows.
@@ -207,16 +216,26 @@ impl Tuples {
     }
 
     /// The rows that pairs of a row there is and one of a new source make.
-    pub(crate) fn extend(mut self, source: usize, rows: Rows, pairs: &[(u32, u32)]) -> Self {
+    ///
+    /// # Errors
+    /// The run has used its processor time.
+    pub(crate) async fn extend(
+        mut self,
+        budget: &Budget,
+        source: usize,
+        rows: Rows,
+        pairs: &[(u32, u32)],
+    ) -> Result<Self, RunError> {
         if let Form::Many { sources, len } = &mut self.form {
             for old in sources.iter_mut().filter(|old| !old.numbers.is_empty()) {
-                old.numbers = pairs.iter().map(|(tuple, _)| old.numbers[*tuple as usize]).collect();
+                let numbers = pairs.iter().map(|(tuple, _)| old.numbers[*tuple as usize]);
+                old.numbers = pieces::collect(budget, numbers).await?;
             }
-            let numbers = pairs.iter().map(|(_, row)| *row).collect();
+            let numbers = pieces::collect(budget, pairs.iter().map(|(_, row)| *row)).await?;
             sources[source] = Numbered { rows, numbers };
             *len = pairs.len();
         }
-        self
+        Ok(self)
     }
 
     /// The values of rows that nobody else looks at, to be taken. Rows of a join are looked at as often
@@ -265,8 +284,8 @@ impl Tuples {
     }
 }
 
-fn pick(from: &[u32], numbers: &[u32]) -> Vec<u32> {
-    numbers.iter().map(|number| from[*number as usize]).collect()
+async fn pick<T: Copy>(budget: &Budget, from: &[T], numbers: &[u32]) -> Result<Vec<T>, RunError> {
+    pieces::collect(budget, numbers.iter().map(|number| from[*number as usize])).await
 }
 
 impl From<Relation> for Relation<Tuples> {

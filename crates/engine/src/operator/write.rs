@@ -50,11 +50,7 @@ pub(crate) async fn delete_rows(
     if conditions.is_empty() {
         return Ok(Value::array(Vec::new()));
     }
-    let matchers: Vec<_> = conditions
-        .iter()
-        .zip(expected)
-        .map(|(condition, (_, expected))| Matcher::new(&condition.path, expected))
-        .collect();
+    let matchers = Matcher::all(run, conditions, expected).await?;
     let mut kept = Vec::new();
     for row in rows {
         let mut is_match = true;
