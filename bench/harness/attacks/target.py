@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import threading
 import time
@@ -88,6 +89,18 @@ class Target:
     def signal(self, number):
         os.kill(self.pid, number)
 
+    @contextlib.contextmanager
+    def stopped(self):
+        """All threads of the server stand still meanwhile."""
+        self.signal(signal.SIGSTOP)
+        try:
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while not is_stopped(self.pid) and time.monotonic() < deadline:
+                pass
+            yield
+        finally:
+            self.signal(signal.SIGCONT)
+
     def connect(self, timeout=PATIENCE_SECONDS, receive_buffer=None):
         client = socket.socket()
         if receive_buffer:
@@ -133,6 +146,12 @@ class Target:
             with contextlib.suppress(Exception):
                 self.process.wait(1)
         return Outcome(self.alive(), answers[0], grown)
+
+
+def is_stopped(pid):
+    """Whether no thread of a process runs."""
+    states = (thread.joinpath("stat").read_text().rpartition(")")[2].split()[0] for thread in Path(f"/proc/{pid}/task").iterdir())
+    return all(state == "T" for state in states)
 
 
 def read_answer(client, deadline, until_closed=False):
