@@ -1,6 +1,10 @@
 //! The engine of one thread: plans in, answers out.
 
-use std::{future::poll_fn, pin::pin, task::Poll};
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Poll,
+};
 
 use qlio_data::Value;
 use qlio_plan::{Catalog, Plan, RouteStatus};
@@ -106,7 +110,10 @@ impl Engine {
     ) -> Result<Answer, RunError> {
         let run = Run::new(&self.services, plan, catalog, request, caller, watch);
         hops::check(run.hops, self.settings().hops_max)?;
-        let value = within(&run, executor::execute(&run)).await?;
+        let value = {
+            let mut work = pin!(executor::execute(&run));
+            within(&run, work.as_mut()).await?
+        };
         if self.settings().asserts_calls {
             check_calls(&run)?;
         }
@@ -145,10 +152,9 @@ impl Engine {
 /// has given because the time was over comes too late as well.
 async fn within(
     run: &Run<'_>,
-    work: impl Future<Output = Result<Value, RunError>>,
+    mut work: Pin<&mut impl Future<Output = Result<Value, RunError>>>,
 ) -> Result<Value, RunError> {
     let deadline = run.deadline;
-    let mut work = pin!(work);
     let mut timer = pin!(None);
     poll_fn(|context| {
         run.budget.begin_turn();

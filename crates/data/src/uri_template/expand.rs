@@ -125,7 +125,13 @@ impl Texts {
         let Some(start) = self.growing.pop() else { return Ok(()) };
         self.count(start.len().saturating_mul(forks.len()))?;
         self.count(forks.iter().map(|fork| fork.len()).sum())?;
-        self.growing = forks.iter().map(|fork| [&start, &**fork].concat()).collect();
+        let uri = |fork: &Text| {
+            let bytes = start.len() + fork.len();
+            let mut uri = String::with_capacity(bytes.max(USUAL_BYTES));
+            uri.extend([&*start, &**fork]);
+            uri
+        };
+        self.growing = forks.iter().map(uri).collect();
         Ok(())
     }
 

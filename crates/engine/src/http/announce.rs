@@ -25,9 +25,8 @@ impl Call<'_> {
         let observation = self.run.observation.as_ref()?;
         let Exchange { method, uri, headers, own_header, body, .. } = exchange;
         let mut shown = shown_headers(headers);
-        if let Some((name, value)) = own_header {
-            let value = value.to_str().unwrap_or_default();
-            shown.push((name.to_string(), value.to_owned()));
+        if let Some(own) = own_header {
+            shown.push((own.name().to_string(), own.value()));
         }
         let announced = Announced {
             id: new_id(),

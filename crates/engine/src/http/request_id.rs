@@ -7,7 +7,7 @@ use qlio_data::Text;
 use crate::{
     event::new_id,
     run::Run,
-    transport::{Exchange, Headers, as_text},
+    transport::{Exchange, Headers, OwnHeader, as_text},
 };
 
 impl Run<'_> {
@@ -27,9 +27,8 @@ impl Run<'_> {
         }
         let number = self.calls.get() + 1;
         self.calls.set(number);
-        let mut digits = itoa::Buffer::new();
-        let id = [self.request_id(), ".", digits.format(number)].concat();
-        exchange.own_header = HeaderValue::try_from(id).ok().map(|id| (name.clone(), id));
+        let id = self.numbered_id.get_or_init(|| Text::from([self.request_id(), "."].concat()));
+        exchange.own_header = OwnHeader::new(name.clone(), id.clone(), number);
     }
 
     /// The id that an upstream call of a trail is sent with: `<seed>!ql.io!<address>[`. The open bracket

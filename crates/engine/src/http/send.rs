@@ -43,12 +43,13 @@ impl Call<'_> {
         }
         let places = places(&tasks);
         let mut sent = 0;
-        let sending = tasks.iter_mut().zip(&places).filter_map(|(task, place)| {
+        let mut sending = Vec::with_capacity(tasks.len());
+        sending.extend(tasks.iter_mut().zip(&places).filter_map(|(task, place)| {
             let is_new = matches!(place, Ok(place) if *place == sent);
             let request = task.as_mut().ok().filter(|_| is_new)?;
             sent += 1;
             Some(Box::pin(self.send(request)))
-        });
+        }));
         let answers = join_all(sending).await;
         if answers.len() == places.len() {
             return answers;
@@ -159,8 +160,10 @@ impl Call<'_> {
                     return Err(error);
                 }
             }
-            let sent_id = exchange.headers.get(self.run.engine.default_headers().request_id());
-            self.run.close_request_id(sent_id, &reply.headers);
+            if self.run.engine.settings().request_id_trail {
+                let sent_id = exchange.headers.get(self.run.engine.default_headers().request_id());
+                self.run.close_request_id(sent_id, &reply.headers);
+            }
             Ok(reply)
         }
     }

@@ -11,7 +11,7 @@ use super::{
     allowance::Room,
     error::{ErrorKind, Fault, TransportError},
     frames::Grpc,
-    headers::Headers,
+    headers::{Headers, as_text},
     request_headers::RequestHeaders,
 };
 
@@ -43,7 +43,7 @@ pub struct Exchange {
     /// `transfer-encoding` are replaced by our own.
     pub headers: RequestHeaders,
     /// A header of this exchange alone, beside those that others may share.
-    pub own_header: Option<(HeaderName, HeaderValue)>,
+    pub own_header: Option<OwnHeader>,
     /// The body; empty for none.
     pub body: Bytes,
     /// How long nothing may move: while queueing, connecting, waiting for the head, between chunks.
@@ -71,6 +71,45 @@ pub struct Exchange {
     pub room: Option<Room>,
     /// A gRPC call: over HTTP/2 from the first byte, and the reply's headers hold the trailers.
     pub grpc: Option<Grpc>,
+}
+
+/// A header of one exchange: its value is a text and a number, put together where it is sent.
+#[derive(Debug, Clone)]
+pub struct OwnHeader {
+    name: HeaderName,
+    text: Text,
+    number: u32,
+}
+
+impl OwnHeader {
+    /// The header; none if the text cannot be sent.
+    pub fn new(name: HeaderName, text: Text, number: u32) -> Option<Self> {
+        as_text(text.as_bytes()).is_some().then_some(Self { name, text, number })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &HeaderName {
+        &self.name
+    }
+
+    /// Its value.
+    pub fn value(&self) -> String {
+        format!("{}{}", self.text, self.number)
+    }
+
+    /// The same for those who keep headers in a map.
+    pub(super) fn to_entry(&self) -> Option<(HeaderName, HeaderValue)> {
+        Some((self.name.clone(), HeaderValue::try_from(self.value()).ok()?))
+    }
+
+    /// Writes its line.
+    pub(super) fn put(&self, head: &mut Vec<u8>) {
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(self.number);
+        for part in [self.name.as_str(), ": ", &*self.text, digits, "\r\n"] {
+            head.extend_from_slice(part.as_bytes());
+        }
+    }
 }
 
 impl Exchange {

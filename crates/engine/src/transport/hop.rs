@@ -15,7 +15,7 @@ use super::{
     connection::{Body, Connection, Failed, Head},
     egress::denied,
     error::{ErrorKind, Fault},
-    exchange::{Exchange, Timings},
+    exchange::{Exchange, OwnHeader, Timings},
     frames::Tail,
     headers::Headers,
     http1, http2,
@@ -356,7 +356,7 @@ impl Hop<'_> {
     fn request_http2(&self, patience: &mut Patience<'_>) -> Result<Request<RequestBody>, Fault> {
         let mut headers = self.headers.clone();
         headers.remove(header::HOST);
-        headers.extend(self.exchange.own_header.clone());
+        headers.extend(self.exchange.own_header.as_ref().and_then(OwnHeader::to_entry));
         for name in CONNECTION_HEADERS {
             headers.remove(name);
         }

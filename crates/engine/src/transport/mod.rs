@@ -57,8 +57,8 @@ use tokio::time::Instant;
 pub use egress::HostPattern;
 pub use error::{ErrorKind, TransportError};
 pub use exchange::{
-    ACCEPT_ENCODING, BACKOFF_MAX_DEFAULT, BACKOFF_MIN_DEFAULT, Exchange, Guard, PatienceOf, Reply,
-    Retry, TIMEOUT_DEFAULT, Timings, header,
+    ACCEPT_ENCODING, BACKOFF_MAX_DEFAULT, BACKOFF_MIN_DEFAULT, Exchange, Guard, OwnHeader,
+    PatienceOf, Reply, Retry, TIMEOUT_DEFAULT, Timings, header,
 };
 pub use frames::Grpc;
 pub(crate) use frames::{HEAD_BYTES as GRPC_HEAD_BYTES, STATUS as GRPC_STATUS};

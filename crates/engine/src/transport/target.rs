@@ -75,8 +75,7 @@ impl Target {
 
 /// Checks what stands behind host and port: a path, a query or nothing.
 fn check_path_and_query(text: &str) -> Result<(), Fault> {
-    // All bytes, and not up to the first other one: so they are judged many at a time.
-    if text.bytes().fold(true, |is_plain, byte| is_plain & is_plain_in_uri(byte)) {
+    if text.bytes().all(|byte| IS_PLAIN_IN_URI[usize::from(byte)]) {
         return Ok(());
     }
     let invalid = |cause| Fault::new(ErrorKind::InvalidUri, cause);
@@ -89,9 +88,16 @@ fn check_path_and_query(text: &str) -> Result<(), Fault> {
 }
 
 /// Whether a byte may stand anywhere in path and query; of others the library knows where they may.
-fn is_plain_in_uri(byte: u8) -> bool {
-    byte.is_ascii_graphic() & !matches!(byte, b'"' | b'#' | b'<' | b'>' | b'`')
-}
+const IS_PLAIN_IN_URI: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let is_other = matches!(byte as u8, b'"' | b'#' | b'<' | b'>' | b'`');
+        table[byte] = (byte as u8).is_ascii_graphic() && !is_other;
+        byte += 1;
+    }
+    table
+};
 
 /// Where the path or the query of a URI begins; its end if it has neither.
 fn path_at(text: &str) -> usize {
@@ -183,7 +189,7 @@ mod tests {
 
     #[test]
     fn plain_bytes_may_stand_anywhere() {
-        for byte in (0..=u8::MAX).filter(|byte| is_plain_in_uri(*byte)) {
+        for byte in (0..=u8::MAX).filter(|byte| IS_PLAIN_IN_URI[usize::from(*byte)]) {
             let text = format!("/{0}?{0}", char::from(byte));
             assert!(PathAndQuery::try_from(text.as_str()).is_ok(), "{text}");
         }

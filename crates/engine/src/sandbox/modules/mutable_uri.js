@@ -46,24 +46,32 @@ function MutableURI(text) {
     this[TEXT] = String(text);
 }
 
+function isScheme(text) {
+    return text === 'http' || text === 'https' || /^[a-z][a-z0-9+.\-]*$/i.test(text);
+}
+
 // Reads the parts, and puts them where loops over the object do not meet them.
 function take(uri) {
-    const parts = /^(?:([a-z][a-z0-9+.\-]*):)?(?:\/\/([^\/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is.exec(uri[TEXT].trim());
-    const scheme = parts[1];
-    const authority = parts[2];
-    const path = parts[3];
-    let place = authority;
-    if (authority !== undefined) {
-        const at = authority.lastIndexOf('@') + 1;
-        place = authority.slice(0, at) + authority.slice(at).toLowerCase();
+    // Cut at the marks: one expression for all of it takes three times as long.
+    let path = uri[TEXT].trim();
+    let scheme, authority, hash, query = '';
+    let at = path.indexOf('#');
+    if (at >= 0) { hash = path.slice(at + 1); path = path.slice(0, at); }
+    at = path.indexOf('?');
+    if (at >= 0) { query = path.slice(at + 1); path = path.slice(0, at); }
+    at = path.indexOf(':');
+    if (at > 0 && isScheme(path.slice(0, at))) {
+        scheme = path.slice(0, at).toLowerCase();
+        path = path.slice(at + 1);
     }
-    const value = {
-        scheme: scheme === undefined ? undefined : scheme.toLowerCase(),
-        authority: place,
-        path: path === '' && authority !== undefined ? '/' : encodePath(path),
-        hash: parts[5],
-        params: parseQuery(parts[4] || ''),
-    };
+    if (path.startsWith('//')) {
+        at = path.indexOf('/', 2);
+        authority = at < 0 ? path.slice(2) : path.slice(2, at);
+        path = at < 0 ? '/' : path.slice(at);
+        at = authority.lastIndexOf('@') + 1;
+        authority = authority.slice(0, at) + authority.slice(at).toLowerCase();
+    }
+    const value = { scheme, authority, path: encodePath(path), hash, params: parseQuery(query) };
     define(uri, '_uri', { writable: true, configurable: true, value });
     return value;
 }

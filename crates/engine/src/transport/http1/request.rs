@@ -3,11 +3,13 @@
 use std::iter;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use qlio_http1::{
     fields::{LINE_BYTES_USUAL, put_field},
     framing::has_token,
 };
+
+use crate::transport::exchange::OwnHeader;
 
 /// Room for the method, the version and what is ours, in bytes.
 const FRAME_BYTES_USUAL: usize = 64;
@@ -22,7 +24,7 @@ pub(in super::super) struct Request<'a> {
     /// The lines of [`Self::headers`], if they were written before.
     pub(in super::super) lines: Option<&'a Lines>,
     /// A line that only this request has.
-    pub(in super::super) own_header: Option<&'a (HeaderName, HeaderValue)>,
+    pub(in super::super) own_header: Option<&'a OwnHeader>,
     pub(in super::super) host: &'a HeaderValue,
     /// The login at the proxy that this goes to.
     pub(in super::super) proxy_authorization: Option<&'a HeaderValue>,
@@ -48,8 +50,8 @@ impl Request<'_> {
         } else {
             put_lines(&mut head, self.headers, self.proxy_authorization.is_some())
         };
-        if let Some((name, value)) = self.own_header {
-            put_field(&mut head, name.as_str(), value.as_bytes());
+        if let Some(own) = self.own_header {
+            own.put(&mut head);
         }
         if let Some(login) = self.proxy_authorization {
             put_field(&mut head, header::PROXY_AUTHORIZATION.as_str(), login.as_bytes());
@@ -100,6 +102,8 @@ fn put_lines(head: &mut Vec<u8>, headers: &HeaderMap, has_login: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use qlio_data::Text;
+
     use super::*;
 
     fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -115,16 +119,14 @@ mod tests {
     fn a_head_has_our_host_the_length_and_the_login_of_the_proxy() {
         let headers =
             headers(&[("host", "elsewhere"), ("x-a", "1 2"), ("proxy-authorization", "not this")]);
+        let own = OwnHeader::new(http::HeaderName::from_static("x-own"), Text::from("r."), 3);
         let request = Request {
             method: &Method::POST,
             target: "http://h/p?q",
             headers: &headers,
             // Those of somebody without a login.
             lines: Some(&Lines::of(&headers)),
-            own_header: Some(&(
-                http::HeaderName::from_static("x-own"),
-                HeaderValue::from_static("3"),
-            )),
+            own_header: own.as_ref(),
             host: &HeaderValue::from_static("h"),
             proxy_authorization: Some(&HeaderValue::from_static("Basic x")),
             body: &Bytes::from_static(b"12345"),
@@ -143,7 +145,7 @@ mod tests {
                 "host: h",
                 "proxy-authorization: Basic x",
                 "x-a: 1 2",
-                "x-own: 3"
+                "x-own: r.3"
             ]
         );
         assert!(!closes);
