@@ -5,6 +5,15 @@
 
 use crate::{Object, Value, path::step};
 
+/// How a dotted name leads into a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// An array on the way counts as its first element.
+    FirstElement,
+    /// Arrays have elements by number, and a length.
+    Plain,
+}
+
 /// The parameters of one statement.
 pub trait Params {
     /// The value of a name in the statement's layers, the client's layers and the settings; absent
@@ -13,6 +22,12 @@ pub trait Params {
 
     /// The verb's own default for a name.
     fn default(&self, name: &str) -> Value;
+
+    /// What a dotted name leads to from one of the names that [`Self::get`] has, if that has been found before.
+    fn found(&self, dotted: &str, manner: Manner) -> Option<Value> {
+        let _ = (dotted, manner);
+        None
+    }
 
     /// How many bytes a text that is made of parameters may take.
     fn text_room(&self) -> usize {
@@ -39,36 +54,44 @@ impl Params for Object {
 /// and null count as not found, so a default shows through both.
 pub fn lookup(params: &dyn Params, dotted: &str) -> Value {
     let found = lookup_given(params, dotted);
-    if found.is_nothing() { walk(dotted, |name| params.default(name)) } else { found }
+    if found.is_nothing() { walk(dotted, |name| params.default(name), None) } else { found }
 }
 
 /// Finds the value of a name like [`lookup`], but not in the verb's defaults.
 pub fn lookup_given(params: &dyn Params, dotted: &str) -> Value {
-    walk(dotted, |name| params.get(name))
+    walk(dotted, |name| params.get(name), Some(params))
 }
 
 /// Finds the value of a name in a text, such as that of a header (CON-31): the plain walk
 /// of texts (TOK-13), in which lists have elements by number and a length. Defaults stand
 /// in for what is absent only: null is a value.
 pub fn lookup_text(params: &dyn Params, dotted: &str) -> Value {
-    let found = plain_walk(dotted, |name| params.get(name));
-    if found.is_absent() { plain_walk(dotted, |name| params.default(name)) } else { found }
+    let found = plain_walk(dotted, |name| params.get(name), Some(params));
+    if found.is_absent() { plain_walk(dotted, |name| params.default(name), None) } else { found }
 }
 
-fn plain_walk(dotted: &str, root: impl Fn(&str) -> Value) -> Value {
+/// What has been found before is asked of `known`.
+fn plain_walk(dotted: &str, root: impl Fn(&str) -> Value, known: Option<&dyn Params>) -> Value {
     let flat = root(dotted);
     let Some((first, rest)) = dotted.split_once('.') else { return flat };
     if !flat.is_absent() {
         return flat;
     }
+    if let Some(found) = known.and_then(|known| known.found(dotted, Manner::Plain)) {
+        return found;
+    }
     rest.split('.').fold(root(first), |value, name| step::member(&value, name))
 }
 
-fn walk(dotted: &str, root: impl Fn(&str) -> Value) -> Value {
+/// What has been found before is asked of `known`.
+fn walk(dotted: &str, root: impl Fn(&str) -> Value, known: Option<&dyn Params>) -> Value {
     let flat = root(dotted);
     let Some((first, rest)) = dotted.split_once('.') else { return flat };
     if !flat.is_nothing() {
         return flat;
+    }
+    if let Some(found) = known.and_then(|known| known.found(dotted, Manner::FirstElement)) {
+        return found;
     }
     let mut value = root(first);
     for name in rest.split('.') {

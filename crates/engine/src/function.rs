@@ -61,7 +61,7 @@ async fn require(
     target: Option<SlotId>,
 ) -> Result<Value, RunError> {
     let name = arguments.first().and_then(Value::scalar_text).unwrap_or_default();
-    let module = run.engine.function_module(&name, &run.plan.modules).map_err(|error| {
+    let failed = |error: ScriptError| {
         let code = match (error.kind, run.caller) {
             (ScriptErrorKind::NotFound, Caller::AdHoc { .. }) => {
                 let reason = "scripts of clients may use only modules that come with qlio";
@@ -73,14 +73,19 @@ async fn require(
         };
         RunError::new(code, fault_of(run), format!("require of `{name}`: {error}"))
             .at_script(&error)
-    })?;
+    };
+    let module = run.engine.function_module(&name, &run.plan.modules).map_err(failed)?;
     let script = module.script("require");
     let exports =
         if let Some(exports) = slice::try_here(run, script, |sandbox| module.exports(sandbox))? {
             exports
         } else {
             let module = module.clone();
-            slice::do_apart(run, script, move |sandbox, _| module.exports(sandbox)).await?
+            let load = move |sandbox: &Sandbox, _: &Wanted| {
+                module.ensure_loaded(sandbox)?;
+                Ok(module.exports(sandbox))
+            };
+            slice::do_apart(run, script, load).await?.map_err(failed)?
         };
     let exports = exports.map_err(|error| function_failed(run, "require", &error))?;
     if let Some(slot) = target {

@@ -37,6 +37,15 @@ pub trait HeavyThreads: fmt::Debug + Send + Sync {
     /// As many jobs wait as may.
     fn take(&self, job: Job) -> Result<(), Busy>;
 
+    /// Takes a script, to be done in its turn, which is not that of other work: whoever fills the queue of scripts
+    /// keeps no body waiting.
+    ///
+    /// # Errors
+    /// As many scripts wait as may.
+    fn take_script(&self, job: Job) -> Result<(), Busy> {
+        self.take(job)
+    }
+
     /// Takes a job that one certain thread is to do, in its turn: all jobs of a place are done by the same
     /// thread, which does nothing else. Places beyond those that there are begin again at the first.
     ///
@@ -168,6 +177,20 @@ impl Heavy {
         work: impl FnOnce(&Wanted) -> T + Send + 'static,
     ) -> Result<Done<T>, Busy> {
         self.run_by(|threads, job| threads.take(job), work).await
+    }
+
+    /// The same for a script.
+    ///
+    /// # Errors
+    /// As many scripts wait as may.
+    ///
+    /// # Panics
+    /// As the work does.
+    pub async fn run_script<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Wanted) -> T + Send + 'static,
+    ) -> Result<Done<T>, Busy> {
+        self.run_by(|threads, job| threads.take_script(job), work).await
     }
 
     /// The same by the thread of a place: what the work leaves behind in that thread, the next work of this

@@ -1,8 +1,13 @@
-//! What templates read of large variables, once it has been found.
+//! What templates and tokens of tables read of large variables, once it has been found.
 
 use std::{cell::RefCell, ptr, sync::Arc};
 
-use qlio_data::{Text, Value, scope::SlotId};
+use qlio_data::{Text, Value, params::Manner, scope::SlotId};
+
+use crate::heavy::JSON_TREE_AT_ONCE_BYTES_MAX;
+
+/// Lists of up to so many elements are looked into where they are needed: that takes less than a millisecond.
+const ELEMENTS_AT_ONCE_MAX: usize = 1_024;
 
 /// What was found below the variables of a run.
 #[derive(Debug, Default)]
@@ -37,6 +42,39 @@ impl Lookups {
     /// Lets go of all that was found.
     pub(crate) fn take(&self) -> impl Send + 'static {
         self.0.take().into_iter().map(|found| (found.root, found.values)).collect::<Vec<_>>()
+    }
+}
+
+/// A dotted name that has been looked up.
+#[derive(Debug)]
+pub(crate) struct FoundToken {
+    name: String,
+    manner: Manner,
+    value: Value,
+}
+
+impl FoundToken {
+    pub(crate) fn new(name: String, manner: Manner, value: Value) -> Self {
+        Self { name, manner, value }
+    }
+
+    pub(crate) fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The value of a name that was looked up in this manner.
+    pub(crate) fn among(all: &[Self], name: &str, manner: Manner) -> Option<Value> {
+        let found = all.iter().find(|found| found.manner == manner && found.name == name)?;
+        Some(found.value.clone())
+    }
+}
+
+/// Whether to look into a value may take more than a millisecond.
+pub(crate) fn is_large(value: &Value) -> bool {
+    match value {
+        Value::Raw(text) => text.len() > JSON_TREE_AT_ONCE_BYTES_MAX,
+        Value::Array(elements) => elements.len() > ELEMENTS_AT_ONCE_MAX,
+        _ => false,
     }
 }
 

@@ -10,7 +10,7 @@ use std::{cell::Cell, sync::Arc};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use qlio_data::{
     Object, Text, Value,
-    params::{self, Params},
+    params::{self, Manner, Params},
     scope::Scope,
 };
 use qlio_plan::{
@@ -20,6 +20,7 @@ use qlio_plan::{
 
 use crate::{
     error::RunError,
+    lookups::FoundToken,
     request::{Caller, Part},
     run::Run,
     sandbox::HookSession,
@@ -185,6 +186,8 @@ pub(crate) struct StatementParams<'a> {
     pub(crate) own: &'a [(Text, Value)],
     /// The hooks of the statement, whose writes come first.
     pub(crate) hooks: Option<&'a HookSession>,
+    /// What its dotted names lead to in large variables.
+    pub(crate) found: &'a [FoundToken],
     /// The table was sent by a client, so it sees only the settings that clients may read.
     pub(crate) is_untrusted: bool,
     /// The tokens stand inside of `using headers`, where the client's headers may be passed on.
@@ -230,6 +233,14 @@ impl Params for StatementParams<'_> {
             ClientParams::Declared if name == REMOTE_ADDRESS => self.run.remote_address(),
             ClientParams::Declared => Value::Absent,
         }
+    }
+
+    fn found(&self, dotted: &str, manner: Manner) -> Option<Value> {
+        let value = FoundToken::among(self.found, dotted, manner)?;
+        let root = dotted.split('.').next().unwrap_or_default();
+        let is_written = self.hooks.is_some_and(|hooks| hooks.overlay().get(root).is_some());
+        let is_own = self.own.iter().any(|(own, value)| *own == root && !value.is_absent());
+        (!is_written && !is_own).then_some(value)
     }
 
     fn default(&self, name: &str) -> Value {

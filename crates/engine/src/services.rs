@@ -22,11 +22,11 @@ use crate::{
     error::RunError,
     heavy::Heavy,
     meter::Meter,
-    sandbox::{FunctionModule, Sandbox, ScriptError},
+    sandbox::{FunctionModule, Sandbox, ScriptError, ScriptErrorKind},
     settings::Settings,
     tokens::Tokens,
     transport::{Transport, TransportSettings},
-    verb_scripts::{VerbScripts, sandbox_of},
+    verb_scripts::{ScriptFault, ScriptFiles, VerbScripts, sandbox_of},
 };
 
 /// Script modules kept loaded per thread; the whole set is dropped when more are asked for.
@@ -223,15 +223,49 @@ impl Services {
         &self,
         table: &Arc<Table>,
         kind: VerbKind,
-    ) -> Result<Rc<VerbScripts>, RunError> {
+    ) -> Result<Option<Rc<VerbScripts>>, RunError> {
         let key = (Arc::as_ptr(table), kind);
         if let Some(loaded) = self.scripts.borrow().get(&key) {
-            return loaded.scripts.clone();
+            return loaded.scripts.clone().map(Some);
         }
         let verb = table
             .verb(kind)
             .ok_or_else(|| RunError::internal("scripts of a verb that is not there"))?;
         let loaded = VerbScripts::load(self.sandbox(), table, verb);
+        if let Err(faults) = &loaded
+            && faults.iter().any(|fault| fault.is_unfinished)
+        {
+            return Ok(None);
+        }
+        self.keep_scripts(table, kind, loaded).map(Some)
+    }
+
+    /// Keeps the scripts of a verb whose files another thread has loaded: there they are called from now on.
+    ///
+    /// # Errors
+    /// They cannot be loaded.
+    pub(crate) fn take_scripts(
+        &self,
+        table: &Arc<Table>,
+        kind: VerbKind,
+        files: Result<ScriptFiles, Vec<ScriptFault>>,
+    ) -> Result<Rc<VerbScripts>, RunError> {
+        let verb = table
+            .verb(kind)
+            .ok_or_else(|| RunError::internal("scripts of a verb that is not there"))?;
+        for realm in files.iter().flat_map(ScriptFiles::realms) {
+            self.sandbox().note_unloaded(realm);
+        }
+        self.keep_scripts(table, kind, VerbScripts::of(files, table, verb))
+    }
+
+    fn keep_scripts(
+        &self,
+        table: &Arc<Table>,
+        kind: VerbKind,
+        loaded: Result<VerbScripts, Vec<ScriptFault>>,
+    ) -> Result<Rc<VerbScripts>, RunError> {
+        let key = (Arc::as_ptr(table), kind);
         let (scripts, is_lasting) = match loaded {
             Ok(scripts) => (Ok(Rc::new(scripts)), true),
             Err(faults) => {
@@ -255,7 +289,8 @@ impl Services {
         scripts
     }
 
-    /// The module that `require` names, loaded when it is first needed.
+    /// The module that `require` names, loaded when it is first needed, unless that takes so long that it is done
+    /// elsewhere.
     pub(crate) fn function_module(
         &self,
         name: &str,
@@ -266,7 +301,14 @@ impl Services {
         {
             return Ok(module.clone());
         }
-        let module = FunctionModule::load(self.sandbox(), name, folders)?;
+        let module = FunctionModule::find(name, folders)?;
+        match module.ensure_loaded(self.sandbox()) {
+            // Whoever calls it loads it elsewhere.
+            Err(error) if error.kind == ScriptErrorKind::Unfinished => {
+                self.sandbox().note_unloaded(module.realm());
+            }
+            loaded => loaded?,
+        }
         let mut modules = self.modules.borrow_mut();
         if modules.len() >= MODULES_MAX {
             modules.clear();

@@ -64,7 +64,7 @@ pub(crate) async fn do_apart<T: Send + 'static>(
     let work = move |wanted: &Wanted| {
         with_own_sandbox(&limits, wanted.stop(), |sandbox| call(sandbox, wanted))
     };
-    let done = run.engine.heavy().run(work).await?;
+    let done = run.engine.heavy().run_script(work).await?;
     sandbox.note_apart(script, done.time);
     run.budget.note_script(u64::try_from(done.time.as_micros()).unwrap_or(u64::MAX));
     run.budget.charge_time(done.time)?;

@@ -15,7 +15,11 @@ use qlio_plan::{
     CompileOptions, Origin,
     catalog::{CatalogBuilder, NoResources},
 };
-use tokio::runtime::Builder;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    runtime::Builder,
+};
 
 /// Rows whose text every way of reading is too large for.
 const MANY: usize = 20_000;
@@ -47,7 +51,32 @@ fn rows(count: usize) -> Value {
 }
 
 fn run(script: &str, rows: Value, heavy: Heavy) -> String {
-    let (catalog, _) = CatalogBuilder::new(Value::Absent, &NoResources).finish();
+    run_with("", script, rows, heavy)
+}
+
+/// The same beside a table, whose upstream answers with what it was asked for.
+fn run_with(table: &str, script: &str, rows: Value, heavy: Heavy) -> String {
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
+    let upstream = listener.local_addr().expect("bound");
+    runtime.spawn(async move {
+        let mut request = [0; 4096];
+        while let Ok((mut connection, _)) = listener.accept().await {
+            let length = connection.read(&mut request).await.expect("a request");
+            let head = String::from_utf8_lossy(&request[..length]);
+            let asked = head.escape_default().to_string().replace('\\', "/");
+            let body = format!(r#"{{"asked":"{asked}"}}"#);
+            let (kind, length) = ("application/json", body.len());
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
+            );
+            connection.write_all(answer.as_bytes()).await.expect("sent");
+        }
+    });
+    let config = json::parse_str(&format!(r#"{{"upstream":"{upstream}"}}"#)).expect("valid JSON");
+    let mut builder = CatalogBuilder::new(config, &NoResources);
+    builder.add_table_file("t.ql", table);
+    let (catalog, _) = builder.finish();
     let options =
         CompileOptions { origin: Origin::Stored, file: "script", resources: &NoResources };
     let compiled = qlio_plan::compile(script, &catalog, &options).expect(script);
@@ -55,9 +84,8 @@ fn run(script: &str, rows: Value, heavy: Heavy) -> String {
         Engine::new(EngineOptions { heavy, ..EngineOptions::default() }).expect("an engine");
     let variables = [("rows", rows)].into_iter().collect();
     let request = ClientRequest { variables, ..ClientRequest::default() };
-    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let answer = runtime.block_on(engine.run(&compiled.plan, &catalog, &request, Caller::Operator));
-    json::to_string(&answer.expect(script).value)
+    json::to_string(&answer.expect(script).value).replace(&upstream.to_string(), "upstream")
 }
 
 #[test]
@@ -104,6 +132,49 @@ fn what_templates_read_of_a_large_variable_is_found_elsewhere() {
             let apart = run(script, value.clone(), heavy);
             assert_eq!(apart, run(script, value, Heavy::default()), "{script}");
             assert!(apart.len() > 5, "{script}: {apart}");
+            let jobs = elsewhere.0.load(Ordering::Relaxed);
+            assert_eq!(jobs > 0, is_large, "{jobs} jobs: {script}");
+        }
+    }
+}
+
+#[test]
+fn what_tokens_of_tables_read_of_a_large_variable_is_found_elsewhere() {
+    let table = "create table t on select get from \
+                 'http://{config.upstream}/{v.a.b}?x={v.rows.b}&y={v.none.b}&z={own}'
+                 using headers 'x-fourth' = '{v.rows.3.b}'";
+    let script = "v = \"{rows}\"; return select asked from t where own = \"{v.a.b}\"";
+    let object = |count: usize| {
+        let text = format!(r#"{{"a":{{"b":7}},"rows":{}}}"#, json::to_string(&rows(count)));
+        json::parse_str(&text).expect("valid JSON")
+    };
+    for (value, jobs_expected) in [(object(FEW), 0), (object(MANY), 2)] {
+        let elsewhere = Arc::new(Counting::default());
+        let heavy = Heavy::on(Arc::clone(&elsewhere) as Arc<dyn HeavyThreads>);
+        let asked = run_with(table, script, value, heavy);
+        assert!(asked.contains("GET /7?x=x0&y=&z=7 HTTP"), "{asked}");
+        assert!(asked.contains("x-fourth: x3"), "{asked}");
+        // The templates of the script and those of the table, and what is dropped.
+        let jobs = elsewhere.0.load(Ordering::Relaxed);
+        assert!(if jobs_expected == 0 { jobs == 0 } else { jobs >= jobs_expected }, "{jobs} jobs");
+    }
+}
+
+#[test]
+fn conditions_look_into_large_rows_elsewhere() {
+    for script in [
+        "return select a from rows where rows.b = 'x9'",
+        "return select * from rows where rows.b = 'x9'",
+        "return select * from rows where rows.b = 'none'",
+        "v = [\"{rows}\", \"{rows}\"]; return select a from v where rows.c.d = 3",
+    ] {
+        for (count, is_large) in [(FEW, false), (MANY, true)] {
+            let text = format!(r#"{{"a":1,"rows":{}}}"#, json::to_string(&rows(count)));
+            let value = json::parse_str(&text).expect("valid JSON");
+            let elsewhere = Arc::new(Counting::default());
+            let heavy = Heavy::on(Arc::clone(&elsewhere) as Arc<dyn HeavyThreads>);
+            let apart = run(script, value.clone(), heavy);
+            assert_eq!(apart, run(script, value, Heavy::default()), "{script}");
             let jobs = elsewhere.0.load(Ordering::Relaxed);
             assert_eq!(jobs > 0, is_large, "{jobs} jobs: {script}");
         }

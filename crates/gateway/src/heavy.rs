@@ -1,8 +1,10 @@
 //! The heavy threads: a few threads for work that would hold a worker too long (`docs/adr/0027-heavy-threads.md`).
 //!
-//! In: jobs of all workers. Out: they are done, first come first served. Promises: a thread is started when a job
-//! finds all others busy, and never more than the setting says; no more jobs wait than the setting says, those
-//! that nobody wants any more not counted. What a job is, and how its result comes back, is the engine's business.
+//! In: jobs of all workers. Out: they are done, first come first served, scripts apart from all else: each has a
+//! queue and threads of its own, so that scripts which do not end keep no body waiting. Promises: a thread is
+//! started when a job finds all others busy, and never more for scripts, and for all else, than the setting says; no
+//! more jobs wait in a queue than the setting says, those that nobody wants any more not counted. What a job is, and
+//! how its result comes back, is the engine's business.
 
 use std::{
     collections::VecDeque,
@@ -16,7 +18,8 @@ use qlio_engine::heavy::{Busy, Heavy, HeavyThreads, Job};
 /// How many threads there may be, and how many jobs may wait for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeavySettings {
-    /// Setting `heavy.threads`; default half as many as there are cores, at least one.
+    /// Setting `heavy.threads`: for scripts, and for all else; default half as many as there are cores, at least
+    /// one.
     pub threads: Option<usize>,
     /// Setting `heavy.maxWaiting`; default 256.
     pub waiting_max: usize,
@@ -38,6 +41,7 @@ impl HeavySettings {
 /// The threads of a process; they end when it is dropped, each with the job that it has in hand.
 pub struct HeavyPool {
     desk: Arc<Desk>,
+    scripts: Arc<Desk>,
     /// The places whose jobs are each done by one thread, as many as there may be threads.
     places: Box<[Arc<Desk>]>,
     threads_max: usize,
@@ -82,14 +86,20 @@ impl HeavyPool {
     pub fn new(settings: HeavySettings) -> Self {
         let (threads_max, waiting_max) = (settings.threads_max(), settings.waiting_max);
         let places = (0..threads_max).map(|_| Arc::default()).collect();
-        Self { desk: Arc::default(), places, threads_max, waiting_max }
+        Self { desk: Arc::default(), scripts: Arc::default(), places, threads_max, waiting_max }
     }
 
     /// How much there is to do.
     pub fn load(&self) -> HeavyLoad {
-        let state = self.desk.state();
-        let busy = state.threads - state.idle;
-        HeavyLoad { busy, free: self.threads_max - busy, waiting: state.waiting.len() }
+        let mut load = HeavyLoad { busy: 0, free: 0, waiting: 0 };
+        for desk in [&self.desk, &self.scripts] {
+            let state = desk.state();
+            let busy = state.threads - state.idle;
+            load.busy += busy;
+            load.free += self.threads_max - busy;
+            load.waiting += state.waiting.len();
+        }
+        load
     }
 
     /// Such a pool for engines.
@@ -101,6 +111,10 @@ impl HeavyPool {
 impl HeavyThreads for HeavyPool {
     fn take(&self, job: Job) -> Result<(), Busy> {
         self.put(&self.desk, job, self.threads_max, |number| format!("heavy {number}"))
+    }
+
+    fn take_script(&self, job: Job) -> Result<(), Busy> {
+        self.put(&self.scripts, job, self.threads_max, |number| format!("slow {number}"))
     }
 
     fn take_at(&self, place: usize, job: Job) -> Result<(), Busy> {
@@ -147,7 +161,7 @@ impl HeavyPool {
 
 impl Drop for HeavyPool {
     fn drop(&mut self) {
-        for desk in std::iter::once(&self.desk).chain(&self.places) {
+        for desk in [&self.desk, &self.scripts].into_iter().chain(&self.places) {
             let mut state = desk.state();
             state.is_over = true;
             state.waiting.clear();
@@ -263,6 +277,27 @@ mod tests {
         drop(open);
         assert_eq!(next.await.expect("its place was free").value, 5);
         assert_eq!(first.await.expect("no panic"), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn scripts_keep_no_body_waiting() {
+        let heavy = heavy(1, 1);
+        let (open, job, has_begun) = gate();
+        let script = tokio::spawn({
+            let heavy = heavy.clone();
+            async move { heavy.run_script(|_| job()).await.map(|done| done.value) }
+        });
+        while has_begun.try_recv().is_err() {
+            yield_now().await;
+        }
+        let mut waiting = Box::pin(heavy.run_script(|_| ()));
+        assert!(poll(waiting.as_mut()).is_pending());
+        heavy.run_script(|_| ()).await.expect_err("one waits already");
+        for number in 0..3 {
+            assert_eq!(heavy.run(move |_| number).await.expect("not refused").value, number);
+        }
+        drop(open);
+        assert!(script.await.expect("no panic").is_ok());
     }
 
     #[tokio::test]

@@ -6,10 +6,7 @@
 
 use qlio_data::{Value, scope::SlotId, template::Lookup};
 
-use crate::{clock, error::RunError, heavy::JSON_TREE_AT_ONCE_BYTES_MAX, run::Run};
-
-/// Lists of up to so many elements are looked into where they are needed: that takes less than a millisecond.
-const ELEMENTS_AT_ONCE_MAX: usize = 1_024;
+use crate::{clock, error::RunError, lookups::is_large, run::Run};
 
 /// Finds what templates read below a variable, if its new value is so large that they could not do it themselves.
 ///
@@ -36,13 +33,4 @@ pub(super) async fn find_ahead(run: &Run<'_>, slot: SlotId, value: &Value) -> Re
     }
     run.lookups.keep(slot, value.clone(), values);
     Ok(())
-}
-
-/// Whether to look into a value may take more than a millisecond.
-pub(super) fn is_large(value: &Value) -> bool {
-    match value {
-        Value::Raw(text) => text.len() > JSON_TREE_AT_ONCE_BYTES_MAX,
-        Value::Array(elements) => elements.len() > ELEMENTS_AT_ONCE_MAX,
-        _ => false,
-    }
 }

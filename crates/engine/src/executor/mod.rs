@@ -37,6 +37,7 @@ use crate::{
     error::RunError,
     evaluate,
     event::{Event, Observation},
+    lookups::is_large,
     run::Run,
 };
 use scheduler::Scheduler;
@@ -128,7 +129,7 @@ async fn found_ahead(
     outcome: Result<Value, RunError>,
 ) -> Result<Value, RunError> {
     if let (Some(slot), Ok(value)) = (node.target, &outcome)
-        && lookups::is_large(value)
+        && is_large(value)
     {
         Box::pin(lookups::find_ahead(run, slot, value)).await?;
     }
@@ -179,9 +180,7 @@ fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
             Started::Later(None)
         }
         _ => match statement::run_now(run, node) {
-            Ok(value) if node.target.is_some() && lookups::is_large(&value) => {
-                Started::Later(Some(value))
-            }
+            Ok(value) if node.target.is_some() && is_large(&value) => Started::Later(Some(value)),
             outcome => Started::Done(outcome),
         },
     }

@@ -8,6 +8,7 @@
 //! Everything is prepared before the first exchange is sent, so a statement that asks for too many
 //! or lacks a token sends nothing. A request that a hook fails is not sent and counts as failed.
 
+mod ahead;
 mod announce;
 mod answer;
 mod body;
@@ -41,6 +42,8 @@ use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 use crate::{
     deadline::Deadline,
     error::{Fact, RunError},
+    heavy::Wanted,
+    lookups::{FoundToken, is_large},
     operator::{
         gather::{self, Merge},
         limit,
@@ -50,7 +53,8 @@ use crate::{
     },
     own::Own,
     run::Run,
-    verb_scripts::VerbScripts,
+    sandbox::{Sandbox, with_own_sandbox},
+    verb_scripts::{ScriptFiles, VerbScripts},
 };
 
 pub(crate) use body::Payload;
@@ -84,10 +88,12 @@ pub(crate) struct Call<'a> {
     pub(crate) scripts: Option<Rc<VerbScripts>>,
     /// Requests so far, pages among them.
     requests: Cell<usize>,
+    /// What tokens of the verb read of large variables.
+    found: Vec<FoundToken>,
 }
 
 impl<'a> Call<'a> {
-    fn new(
+    async fn new(
         run: &'a Run<'a>,
         kind: VerbKind,
         table: &'a Arc<Table>,
@@ -99,11 +105,14 @@ impl<'a> Call<'a> {
             RunError::client(codes::UNSUPPORTED_VERB, message).in_table(&table.name)
         })?;
         let scripts = if VerbScripts::is_needed(verb) {
-            Some(run.engine.verb_scripts(table, kind)?)
+            Some(match run.engine.verb_scripts(table, kind)? {
+                Some(scripts) => scripts,
+                None => Box::pin(load_scripts(run, table, kind)).await?,
+            })
         } else {
             None
         };
-        Ok(Self {
+        let mut call = Self {
             run,
             table,
             verb,
@@ -120,8 +129,32 @@ impl<'a> Call<'a> {
             offset: None,
             scripts,
             requests: Cell::new(0),
-        })
+            found: Vec::new(),
+        };
+        if run.slots.borrow().iter().any(is_large) {
+            call.found = Box::pin(call.find_ahead()).await?;
+        }
+        Ok(call)
     }
+}
+
+/// The scripts of a verb whose files take so long to load that a heavy thread does it.
+async fn load_scripts(
+    run: &Run<'_>,
+    table: &Arc<Table>,
+    kind: VerbKind,
+) -> Result<Rc<VerbScripts>, RunError> {
+    let (limits, of_table) = (run.engine.sandbox().limits().clone(), Arc::clone(table));
+    let load = move |wanted: &Wanted| {
+        let verb = of_table.verb(kind)?;
+        let load = |sandbox: &Sandbox| ScriptFiles::load(sandbox, verb);
+        Some(with_own_sandbox(&limits, wanted.stop(), load))
+    };
+    let done = run.engine.heavy().run_script(load).await?;
+    run.budget.charge_time(done.time)?;
+    let missing = || RunError::internal("scripts of a verb that is not there");
+    let files = done.value.ok_or_else(missing)?;
+    run.engine.take_scripts(table, kind, files)
 }
 
 impl<'a> Call<'a> {
@@ -139,7 +172,7 @@ pub(crate) async fn select(
     own: Own,
 ) -> Result<Selected, RunError> {
     let mut call =
-        Call::new(run, VerbKind::Select, table, &select.scan.delays, &select.scan.answer)?;
+        Call::new(run, VerbKind::Select, table, &select.scan.delays, &select.scan.answer).await?;
     (call.line, call.limit, call.offset) = (select.line, select.limit, select.offset);
     (call.scan, call.output) = (Some(&select.scan), Some(&select.output));
     call.assign = select.assign.as_ref();
@@ -198,7 +231,7 @@ pub(crate) async fn scan_source(
     table: &Arc<Table>,
     own: Own,
 ) -> Result<Relation, RunError> {
-    let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer).await?;
     call.is_half_of(select, scan);
     call.deadline = deadline;
     call.plain_columns = project::plain_columns(scan);
@@ -228,7 +261,7 @@ pub(crate) async fn scan_each(
     owns: Vec<Own>,
     are_failures_partial: bool,
 ) -> Result<Vec<Relation>, RunError> {
-    let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer)?;
+    let mut call = Call::new(run, VerbKind::Select, table, &scan.delays, &scan.answer).await?;
     call.is_half_of(select, scan);
     call.deadline = deadline;
     call.plain_columns = project::plain_columns(scan);
@@ -281,7 +314,7 @@ pub(crate) async fn write(
     table: &Arc<Table>,
     request: WriteRequest<'_>,
 ) -> Result<Value, RunError> {
-    let mut call = Call::new(run, request.kind, table, request.delays, &Projection::All)?;
+    let mut call = Call::new(run, request.kind, table, request.delays, &Projection::All).await?;
     (call.line, call.assign) = (request.line, request.assign);
     let outcome = async {
         let (answers, merge) = if call.verb.connector.is_some() {

@@ -312,6 +312,7 @@ impl Call<'_> {
             verb: self.verb,
             own,
             hooks: hooks.map(Hooks::session),
+            found: &self.found,
             is_untrusted: self.is_untrusted(),
             is_for_headers: false,
         }

@@ -6,6 +6,7 @@ use foldhash::quality::RandomState;
 use qlio_data::{
     Text, Value,
     path::{Options, Path},
+    projection::Projection,
     value::loose::{LooseValue, loosely_equals},
 };
 use qlio_plan::operator::{Condition, Scan};
@@ -34,6 +35,8 @@ pub(crate) async fn filter(
     }
     let value = run.let_go(opening::open_large(run, value).await?);
     let matchers = Matcher::all(run, &scan.conditions, expected).await?;
+    let mut looked_at = Projection::none();
+    scan.conditions.iter().for_each(|condition| looked_at.add_path(&condition.path));
     let holds = |row: &Value| -> Result<bool, RunError> {
         for matcher in &matchers {
             if !matcher.holds(run, row)? {
@@ -46,7 +49,11 @@ pub(crate) async fn filter(
         Some(rows) => {
             let mut kept = Vec::new();
             for row in rows.iter() {
-                if holds(row)? {
+                let is_match = match opening::narrow(run, row, &looked_at).await? {
+                    None => holds(row)?,
+                    Some(narrow) => holds(&narrow)?,
+                };
+                if is_match {
                     kept.push(row.clone());
                 }
                 if run.budget.spend(matchers.len()) {
@@ -57,8 +64,14 @@ pub(crate) async fn filter(
             run.budget.charge_memory(kept.len() * VALUE_BYTES)?;
             Ok(Value::array(kept))
         }
-        None if value.is_nothing() || holds(&value)? => Ok(value.take()),
-        None => Ok(Value::array(Vec::new())),
+        None if value.is_nothing() => Ok(value.take()),
+        None => {
+            let is_match = match opening::narrow(run, &value, &looked_at).await? {
+                None => holds(&value)?,
+                Some(narrow) => holds(&narrow)?,
+            };
+            Ok(if is_match { value.take() } else { Value::array(Vec::new()) })
+        }
     }
 }
 

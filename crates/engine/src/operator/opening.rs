@@ -4,7 +4,7 @@
 //! worker too long is done by a heavy thread (`docs/adr/0027-heavy-threads.md`).
 
 use qlio_data::{
-    Value,
+    Object, Text, Value,
     codec::{
         DecodeError, DecodeLimits, Stop,
         json::{self, CellTable},
@@ -28,7 +28,7 @@ pub(super) async fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Va
         Value::Raw(text) if !scan.projection.is_all() => text,
         other => return Ok(other),
     };
-    let decode = |text: qlio_data::Text, projection: &Projection, stop: Stop| {
+    let decode = |text: Text, projection: &Projection, stop: Stop| {
         let limits = DecodeLimits { stop, ..DecodeLimits::default() };
         json::decode(text.into_bytes(), projection, &limits)
     };
@@ -60,6 +60,48 @@ pub(crate) async fn open_large(run: &Run<'_>, value: Value) -> Result<Value, Run
         }
         value => Ok(value),
     }
+}
+
+/// What a projection keeps of a row, if looking into the row takes long because it, or a member of it, is a large
+/// text; nothing if it does not.
+pub(super) async fn narrow(
+    run: &Run<'_>,
+    row: &Value,
+    kept: &Projection,
+) -> Result<Option<Value>, RunError> {
+    let is_large = |value: &Value| match value {
+        Value::Raw(text) => text.len() > JSON_TREE_AT_ONCE_BYTES_MAX,
+        _ => false,
+    };
+    match row {
+        Value::Object(members) if members.iter().any(|(_, member)| is_large(member)) => {
+            let mut narrow = Object::with_capacity(members.len());
+            for (name, member) in members.iter() {
+                let Some(kept) = kept.member(name.as_bytes()) else { continue };
+                let member = match member {
+                    large @ Value::Raw(text) if is_large(large) => project(run, text, kept).await?,
+                    small => small.clone(),
+                };
+                narrow.insert(name.clone(), member);
+            }
+            Ok(Some(Value::object(narrow)))
+        }
+        large @ Value::Raw(text) if is_large(large) => project(run, text, kept).await.map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// What a projection keeps of a large text.
+async fn project(run: &Run<'_>, text: &Text, kept: &Projection) -> Result<Value, RunError> {
+    let (text, kept) = (text.clone(), kept.clone());
+    let decode = run.heavy(move |wanted| {
+        let limits = DecodeLimits { stop: wanted.stop(), ..DecodeLimits::default() };
+        // A text that stays as it is would be looked into where it is.
+        json::decode(text.into_bytes(), &kept, &limits).map(|value| value.into_tree())
+    });
+    let decoded = Box::pin(decode).await?.map_err(|error| does_not_decode(&error))?;
+    run.budget.charge_value(&decoded).await?;
+    Ok(decoded)
 }
 
 /// The rows of a list that nothing has looked into, or whose elements nothing has looked into (ADR 0014).

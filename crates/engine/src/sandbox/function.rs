@@ -110,7 +110,11 @@ impl FunctionModule {
         Ok(module)
     }
 
-    fn find(name: &str, folders: &ModuleFolders) -> Result<Self, ScriptError> {
+    /// Finds a module by name, without loading it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(name: &str, folders: &ModuleFolders) -> Result<Self, ScriptError> {
         let (realm, entry) = match folders.find(name) {
             Some(file) => (Realm::new(&file.folder), Entry::File(file.path)),
             None if bundled::is_bundled(name) => {
@@ -246,8 +250,13 @@ impl FunctionModule {
         outcome.map_err(|error| sandbox.placed(&self.realm, &self.entry, &call.function, error))
     }
 
+    /// The realm of its files.
+    pub fn realm(&self) -> &Realm {
+        &self.realm
+    }
+
     /// Loads the module on this thread if it is not, with the time that loading has.
-    fn ensure_loaded(&self, sandbox: &Sandbox) -> Result<(), ScriptError> {
+    pub fn ensure_loaded(&self, sandbox: &Sandbox) -> Result<(), ScriptError> {
         if sandbox.is_loaded(&self.realm, &self.entry) {
             return Ok(());
         }

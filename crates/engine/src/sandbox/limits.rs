@@ -130,7 +130,8 @@ impl Meter {
     pub(super) fn is_over(&self) -> bool {
         let deadline = self.0.deadline.load(Ordering::Relaxed);
         if deadline == NEVER {
-            return false;
+            // A realm is being made, which somebody may not wait for any more.
+            return self.is_unwanted();
         }
         // Short calls are never asked, and long ones soon after they began.
         let before = self.0.used_before.load(Ordering::Relaxed);

@@ -23,6 +23,9 @@ use super::{
     slow::SlowScripts,
 };
 
+/// How many slices the loading of a file has where others wait, because that is done once.
+const LOADING_SLICES: u32 = 4;
+
 /// Runs scripts on one thread. Cheap to clone; the interpreter is made when the first script runs.
 ///
 /// A script that runs over its time or memory fails its call; its realm is then built anew for the
@@ -187,8 +190,9 @@ impl Sandbox {
     ) -> Result<R, ScriptError> {
         let state = &*self.state;
         let (time, is_slice) = match state.limits.slice {
-            _ if activity.is_load => (Duration::from_millis(state.limits.load_time_ms), false),
+            Some(slice) if activity.is_load => (slice * LOADING_SLICES, true),
             Some(slice) => (slice, true),
+            None if activity.is_load => (Duration::from_millis(state.limits.load_time_ms), false),
             None => (Duration::from_millis(state.limits.time_ms), false),
         };
         let instance = self.instance(realm, activity)?;

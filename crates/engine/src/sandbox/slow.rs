@@ -3,7 +3,10 @@
 //! In: how long calls have taken. Out: where the next call of the same script is to begin. What is known belongs to
 //! one thread; each learns for itself, by one slice.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use super::{Realm, Sandbox};
 
@@ -27,17 +30,23 @@ pub struct Script<'s> {
 pub(super) struct SlowScripts {
     realms: HashMap<u64, HashMap<String, u32>>,
     count: usize,
+    /// Realms whose files take so long to load that all of their scripts are called elsewhere.
+    unloaded: HashSet<u64>,
 }
 
 impl SlowScripts {
     fn knows(&self, script: Script<'_>) -> bool {
+        if self.unloaded.contains(&script.realm.id()) {
+            return true;
+        }
         let of_realm = self.realms.get(&script.realm.id());
         of_realm.is_some_and(|functions| functions.contains_key(script.name))
     }
 
     fn add(&mut self, script: Script<'_>) {
         if self.count >= SLOW_MAX {
-            *self = Self::default();
+            self.realms.clear();
+            self.count = 0;
         }
         let of_realm = self.realms.entry(script.realm.id()).or_default();
         if of_realm.insert(script.name.to_owned(), 0).is_none() {
@@ -61,7 +70,17 @@ impl Sandbox {
     #[inline]
     pub fn is_slow(&self, script: Script<'_>) -> bool {
         let slow = self.slow().borrow();
-        slow.count > 0 && slow.knows(script)
+        (slow.count > 0 || !slow.unloaded.is_empty()) && slow.knows(script)
+    }
+
+    /// A file of the realm was not loaded in the time that it has here: all scripts of the realm are called elsewhere
+    /// from now on.
+    pub fn note_unloaded(&self, realm: &Realm) {
+        let mut slow = self.slow().borrow_mut();
+        if slow.unloaded.len() >= SLOW_MAX {
+            slow.unloaded.clear();
+        }
+        slow.unloaded.insert(realm.id());
     }
 
     /// The script was not done within its slice.

@@ -72,6 +72,8 @@ pub(crate) struct ScriptFault {
     pub(crate) column: Option<u32>,
     /// It ran out of time or memory.
     pub(crate) is_limit: bool,
+    /// It was not loaded in the time that it has on a thread where others wait.
+    pub(crate) is_unfinished: bool,
     /// The file as errors of requests show it, and whether the message names it.
     shown_file: Option<String>,
     is_template: bool,
@@ -88,6 +90,7 @@ impl ScriptFault {
             line: error.line,
             column: error.column,
             is_limit: matches!(error.kind, ScriptErrorKind::Time | ScriptErrorKind::Memory),
+            is_unfinished: error.kind == ScriptErrorKind::Unfinished,
             shown_file: error.file.clone(),
             is_template: false,
         }
@@ -102,6 +105,7 @@ impl ScriptFault {
             line,
             column: None,
             is_limit: false,
+            is_unfinished: false,
             shown_file: Some(body.template.clone()),
             is_template: true,
         }
@@ -125,6 +129,54 @@ impl ScriptFault {
         failed.facts.extend(self.line.map(Fact::FileLine));
         failed.facts.extend(self.column.map(Fact::FileColumn));
         failed
+    }
+}
+
+/// The JavaScript files of a verb, loaded. They may have been loaded by another thread.
+#[derive(Debug)]
+pub(crate) struct ScriptFiles {
+    realm: Realm,
+    realm_of_transformer: Option<Realm>,
+    patch: Option<Patch>,
+    auth: Option<AuthModule>,
+    transformer: Option<Transformer>,
+}
+
+impl ScriptFiles {
+    /// Loads them in the interpreter of this thread.
+    ///
+    /// # Errors
+    /// Every script that cannot be loaded, at least one.
+    pub(crate) fn load(sandbox: &Sandbox, verb: &Verb) -> Result<Self, Vec<ScriptFault>> {
+        let file = [&verb.patch, &verb.auth, &verb.transformer].into_iter().flatten().next();
+        // All of them lie in the folder of the tables, but for a transformer that another file names.
+        let realm = file.map_or_else(Realm::without_files, |file| Realm::new(&file.folder));
+        let elsewhere = verb
+            .transformer
+            .as_ref()
+            .zip(file)
+            .filter(|(transformer, file)| !Arc::ptr_eq(&transformer.folder, &file.folder));
+        let realm_of_transformer =
+            elsewhere.map(|(transformer, _)| Realm::new(&transformer.folder));
+        let mut faults = Vec::new();
+        let patch =
+            load_file(verb.patch.as_ref(), &mut faults, |file| Patch::load(sandbox, &realm, file));
+        let auth = load_file(verb.auth.as_ref(), &mut faults, |file| {
+            AuthModule::load(sandbox, &realm, file)
+        });
+        let transformer = load_file(verb.transformer.as_ref(), &mut faults, |file| {
+            Transformer::load(sandbox, realm_of_transformer.as_ref().unwrap_or(&realm), file)
+        });
+        if faults.is_empty() {
+            Ok(Self { realm, realm_of_transformer, patch, auth, transformer })
+        } else {
+            Err(faults)
+        }
+    }
+
+    /// The realms that they are loaded into.
+    pub(crate) fn realms(&self) -> impl Iterator<Item = &Realm> {
+        std::iter::once(&self.realm).chain(&self.realm_of_transformer)
     }
 }
 
@@ -153,41 +205,29 @@ impl VerbScripts {
         table: &Table,
         verb: &Verb,
     ) -> Result<Self, Vec<ScriptFault>> {
-        let file = [&verb.patch, &verb.auth, &verb.transformer].into_iter().flatten().next();
-        // All of them lie in the folder of the tables, but for a transformer that another file names.
-        let realm = file.map_or_else(Realm::without_files, |file| Realm::new(&file.folder));
-        let elsewhere = verb
-            .transformer
-            .as_ref()
-            .zip(file)
-            .filter(|(transformer, file)| !Arc::ptr_eq(&transformer.folder, &file.folder));
-        let realm_of_transformer =
-            elsewhere.map(|(transformer, _)| Realm::new(&transformer.folder));
-        let mut faults = Vec::new();
-        let patch =
-            load_file(verb.patch.as_ref(), &mut faults, |file| Patch::load(sandbox, &realm, file));
-        let auth = load_file(verb.auth.as_ref(), &mut faults, |file| {
-            AuthModule::load(sandbox, &realm, file)
-        });
-        let transformer =
-            load_file(verb.transformer.as_ref(), &mut faults, |file| match &realm_of_transformer {
-                Some(own) => Transformer::load(sandbox, own, file),
-                None => Transformer::load(sandbox, &realm, file),
-            });
-        let template = match template(table, verb) {
-            Ok(template) => template,
-            Err(fault) => {
-                faults.push(*fault);
-                None
+        Self::of(ScriptFiles::load(sandbox, verb), table, verb)
+    }
+
+    /// Everything of a verb whose files have been loaded, here or elsewhere.
+    ///
+    /// # Errors
+    /// Every script and template that cannot be loaded, at least one.
+    pub(crate) fn of(
+        files: Result<ScriptFiles, Vec<ScriptFault>>,
+        table: &Table,
+        verb: &Verb,
+    ) -> Result<Self, Vec<ScriptFault>> {
+        let template = template(table, verb);
+        let (files, template) = match (files, template) {
+            (Ok(files), Ok(template)) => (files, template),
+            (files, template) => {
+                let faults = files.err().into_iter().flatten();
+                return Err(faults.chain(template.err().map(|fault| *fault)).collect());
             }
         };
-        if faults.is_empty() {
-            let notes = template_notes(table, verb, template.as_ref());
-            let own = RefCell::default();
-            Ok(Self { realm, patch, auth, transformer, template, notes, own })
-        } else {
-            Err(faults)
-        }
+        let notes = template_notes(table, verb, template.as_ref());
+        let ScriptFiles { realm, patch, auth, transformer, .. } = files;
+        Ok(Self { realm, patch, auth, transformer, template, notes, own: RefCell::default() })
     }
 
     /// A template that the hook "body template" gave, for a verb whose own is in `file`.

@@ -262,14 +262,14 @@ pub(super) static GROUPS: &[Group] = &[
             Setting::new(
                 "heavy.threads",
                 |draft| &mut draft.front.heavy.threads,
-                "Threads that decode, decompress, write and compress large bodies, so that no other request waits for them.",
+                "Threads that decode, decompress, write and compress large bodies, and as many again for scripts that take long, so that no other request waits for them.",
             ).fixed()
             .within(1, HEAVY_THREADS_MAX)
             .default_is("half as many as there are cores, at least one"),
             Setting::new(
                 "heavy.maxWaiting",
                 |draft| &mut draft.front.heavy.waiting_max,
-                "Most large bodies that wait for such a thread; what needs one beyond that is answered with 503.",
+                "Most large bodies that wait for such a thread, and most scripts; what needs one beyond that is answered with 503.",
             ).fixed()
             .limit("the process", "503, Q5017")
             .within(1, HEAVY_WAITING_MAX),

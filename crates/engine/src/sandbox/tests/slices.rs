@@ -74,10 +74,29 @@ fn what_nobody_waits_for_ends() {
 }
 
 #[test]
-fn loading_is_not_sliced_and_short_calls_end_here() {
+fn what_takes_long_to_load_is_loaded_elsewhere_and_called_there() {
     let source = format!("{WORK} work(); exports.f = function (x) {{ return x + 1; }};");
-    let bench = Bench::with(sliced(), &[("m.js", &source)]);
+    let folders = ModuleFolders::new(vec![directory(&[("m.js", source.as_str())])]);
+    let module = FunctionModule::find("m.js", &folders).unwrap();
+    let sandbox = Sandbox::new(sliced());
+    assert!(!sandbox.is_slow(module.script("f")));
+    let error = module.ensure_loaded(&sandbox).unwrap_err();
+    assert_eq!(error.kind, ScriptErrorKind::Unfinished, "{error}");
+    sandbox.note_unloaded(module.realm());
+    for name in ["f", "g"] {
+        assert!(sandbox.is_slow(module.script(name)));
+        (0..20).for_each(|_| sandbox.note_apart(module.script(name), SLICE / 8));
+        assert!(sandbox.is_slow(module.script(name)), "quick calls do not load it here");
+    }
+    let call = |sandbox: &Sandbox| module.call(sandbox, "f", "m.f", &[Value::int(1)], None, 1_000);
+    assert_eq!(text_of(&with_own_sandbox(&sliced(), Stop::default(), call).unwrap()), "2");
+}
+
+#[test]
+fn what_is_loaded_in_a_few_slices_is_called_here() {
+    let bench = Bench::with(sliced(), &[("m.js", "exports.f = function (x) { return x + 1; };")]);
     assert_eq!(bench.json("f", "[1]"), "2");
+    assert!(!bench.sandbox.is_slow(bench.module.script("f")));
 }
 
 #[test]
