@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,9 +19,28 @@ export const PATIENCE_MS = 30_000;
 const QLIO = process.env.QLIO_EXECUTABLE ?? join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/qlio");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
+/** What has been started and still runs. */
+const started = new Set();
+
+/** Has `stop` called at the end of the tests, if it has not been before. */
+export function stopAtEnd(stop) {
+  started.add(stop);
+}
+
+/** Ends all that the tests have started, also where a test has failed before it could. */
+export async function stopAll() {
+  await Promise.all([...started].map((stop) => stop()));
+}
+
 /** Starts a command and waits for the address that it prints first. */
 async function startServer(args) {
   const child = spawn(QLIO, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  };
+  stopAtEnd(stop);
   let words = "";
   child.stderr.on("data", (bytes) => (words += bytes));
   const lines = createInterface({ input: child.stdout });
@@ -29,19 +48,13 @@ async function startServer(args) {
     once(lines, "line").then(([line]) => String(line)),
     once(child, "exit").then(() => Promise.reject(new Error(`qlio ${args.join(" ")} has ended: ${words}`))),
   ]);
-  return {
-    address,
-    stop: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGTERM");
-      await once(child, "exit");
-    },
-  };
+  return { address, stop };
 }
 
 /** The example app on its sample APIs, which take `latency` milliseconds. */
 export async function startShop({ latency = 50, options = ["--dev"], port = 0, settings = {}, apis } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "qlio-console-"));
+  stopAtEnd(() => rm(folder, { recursive: true, force: true }));
   const shop = join(root, "examples/shop");
   const mock = apis ? undefined : await startServer(["mock", join(shop, "apis"), "--port", "0", "--latency", String(latency)]);
   const config = join(folder, "config.json");
@@ -60,18 +73,25 @@ export async function startShop({ latency = 50, options = ["--dev"], port = 0, s
       await gateway.stop();
       gateway = await start(Number(new URL(address).port));
     },
-    stop: async () => {
-      await gateway.stop();
-      await mock?.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
   };
+}
+
+/** An app of these files. */
+export async function startApp(files) {
+  const folder = await mkdtemp(join(tmpdir(), "qlio-console-"));
+  stopAtEnd(() => rm(folder, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries({ "qlio.json": "{}", ...files })) {
+    await mkdir(join(folder, path, ".."), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  const { address } = await startServer(["serve", "--dev", "--port", "0", "--app", folder]);
+  return { address, page: `${address}/console`, folder };
 }
 
 /** Chromium without anything that asks others. */
 export async function startBrowser() {
   if (!existsSync(CHROMIUM)) throw new Error(`there is no Chromium at ${CHROMIUM}`);
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath: CHROMIUM,
     headless: true,
     args: [
@@ -84,6 +104,8 @@ export async function startBrowser() {
       "--disable-sync",
     ],
   });
+  stopAtEnd(() => browser.close());
+  return browser;
 }
 
 /** A page of a fresh profile, which notes what goes wrong in it and each frame of its WebSockets. */
@@ -93,8 +115,13 @@ export async function openPage(browser, url, options = {}) {
   page.setDefaultTimeout(PATIENCE_MS);
   const notes = { errors: [], sent: [], received: [], violations: [], dialogs: 0, hosts: new Set() };
   page.on("pageerror", (error) => notes.errors.push(String(error)));
-  page.on("console", (message) => {
-    if (/Content Security Policy/i.test(message.text())) notes.violations.push(message.text());
+  await page.exposeFunction("noteViolation", (words) => notes.violations.push(words));
+  await page.addInitScript(() => {
+    addEventListener("securitypolicyviolation", ({ effectiveDirective, target, blockedURI }) => {
+      // Chromium styles what is typed over a selection, and the editor throws that away.
+      const isTyping = effectiveDirective.startsWith("style-src") && target.closest?.(".cm-content");
+      if (!isTyping) void window.noteViolation(`${effectiveDirective} ${blockedURI} ${target.outerHTML?.slice(0, 200)}`);
+    });
   });
   page.on("dialog", (dialog) => {
     notes.dialogs += 1;

@@ -2,6 +2,7 @@
 
 import { createServer, request } from "node:http";
 import { once } from "node:events";
+import { stopAtEnd } from "./harness.mjs";
 
 export async function startProxy(target, prefix) {
   const { hostname, port } = new URL(target);
@@ -41,14 +42,14 @@ export async function startProxy(target, prefix) {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  stopAtEnd(() => {
+    sockets.forEach((socket) => socket.destroy());
+    server.closeAllConnections();
+    server.close();
+  });
   return {
     address: `http://127.0.0.1:${server.address().port}${prefix}`,
     /** Cuts all WebSockets. */
     cut: () => sockets.forEach((socket) => socket.destroy()),
-    stop: () => {
-      sockets.forEach((socket) => socket.destroy());
-      server.closeAllConnections();
-      server.close();
-    },
   };
 }

@@ -2,17 +2,14 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { PATIENCE_MS, openPage, resultText, runAndWait, scriptText, setScript, startBrowser, startShop } from "./harness.mjs";
+import { PATIENCE_MS, openPage, resultText, runAndWait, scriptText, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
 
 let browser;
 let shop;
 before(async () => {
   [browser, shop] = await Promise.all([startBrowser(), startShop()]);
 });
-after(async () => {
-  await browser?.close();
-  await shop?.stop();
-});
+after(stopAll);
 
 const scriptsSent = (notes) =>
   notes.sent.map((frame) => JSON.parse(frame)).filter(({ type }) => type === "script");

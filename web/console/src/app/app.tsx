@@ -6,6 +6,7 @@ import { BrowsePane } from "../browse/browse-pane.tsx";
 import { CallsPane } from "../calls/calls-pane.tsx";
 import { VariablesPane } from "../debug/variables-pane.tsx";
 import { createEditor, destroyEditor } from "../editor/editor.ts";
+import { connections, serviceState } from "../editor/language-service.ts";
 import { MenuHost } from "../parts/menu.tsx";
 import { Splitter } from "../parts/splitter.tsx";
 import { Tabs } from "../parts/tabs.tsx";
@@ -58,7 +59,7 @@ function Editor() {
     if (holder.current) createEditor(holder.current);
     return destroyEditor;
   }, []);
-  return <div class="editor" ref={holder} />;
+  return <div class="editor" data-language={connections.value > 0 && serviceState.value === "open" ? "on" : "off"} ref={holder} />;
 }
 
 function LowerPane() {

@@ -4,7 +4,7 @@ import { effect, signal } from "@preact/signals";
 import { formatDocument } from "@codemirror/lsp-client";
 import { openLintPanel } from "@codemirror/lint";
 import { isStepping, runTo } from "../debug/stepping.ts";
-import { cursorLine, editorView, focusEditor, goTo } from "../editor/editor.ts";
+import { cursorLine, editorView, goTo } from "../editor/editor.ts";
 import { searchResult } from "../result/result-pane.tsx";
 import { history } from "../runs/history.ts";
 import { current, step, stop } from "../runs/runs.ts";
@@ -55,7 +55,7 @@ export const COMMANDS: readonly Command[] = [
   { name: "search", words: "Search in the result", keys: [], run: searchResult },
   { name: "share", words: "Share the script", keys: [], run: () => openShare() },
   { name: "new", words: "New script", keys: [], run: () => void open() },
-  { name: "script", words: "Go to the script", keys: ["Mod-Alt-1"], run: () => (showPane("script"), focusEditor()) },
+  { name: "script", words: "Go to the script", keys: ["Mod-Alt-1"], run: () => showPane("script") },
   { name: "result", words: "Go to the result", keys: ["Mod-Alt-2"], run: () => showPane("result") },
   { name: "plan", words: "Go to the plan", keys: ["Mod-Alt-3"], run: () => showPane("plan") },
   { name: "calls", words: "Go to the calls", keys: ["Mod-Alt-4"], run: () => showPane("calls") },

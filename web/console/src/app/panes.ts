@@ -23,7 +23,11 @@ export function showPane(name: Pane): void {
   if (name === "plan" || name === "calls") lower.value = name;
   if (name === "browse") toggleSide(true);
   requestAnimationFrame(() => {
-    const inside = `.pane-${name} :is(.cm-content, .virtual, input, [role=tab][aria-selected=true], button)`;
-    document.querySelector<HTMLElement>(inside)?.focus();
+    for (const inside of [".cm-content", ".virtual", "input", "[role=tab][aria-selected=true]"]) {
+      const element = document.querySelector<HTMLElement>(`.pane-${name} ${inside}`);
+      if (!element) continue;
+      element.focus();
+      return;
+    }
   });
 }

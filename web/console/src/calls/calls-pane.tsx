@@ -218,7 +218,7 @@ function Row({ row, top, index, span, zoom, isChosen, onChoose }: RowProps) {
       <span role="gridcell" class="call-name" title={`${exchange.method} ${exchange.uri}`}>
         <b>{exchange.method}</b>
         {exchange.cause && <em>{exchange.cause}</em>}
-        {exchange.isCached && <em>cache</em>} {shortened(exchange.uri)}
+        {exchange.isCached && <em>cache</em>} <Uri uri={exchange.uri} />
       </span>
       <span role="gridcell" title={exchange.error ?? exchange.statusText}>
         {outcome === "bad" && "✕ "}
@@ -253,7 +253,7 @@ function GroupRow({
     >
       <span role="gridcell" class="call-name" title={first?.uri}>
         <span aria-hidden="true">{row.isOpen ? "▾" : "▸"}</span> <b>{row.exchanges.length} ×</b> {first?.method}{" "}
-        {shortened(first?.uri ?? "")}
+        <Uri uri={first?.uri ?? ""} />
       </span>
       <span role="gridcell">
         {isBad && "✕ "}
@@ -296,7 +296,13 @@ function Bar({ exchange, span, zoom }: { exchange: Exchange; span: Span; zoom: Z
   );
 }
 
-/** A URI without what all of them begin with. */
-function shortened(uri: string): string {
-  return uri.replace(/^https?:\/\//, "");
+/** A URI with what tells it from others first: its path, then its host. */
+function Uri({ uri }: { uri: string }) {
+  const [, host, path] = /^https?:\/\/([^/?#]*)(.*)$/.exec(uri) ?? [];
+  if (host === undefined) return <>{uri}</>;
+  return (
+    <>
+      {path || "/"} <small>{host}</small>
+    </>
+  );
 }

@@ -43,7 +43,7 @@ function extensions(id: string): Extension {
     highlightActiveLineGutter(),
     highlightSelectionMatches(),
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ "aria-label": "Script", spellcheck: "false", autocapitalize: "off" }),
+    EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Script", spellcheck: "false", autocapitalize: "off" }),
     placeholder("select … from … where …"),
     qlio,
     theme,

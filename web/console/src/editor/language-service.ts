@@ -24,6 +24,9 @@ import { quickFixes } from "./quick-fixes.ts";
 /** Answers that take longer are given up. */
 const ANSWER_MS_MAX = 5_000;
 
+/** Where a finger points, there is nothing to hover with, and a touch would cover the page. */
+const canHover = matchMedia("(hover: hover)").matches;
+
 /** The client, as long as there is a connection. */
 let client: LSPClient | undefined;
 const handlers = new Set<(text: string) => void>();
@@ -59,7 +62,7 @@ function connect(): void {
     sanitizeHTML: cleanHtml,
     extensions: [
       serverCompletion(),
-      hoverTooltips({ hoverTime: 250 }),
+      canHover ? hoverTooltips({ hoverTime: 250 }) : [],
       signatureHelp(),
       serverDiagnostics(),
       keymap.of([...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap, ...findReferencesKeymap]),

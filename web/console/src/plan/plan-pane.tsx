@@ -90,13 +90,22 @@ function hasOther(plan: Plan, line: number): boolean {
 }
 
 function Before({ plan }: { plan: Plan }) {
-  const { summary, requests } = plan;
   return (
     <>
-      {summary ?? "What the run has told so far."}
-      {requests?.shown && <span class="budget"> · at most {requests.shown} calls</span>}
+      {plan.summary ?? "What the run has told so far."}
+      <span class="budget">{budgetOf(plan)}</span>
     </>
   );
+}
+
+/** How many calls the run may make, in words. */
+function budgetOf({ requests }: Plan): string {
+  if (!requests) return "";
+  const { most, least, perStatement } = requests;
+  if (most !== undefined) return ` · at most ${most} ${most === 1 ? "call" : "calls"}`;
+  if (least === undefined) return "";
+  const bound = perStatement === undefined ? "" : `, at most ${perStatement} for each statement`;
+  return ` · at least ${least} ${least === 1 ? "call" : "calls"}${bound}`;
 }
 
 function After({ latency, plan, run }: { latency: Latency; plan: Plan; run: Run }) {

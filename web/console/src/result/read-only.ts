@@ -23,7 +23,7 @@ export function showText(parent: HTMLElement, text: string, isJson: boolean, lab
       extensions: [
         EditorState.readOnly.of(true),
         EditorView.editable.of(false),
-        EditorView.contentAttributes.of({ tabindex: "0", role: "document", "aria-label": label }),
+        EditorView.contentAttributes.of({ tabindex: "0", "aria-readonly": "true", "aria-label": label }),
         isPlain ? [] : EditorView.lineWrapping,
         isJson && !isPlain ? [json(), foldGutter({ openText: "▾", closedText: "▸" })] : lineNumbers(),
         search({ top: true }),

@@ -104,7 +104,8 @@ function Warnings({ run }: { run: Run }) {
 
 function Shown({ result }: { result: Result }) {
   const json = isJson(result.type);
-  const isHtml = /^(text\/html|application\/xhtml)/i.test(result.type);
+  const words = useMemo(() => wordsOf(result, json), [result]);
+  const isPage = words !== undefined && /^\s*<(!doctype html|[a-z][\w-]*[\s>])/i.test(words);
   const table = useMemo(() => {
     if (!json || result.text.length > TABLE_CHARS_MAX) return undefined;
     return tableOf(readJson(result.text));
@@ -112,12 +113,12 @@ function Shown({ result }: { result: Result }) {
   const views: View[] = [
     ...(json ? (["json"] as const) : []),
     ...(table ? (["table"] as const) : []),
-    ...(isHtml ? (["page"] as const) : []),
-    ...(json ? [] : (["text"] as const)),
+    ...(isPage ? (["page"] as const) : []),
+    ...(words === undefined ? [] : (["text"] as const)),
     "raw",
   ];
   const view = views.includes(wanted.value) ? wanted.value : (views[0] ?? "raw");
-  const text = useMemo(() => textOf(result, view), [result, view]);
+  const text = useMemo(() => (view === "text" ? (words ?? "") : textOf(result, view)), [result, view]);
   const isCut = text.length > SHOWN_CHARS_MAX;
   const labels = { json: "JSON", table: "Table", page: "Page", text: "Text", raw: "Raw" };
   return (
@@ -157,7 +158,7 @@ function Shown({ result }: { result: Result }) {
         {view === "table" && table ? (
           <TableView table={table} hidden={hidden.value} />
         ) : view === "page" ? (
-          <iframe title="The page that the script returned" sandbox="" srcdoc={result.text} />
+          <iframe title="The page that the script returned" sandbox="" srcdoc={words ?? ""} />
         ) : (
           <TextView
             text={isCut ? text.slice(0, SHOWN_CHARS_MAX) : text}
@@ -190,6 +191,12 @@ function Columns({ columns }: { columns: readonly string[] }) {
       </fieldset>
     </details>
   );
+}
+
+/** The text that the result is, if it is one and not a structure. */
+function wordsOf({ text }: Result, isJsonText: boolean): string | undefined {
+  if (!isJsonText) return text;
+  return /^\s*"/.test(text) ? (JSON.parse(text) as string) : undefined;
 }
 
 function textOf(result: Result, view: View): string {

@@ -97,7 +97,8 @@ export interface Plan {
   edges: { from: string; to: string; kind: string }[];
   levels?: string[][];
   summary?: string;
-  requests?: { most?: number; shown?: string };
+  /** The most calls there can be, or where that depends on data, the fewest. */
+  requests?: { most?: number; least?: number; perStatement?: number };
 }
 
 /** What a script came to. */

@@ -1,0 +1,151 @@
+// Rules of WCAG 2.2 A and AA in the states of the page, in light and dark; the keyboard; narrow screens.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { PRODUCTS, openPage, runAndWait, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
+import { startUpstream } from "./upstream.mjs";
+
+const axe = await readFile(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
+const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
+
+let browser;
+let shop;
+let upstream;
+before(async () => {
+  upstream = await startUpstream({ "/slow": () => undefined, "/page": JSON.stringify({ html: "<!doctype html><h1>Page</h1>" }) });
+  [browser, shop] = await Promise.all([startBrowser(), startShop()]);
+});
+after(stopAll);
+
+/** Fails with the rules that are broken and where, in both colour schemes. */
+async function hold(page, state) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const broken = await page.evaluate(async (source) => {
+      // The policy of the page lets no script element in, but what a debugger evaluates.
+      if (!window.axe) (0, eval)(source);
+      const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+      const { violations } = await window.axe.run(document, { runOnly: { type: "tag", values: tags } });
+      return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+    }, axe);
+    assert.deepEqual(broken, [], `${state}, ${colorScheme}`);
+  }
+}
+
+test("the states of the page keep the rules", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page, { before: (fresh) => fresh.addInitScript(axe) });
+  await hold(page, "empty");
+  await setScript(page, `create table t on select get from "${upstream.address}/slow"\nreturn select * from t\n`);
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".run-running");
+  await hold(page, "running");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await setScript(page, "return select * from nothing.here\n");
+  await page.waitForTimeout(600);
+  await hold(page, "error");
+  await setScript(page, PRODUCTS);
+  await runAndWait(page);
+  await hold(page, "result as JSON");
+  await page.getByRole("tab", { name: "Table", exact: true }).click();
+  await page.getByRole("tab", { name: /^Calls/ }).click();
+  await page.getByRole("row").filter({ hasText: "details/ln-310" }).click();
+  await hold(page, "result as table, calls open");
+  await page.getByRole("tab", { name: "Routes" }).click();
+  await page.getByRole("button", { name: /\/products/ }).click();
+  await page.getByLabel("keyword", { exact: true }).fill("tent");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.waitForSelector(".answer .cm-content");
+  await hold(page, "explorer");
+  await page.getByRole("tab", { name: "Formats" }).click();
+  await hold(page, "playground");
+  await page.getByRole("tab", { name: "Runs" }).click();
+  await hold(page, "history");
+  await setScript(page, `create table t on select get from "${upstream.address}/page"\nx = select html from t\nreturn "{x[0]}"\n`);
+  await runAndWait(page);
+  await page.getByRole("tab", { name: "Page", exact: true }).click();
+  await hold(page, "result as page");
+  await setScript(page, PRODUCTS);
+  await page.keyboard.press("Control+Shift+Enter");
+  await page.waitForSelector(".step");
+  await hold(page, "step by step");
+  await page.keyboard.press("Control+k");
+  await page.waitForSelector("dialog");
+  await hold(page, "palette");
+  await page.keyboard.press("Escape");
+  await shop.stopGateway();
+  await page.waitForSelector(".connection-lost");
+  await hold(page, "offline");
+  await shop.restartGateway();
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
+test("a server that runs no scripts of one's own says so, and shows the rest", async () => {
+  const locked = await startShop({ options: [], settings: { console: true } });
+  const { page, context } = await openPage(browser, locked.page, { before: (fresh) => fresh.addInitScript(axe) });
+  await page.getByText("This server runs no scripts of one's own").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Run", exact: true }).getAttribute("aria-disabled"), "true");
+  assert.match(await page.locator(".why-not").textContent(), /switched off/);
+  await page.getByRole("tab", { name: "Routes" }).click();
+  await page.getByRole("button", { name: /\/products/ }).click();
+  await page.getByLabel("keyword", { exact: true }).fill("tent");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.waitForSelector(".answer .good");
+  await hold(page, "locked");
+  await context.close();
+});
+
+test("a phone shows one pane at a time, 320 pixels wide, without scrolling sideways", async () => {
+  const { page, context } = await openPage(browser, shop.page, { profile: PHONE, before: (fresh) => fresh.addInitScript(axe) });
+  await setScript(page, PRODUCTS);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.waitForSelector(".run-done");
+  for (const name of ["Result", "Plan", "Calls", "Browse", "Script"]) {
+    await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name }).click();
+    assert.equal(await page.locator(".pane:visible").count(), 1, name);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 320, `${name} is ${width} pixels wide`);
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll("button")]
+        .filter((button) => button.offsetParent !== null && !button.closest(".cm-editor, .virtual"))
+        .filter((button) => button.offsetHeight < 24 || button.offsetWidth < 24)
+        .map((button) => button.outerHTML.slice(0, 120)),
+    );
+    assert.deepEqual(small, [], name);
+    await hold(page, `phone, ${name}`);
+  }
+  await context.close();
+});
+
+test("the keyboard alone reaches everything and leaves the editor", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await page.evaluate(() => document.activeElement?.blur());
+  const seen = new Set();
+  for (let press = 0; press < 60; press += 1) {
+    await page.keyboard.press("Tab");
+    seen.add(
+      await page.evaluate(() => {
+        const element = document.activeElement;
+        return element.getAttribute("aria-label") ?? element.textContent?.slice(0, 20) ?? "";
+      }),
+    );
+  }
+  const names = [...seen].map((name) => name.trim());
+  for (const name of ["Script", "Run", "Debug", "Format", "Share", "Width of the script", "Plan", "Keys", "Filter tables"]) {
+    assert.ok(names.includes(name), `${name} is not reached: ${names.join(", ")}`);
+  }
+  await page.getByRole("separator", { name: "Width of the script" }).focus();
+  const before = await page.locator(".pane-script").evaluate((pane) => pane.offsetWidth);
+  await page.keyboard.press("ArrowLeft");
+  assert.ok((await page.locator(".pane-script").evaluate((pane) => pane.offsetWidth)) < before);
+  await page.keyboard.press("Control+Alt+3");
+  await page.waitForFunction(() => document.activeElement?.closest(".pane-plan") !== null);
+  await page.keyboard.press("Control+Alt+1");
+  await page.waitForFunction(() => document.activeElement?.closest(".editor") !== null);
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog .keys");
+  await context.close();
+});

@@ -1,0 +1,131 @@
+// What a script returns: as JSON, table, text and page, also when it is large, deep or hostile.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage, resultText, runAndWait, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
+import { scriptFor, startUpstream } from "./upstream.mjs";
+
+const HOSTILE = `<!doctype html><script>window.top.hacked = 1; alert(1)</script><img src=x onerror="alert(2)"><h1>Page</h1>`;
+const ROWS = Array.from({ length: 2_000 }, (_, at) => ({
+  id: at,
+  name: at === 1_999 ? "needle" : `row ${2_000 - at}`,
+  nested: { deep: [at] },
+  price: at === 3 ? null : (at * 7919) % 1000,
+  big: "@big@",
+}));
+const TABLE = JSON.stringify(ROWS).replaceAll('"@big@"', "9007199254740993123");
+const DEEP = `${'{"a":'.repeat(90)}1${"}".repeat(90)}`;
+const LARGE = JSON.stringify(Array.from({ length: 105_000 }, (_, at) => ({ id: at, text: `row ${at} ${"x".repeat(60)}` })));
+
+let browser;
+let shop;
+let upstream;
+before(async () => {
+  upstream = await startUpstream({
+    "/rows": TABLE,
+    "/page": JSON.stringify({ html: HOSTILE }),
+    "/deep": DEEP,
+    "/large": LARGE,
+    "/binary": (_request, response) =>
+      response.writeHead(200, { "content-type": "application/octet-stream" }).end(Buffer.from([0, 255, 1, 254, 128])),
+    "/html": (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end(HOSTILE),
+  });
+  [browser, shop] = await Promise.all([startBrowser(), startShop()]);
+});
+after(stopAll);
+
+test("rows are a table that is sorted, hidden by columns and copied", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page, {
+    profile: { permissions: ["clipboard-read", "clipboard-write"] },
+  });
+  await setScript(page, scriptFor(upstream.address, "/rows"));
+  await runAndWait(page);
+  // Numbers stay as they were written, however many digits they have.
+  assert.match(await resultText(page), /"big": 9007199254740993123/);
+  await page.getByRole("tab", { name: "Table", exact: true }).click();
+  const grid = page.getByRole("grid");
+  assert.equal(await grid.getAttribute("aria-rowcount"), "2001");
+  const firstCells = () => grid.locator("[aria-rowindex='2'] [role=gridcell]").allTextContents();
+  assert.deepEqual(await firstCells(), ["0", "row 2000", '{"deep":[0]}', "0", "9007199254740993123"]);
+  await page.getByRole("button", { name: "price" }).click();
+  await page.getByRole("button", { name: "price" }).click();
+  assert.equal((await firstCells())[3], "999");
+  await page.getByText("Columns", { exact: true }).click();
+  await page.getByLabel("nested").uncheck();
+  assert.equal((await firstCells()).length, 4);
+  await page.getByLabel("nested").check();
+  await page.getByText("Columns", { exact: true }).click();
+  await grid.locator(".nested").first().click();
+  assert.match(await page.locator(".opened .cm-content").textContent(), /deep/);
+  await page.getByRole("button", { name: "CSV" }).click();
+  await page.waitForSelector(".toast");
+  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(csv.split("\r\n")[0], "id,name,nested,price,big");
+  assert.equal(csv.split("\r\n")[1], '0,row 2000,"{""deep"":[0]}",0,9007199254740993123');
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await page.waitForFunction(() => document.querySelector(".toast")?.textContent === "JSON copied");
+  assert.equal(JSON.parse(await page.evaluate(() => navigator.clipboard.readText())).length, 2_000);
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
+test("the search finds what is not on the screen", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, scriptFor(upstream.address, "/rows"));
+  await runAndWait(page);
+  await page.getByRole("button", { name: "Search in the result" }).click();
+  await page.locator(".result-view .cm-search input[name=search]").pressSequentially("needle");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".result-view .cm-content").textContent.includes("needle"));
+  await context.close();
+});
+
+test("HTML is shown in a frame without rights, and no script of an answer runs", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page);
+  await page.evaluate(() => (window.hacked = 0));
+  await setScript(page, `create table t on select get from "${upstream.address}/page"\nx = select html from t\nreturn "{x[0]}"\n`);
+  await runAndWait(page);
+  for (const view of ["JSON", "Text", "Page", "Raw"]) {
+    await page.getByRole("tab", { name: view, exact: true }).click();
+    if (view === "Page") {
+      const frame = page.frameLocator(".result-view iframe");
+      await frame.locator("h1").waitFor();
+      assert.equal(await page.locator(".result-view iframe").getAttribute("sandbox"), "");
+    }
+  }
+  // The body of the exchange as well.
+  await setScript(page, scriptFor(upstream.address, "/html"));
+  await runAndWait(page);
+  await page.getByRole("tab", { name: /^Calls/ }).click();
+  await page.locator(".call-row:not(.call-head)").first().click();
+  await page.waitForSelector(".details .cm-content, .details .quiet");
+  assert.equal(await page.evaluate(() => window.hacked), 0);
+  assert.equal(notes.dialogs, 0);
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
+test("deep, large and binary answers", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page);
+  await setScript(page, scriptFor(upstream.address, "/deep"));
+  await runAndWait(page);
+  assert.match(await resultText(page), /"a": 1/);
+  await setScript(page, scriptFor(upstream.address, "/binary"));
+  await runAndWait(page);
+  assert.ok((await page.locator(".result").textContent()).length > 10);
+  await setScript(page, scriptFor(upstream.address, "/large"));
+  await runAndWait(page);
+  const text = await resultText(page);
+  assert.ok(text.length > 10_000_000, `${text.length} characters`);
+  assert.ok(text.includes("row 104999 "));
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
+test("a script that fails says where and why", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, "-- one\nreturn select * form shop.search\n");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForFunction(() => /Line 2|line 2/.test(document.body.textContent));
+  await context.close();
+});

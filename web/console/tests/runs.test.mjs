@@ -1,0 +1,274 @@
+// Following runs: calls, plan, steps, stopping; and taking scripts elsewhere.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { PATIENCE_MS, PRODUCTS, openPage, resultText, runAndWait, scriptText, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
+import { startProxy } from "./proxy.mjs";
+import { startUpstream } from "./upstream.mjs";
+
+const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
+const FAN_OUT = `ids = ["ln-310", "ln-118", "ln-402", "ln-207", "ln-155", "ln-310x", "ln-118x", "ln-402x"]
+return select id from shop.details where id in ("{ids}")
+`;
+
+let browser;
+let shop;
+let upstream;
+let closed;
+before(async () => {
+  closed = 0;
+  upstream = await startUpstream({
+    "/slow": (request) => request.socket.on("close", () => (closed += 1)),
+    "/fast": JSON.stringify({ ok: true }),
+    "/refuse": (_request, response) => response.writeHead(503, { "content-type": "application/json" }).end('{"why":"busy"}'),
+    "/secret": (request, response) =>
+      response.writeHead(200, { "content-type": "application/json", "set-cookie": "session=PLANTED1" }).end('{"a":1}'),
+  });
+  [browser, shop] = await Promise.all([startBrowser(), startShop()]);
+});
+after(stopAll);
+
+const call = (page, words) => page.getByRole("row").filter({ hasText: words });
+
+test("calls are bars of their phases with sums below, and groups where they are many", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page);
+  await setScript(page, PRODUCTS);
+  await runAndWait(page);
+  await page.getByRole("tab", { name: "Calls (11)" }).click();
+  assert.match(await page.locator(".totals").textContent(), /^11 calls0 B sent[\d.]+ KB received\d+ ms in all\d+ ms together$/);
+  const responses = notes.received.map((frame) => JSON.parse(frame)).filter(({ type }) => type === "statement-response");
+  assert.equal(responses.length, 11);
+  for (const { data } of responses) {
+    const phases = Object.values(data.timings).filter((length) => length > 0);
+    const sum = phases.reduce((all, length) => all + length, 0);
+    assert.ok(Math.abs(sum - data.time) <= phases.length + 1, JSON.stringify(data.timings));
+  }
+  const wait = call(page, "search/products").locator(".phase-wait");
+  const box = await wait.boundingBox();
+  assert.ok(box.width > 10, "the bar is visible");
+  // Zoom by the place of the key, and back.
+  await page.getByRole("treegrid", { name: "Calls" }).focus();
+  await page.keyboard.press("w");
+  assert.ok((await wait.boundingBox()).width > box.width * 1.3);
+  await page.keyboard.press("0");
+  assert.ok(Math.abs((await wait.boundingBox()).width - box.width) < 2);
+  await page.keyboard.press("/");
+  await page.keyboard.type("reviews/ln-310");
+  assert.equal(await page.locator(".call-row:not(.call-head)").count(), 1);
+  await setScript(page, FAN_OUT);
+  await runAndWait(page);
+  await page.getByLabel("Filter calls").fill("");
+  const group = page.locator(".call-row.group");
+  assert.match(await group.textContent(), /8 × GET/);
+  await group.click();
+  assert.equal(await page.locator(".call-row.inner").count(), 8);
+  assert.ok((await page.locator(".outcome-bad.inner").count()) > 0, "what failed is marked");
+  await context.close();
+});
+
+test("details of a call, and its command, which answers alike", async () => {
+  const { page, context } = await openPage(browser, shop.page, { profile: CLIPBOARD });
+  await setScript(page, 'return select title from shop.search where keyword = "tent"');
+  await runAndWait(page);
+  await page.getByRole("tab", { name: /^Calls/ }).click();
+  await call(page, "search/products").click();
+  await page.getByRole("tab", { name: "Params (1)" }).click();
+  assert.match(await page.locator(".pairs").textContent(), /keywordtent/);
+  await page.getByRole("tab", { name: "Response" }).click();
+  const shown = await page.locator(".details .cm-content").textContent();
+  await page.getByRole("button", { name: "Copy as cURL" }).click();
+  await page.waitForSelector(".toast");
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);
+  assert.ok(shown.includes(Object.keys(JSON.parse(stdout))[0]), command);
+  await context.close();
+});
+
+test("calls are saved as an HTTP archive without secrets, and drawn again from it", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(
+    page,
+    `create table t on select get from "${upstream.address}/secret?token={token}"\n  using headers 'authorization' = 'Bearer PLANTED2'\n` +
+      "return select * from t where token = 'PLANTED3'\n",
+  );
+  await runAndWait(page);
+  await page.getByRole("tab", { name: "Calls (1)" }).click();
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save HAR" }).click()]);
+  const text = await readFile(await saved.path(), "utf8");
+  assert.doesNotMatch(text, /PLANTED/);
+  const { log } = JSON.parse(text);
+  assert.equal(log.version, "1.2");
+  for (const entry of log.entries) {
+    assert.ok(!Number.isNaN(Date.parse(entry.startedDateTime)));
+    for (const member of ["time", "request", "response", "cache", "timings"]) assert.ok(member in entry, member);
+    for (const member of ["method", "url", "httpVersion", "cookies", "headers", "queryString", "headersSize", "bodySize"]) {
+      assert.ok(member in entry.request, member);
+    }
+    for (const member of ["status", "statusText", "httpVersion", "cookies", "headers", "content", "redirectURL"]) {
+      assert.ok(member in entry.response, member);
+    }
+    for (const member of ["send", "wait", "receive"]) assert.ok(entry.timings[member] >= 0, member);
+  }
+  const bars = () => page.locator(".call-bar .phase").evaluateAll((all) => all.map((bar) => bar.className));
+  const before = await bars();
+  await page.locator("input[type=file]").setInputFiles({ name: "calls.har", mimeType: "application/json", buffer: Buffer.from(text) });
+  await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
+  assert.deepEqual(await bars(), before);
+  await page.locator("input[type=file]").setInputFiles({ name: "no.har", mimeType: "application/json", buffer: Buffer.from("{}") });
+  await page.getByText("this is no HTTP archive").waitFor();
+  await context.close();
+});
+
+test("the plan shows before the run, and its times after it", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, PRODUCTS);
+  const rows = page.getByRole("treegrid", { name: "Statements of the plan" }).getByRole("row");
+  await rows.first().waitFor();
+  assert.match(await page.locator(".plan-summary").textContent(), /total = slowest of lines 2, 3, after line 1/);
+  assert.match(await page.locator(".plan-summary").textContent(), /calls/);
+  await runAndWait(page);
+  await page.getByText(/^total \d+ ms; critical path: line 1 \(\d+ ms\) → line [23]/).waitFor();
+  assert.match(await rows.nth(1).getAttribute("aria-label"), /line 2, .*details.*, done, \d+ ms, 5 of 5 calls/);
+  assert.equal(await page.locator(".plan-row.critical").count() >= 2, true);
+  await page.click(".editor .cm-content");
+  await page.keyboard.type(" ");
+  assert.equal(await page.locator(".cm-marks .mark-done").count(), 0, "an edit takes the marks away");
+  await context.close();
+});
+
+test("steps: marks, variables, to a line, to the end", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, PRODUCTS);
+  await page.keyboard.press("Control+Shift+Enter");
+  const step = (number) => page.waitForSelector(`.step[data-step="${number}"]`);
+  await step(1);
+  await page.waitForSelector(".cm-marks .mark-next");
+  assert.match(await page.locator(".variable.changed dt").textContent(), /^ids/);
+  await page.keyboard.press("F10");
+  await step(2);
+  assert.match(await page.locator(".variable.changed dt").textContent(), /^(details|reviews)/);
+  assert.match(await page.locator(".step").textContent(), /next: line [23]/);
+  await page.keyboard.press("F5");
+  await page.waitForSelector(".run-done");
+  assert.match(await resultText(page), /ln-310/);
+  // To the line of the cursor.
+  await page.click(".editor .cm-content");
+  await page.keyboard.press("Control+Shift+Enter");
+  await step(1);
+  await page.keyboard.press("Control+End");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Control+F10");
+  await page.waitForFunction(() => document.querySelector(".step")?.textContent.includes("next: line 4"));
+  await page.keyboard.press("Shift+F5");
+  await page.waitForSelector(".run-cancelled");
+  await page.getByText("session has ended").waitFor();
+  await context.close();
+});
+
+test("stopping ends the run at once, and the upstream sees it", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, `create table t on select get from "${upstream.address}/slow"\nreturn select * from t\n`);
+  await page.keyboard.press("Control+Enter");
+  await page.waitForFunction(() => document.querySelector(".mark-running") !== null);
+  const before = closed;
+  const stopped = Date.now();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".run-cancelled");
+  const deadline = Date.now() + PATIENCE_MS;
+  while (closed === before && Date.now() < deadline) await page.waitForTimeout(5);
+  assert.equal(closed, before + 1);
+  console.log(`stopped after ${Date.now() - stopped} ms`);
+  await context.close();
+});
+
+test("links, URIs and commands for a script", async () => {
+  const { page, context } = await openPage(browser, shop.page, { profile: CLIPBOARD });
+  const copied = async (choice) => {
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("menuitem", { name: choice }).click();
+    await page.waitForFunction(() => document.querySelector(".toast")?.textContent.endsWith("copied"));
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  await setScript(page, "return \"it's\"");
+  const { stdout } = await promisify(execFile)("sh", ["-c", `${await copied("Copy as cURL")} --silent`]);
+  assert.equal(stdout, '"it\'s"');
+  const answer = await fetch(await copied("Copy the URI that runs it"));
+  assert.equal(await answer.text(), '"it\'s"');
+  assert.match(await copied("Copy a link to this script"), /\/console\?s=return/);
+  const long = `-- ${"long ".repeat(3_000)}\nreturn ${Array.from({ length: 3_000 }, (_, at) => `"${(at * 7919) % 10_007}"`).join(" || ")}`;
+  await setScript(page, long);
+  const link = await copied("Copy a link to this script");
+  assert.match(link, /\/console#s=[\w-]+$/);
+  await setScript(page, "return 1");
+  await page.goto("about:blank");
+  await page.goto(link);
+  await page.waitForSelector(".editor .cm-content");
+  assert.equal(await scriptText(page), long);
+  await context.close();
+});
+
+test("runs are remembered, searched, pinned and compared", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, 'return "one"');
+  await runAndWait(page);
+  await setScript(page, PRODUCTS);
+  await runAndWait(page);
+  await page.getByRole("tab", { name: "Runs" }).click();
+  const runs = page.getByRole("list", { name: "Runs" }).getByRole("listitem");
+  assert.equal(await runs.count(), 2);
+  await page.getByLabel("Search runs").fill("lantern");
+  assert.equal(await runs.count(), 1);
+  await page.getByLabel("Search runs").fill("");
+  await page.getByRole("button", { name: "Pin this run" }).last().click();
+  for (const box of await page.getByLabel(/^Compare the run/).all()) await box.check();
+  await page.getByRole("group", { name: "Two runs compared" }).waitFor();
+  await page.reload();
+  await page.getByRole("tab", { name: "Runs" }).click();
+  await page.getByRole("button", { name: "Forget all" }).click();
+  assert.equal(await runs.count(), 1);
+  await page.getByRole("button", { name: /return "one"/ }).last().click();
+  assert.equal(await scriptText(page), 'return "one"');
+  await context.close();
+});
+
+test("without WebSockets, scripts run over HTTP and the page says what is missing", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page, {
+    before: (fresh) => fresh.addInitScript(() => delete window.WebSocket),
+  });
+  await page.getByText("There is no WebSocket to this server").waitFor();
+  await setScript(page, 'return select id from shop.search where keyword = "tent"');
+  await runAndWait(page);
+  assert.match(await resultText(page), /tn-/);
+  await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
+test("below a path of a proxy, and asking nobody else", async () => {
+  const proxy = await startProxy(shop.address, "/some/where");
+  const { page, context, notes } = await openPage(browser, `${proxy.address}/console`);
+  await page.waitForSelector(".connection-open");
+  await setScript(page, PRODUCTS);
+  await runAndWait(page);
+  assert.match(await resultText(page), /ln-310/);
+  await page.getByRole("button", { name: "shop.search" }).click();
+  await page.getByText("keyword").first().waitFor();
+  await page.getByRole("tab", { name: "Routes" }).click();
+  await page.getByRole("button", { name: /\/products/ }).click();
+  await page.getByLabel("keyword", { exact: true }).fill("tent");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.waitForSelector(".answer .good");
+  assert.deepEqual([...notes.hosts], [new URL(proxy.address).host]);
+  assert.deepEqual(notes.violations, []);
+  // A cut connection comes back, and nothing runs twice.
+  const sent = notes.sent.filter((frame) => JSON.parse(frame).type === "script").length;
+  proxy.cut();
+  await page.waitForSelector(".connection-lost");
+  await page.waitForSelector(".connection-open", { timeout: PATIENCE_MS });
+  assert.equal(notes.sent.filter((frame) => JSON.parse(frame).type === "script").length, sent);
+  await context.close();
+});
