@@ -10,7 +10,6 @@ import {
   jumpToDefinitionKeymap,
   renameKeymap,
   serverCompletion,
-  serverDiagnostics,
   signatureHelp,
 } from "@codemirror/lsp-client";
 import type { Extension } from "@codemirror/state";
@@ -19,6 +18,7 @@ import { signal } from "@preact/signals";
 import { cleanHtml } from "../parts/clean-html.ts";
 import { socketUrl } from "../server/place.ts";
 import { Socket } from "../server/socket.ts";
+import { diagnostics } from "./diagnostics.ts";
 import { quickFixes } from "./quick-fixes.ts";
 
 /** Answers that take longer are given up. */
@@ -64,7 +64,6 @@ function connect(): void {
       serverCompletion(),
       canHover ? hoverTooltips({ hoverTime: 250 }) : [],
       signatureHelp(),
-      serverDiagnostics(),
       keymap.of([...formatKeymap, ...renameKeymap, ...jumpToDefinitionKeymap, ...findReferencesKeymap]),
     ],
   });
@@ -85,7 +84,8 @@ export function uriOf(id: string): string {
 /** What connects the script `id` to the service; nothing while there is no connection. */
 export function service(id: string): Extension {
   if (!client || client.serverCapabilities === null) return autocompletion({ override: [] });
-  return [client.plugin(uriOf(id), "qlio"), quickFixes(client, uriOf(id))];
+  const uri = uriOf(id);
+  return [client.plugin(uri, "qlio"), diagnostics(client, uri), quickFixes(client, uri)];
 }
 
 export function languageClient(): LSPClient | undefined {

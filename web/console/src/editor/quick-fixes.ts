@@ -4,11 +4,7 @@ import { type LSPClient, LSPPlugin } from "@codemirror/lsp-client";
 import type { ChangeSpec, Extension } from "@codemirror/state";
 import { type EditorView, keymap } from "@codemirror/view";
 import { offer } from "../parts/menu.tsx";
-
-interface Position {
-  line: number;
-  character: number;
-}
+import type { Position } from "./positions.ts";
 
 interface TextEdit {
   range: { start: Position; end: Position };
@@ -26,18 +22,19 @@ export function quickFixes(client: LSPClient, uri: string): Extension {
     {
       key: "Mod-.",
       run: (view) => {
-        void offerFixes(client, uri, view);
+        void offerFixes(client, uri, view, view.state.selection.main.head);
         return true;
       },
     },
   ]);
 }
 
-async function offerFixes(client: LSPClient, uri: string, view: EditorView): Promise<void> {
+/** Applies what helps in the line of a place; offers a choice if that is more than one thing. */
+export async function offerFixes(client: LSPClient, uri: string, view: EditorView, place: number): Promise<void> {
   client.sync();
   const plugin = LSPPlugin.get(view);
   if (!plugin) return;
-  const { from, to } = view.state.doc.lineAt(view.state.selection.main.head);
+  const { from, to } = view.state.doc.lineAt(place);
   const range = { start: plugin.toPosition(from), end: plugin.toPosition(to) };
   const doc = view.state.doc;
   const found = await client.request<unknown, Action[] | null>("textDocument/codeAction", {
@@ -46,7 +43,7 @@ async function offerFixes(client: LSPClient, uri: string, view: EditorView): Pro
     context: { diagnostics: [] },
   });
   const actions = (found ?? []).filter(({ edit }) => edit !== undefined);
-  const coords = view.coordsAtPos(view.state.selection.main.head);
+  const coords = view.coordsAtPos(place);
   const at = { x: coords?.left ?? 0, y: coords?.bottom ?? 0 };
   const choices = actions.map((action) => ({
     label: action.title,
