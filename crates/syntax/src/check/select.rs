@@ -7,7 +7,7 @@ use crate::{
         Grouping, Select,
     },
     diagnostic::codes,
-    functions::{AGGREGATE_NAMES, FUNCTION_NAMES},
+    functions::{self, AGGREGATE_NAMES, FUNCTION_NAMES},
     parser::last_name,
     source::Span,
 };
@@ -196,9 +196,11 @@ fn row_function(checker: &mut Checker<'_>, site: Site, call: &Call) {
     if module == call.callee.text {
         known.extend(FUNCTION_NAMES.iter().chain(AGGREGATE_NAMES));
     }
+    let elsewhere = (module == call.callee.text).then(|| functions::written_for(module)).flatten();
     let meant = checker.guess(module, known);
     let diagnostic = checker.add(site, codes::UNRESOLVED_UDF, call.callee.span, &message);
     diagnostic.hints.push(match meant {
+        _ if elsewhere.is_some() => format!("write {}", elsewhere.unwrap_or_default()),
         Some(meant) => format!("did you mean `{meant}`?"),
         None if module == call.callee.text => format!(
             "there is no built-in function of this name; bind one of a module first: \

@@ -158,7 +158,10 @@ impl Parser<'_> {
                 Some("keywords are written in lower case".to_owned())
             }
             Some(meant) => Some(format!("did you mean `{meant}`?")),
-            None => number_hint(self.lexer.rest()),
+            None => number_hint(self.lexer.rest()).or_else(|| {
+                let (before, rest) = self.lexer.text().split_at(self.lexer.at());
+                habit::last_hint(before, rest).map(str::to_owned)
+            }),
         };
         let mut diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, span, message);
         diagnostic.found = self.lexer.peek().map(String::from);

@@ -4,7 +4,9 @@
 //! written in this language, if what stands there is a habit of another one. Only the nearest words
 //! are looked at, so a hint costs as much as the line is long.
 
-use crate::lexer;
+mod sql;
+
+use crate::{lexer, tokens::KEYWORDS};
 
 /// Words before the failure and in front of it that belong together, with what to write instead. An
 /// empty word stands for any.
@@ -22,6 +24,7 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("union", "", "`union`, or `union all`, is written in lower case and stands before a `select`"),
     ("intersect", "", SETS),
     ("except", "", SETS),
+    ("minus", "", SETS),
     ("", "set", "there is no `set`: write `update t with \"{object}\"`"),
     ("set", "", "there is no `set`: write `insert into t (a, b) values (1, 2)`"),
     ("let", "", BARE_VARIABLE),
@@ -71,6 +74,9 @@ pub(super) fn hint(before: &str, rest: &str) -> Option<&'static str> {
     let line = before.trim_end();
     let previous = last_word(line);
     let next = &rest[..lexer::word_length(rest)];
+    if let Some(hint) = sql::hint(line, previous, next, rest) {
+        return Some(hint);
+    }
     if let Some((_, hint)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
         return Some(hint);
     }
@@ -107,6 +113,20 @@ pub(super) fn hint(before: &str, rest: &str) -> Option<&'static str> {
         return Some("a `;` stands behind a statement");
     }
     after_word(line, previous, next)
+}
+
+/// A hint for what no other hint fits: a column that lacks the `as` of its alias.
+pub(super) fn last_hint(before: &str, rest: &str) -> Option<&'static str> {
+    let line = before.trim_end();
+    sql::alias(line, last_word(line), &rest[..lexer::word_length(rest)])
+}
+
+/// A hint for a keyword in capitals behind a statement that could end there.
+pub(super) fn capitals(rest: &str) -> Option<&'static str> {
+    let word = &rest[..lexer::word_length(rest)];
+    let is_upper = word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_keyword = KEYWORDS.binary_search(&word.to_ascii_lowercase().as_str()).is_ok();
+    (is_upper && is_keyword).then_some("keywords are written in lower case")
 }
 
 /// A hint for a word that was taken for the start of the next statement.

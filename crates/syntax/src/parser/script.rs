@@ -4,6 +4,7 @@ use super::{
     Failed, Outcome, Parser,
     cursor::{LITERAL_WORDS, VALUE_WORDS},
     expect::{self, Expected, STATEMENT_WORDS},
+    habit,
 };
 use crate::{
     ast::{Call, Comment, Count, Ident, Item, Primary, Return, Script, Statement},
@@ -101,6 +102,7 @@ impl Parser<'_> {
             is_route
                 .then(|| "`via route` stands before the `;`".to_owned())
                 .or_else(|| self.habit())
+                .or_else(|| habit::capitals(self.lexer.rest()).map(str::to_owned))
         });
         let _: Outcome<()> = self.error(
             codes::TEXT_AFTER_RETURN,
