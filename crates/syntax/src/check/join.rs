@@ -135,6 +135,12 @@ pub(super) fn check(checker: &mut Checker<'_>, site: Site, node: &Select, outsid
 fn aliases(checker: &mut Checker<'_>, site: Site, node: &Select) {
     for (position, source) in node.sources.iter().enumerate() {
         let Some(alias) = &source.alias else {
+            if source.select.is_some() {
+                let message = "this select needs an alias, because there are several sources";
+                let diagnostic = checker.add(site, codes::MISSING_ALIAS, source.name.span, message);
+                diagnostic.hints.push("write `(select …) as x`".to_owned());
+                continue;
+            }
             let message =
                 format!("`{}` needs an alias, because there are several sources", source.name.text);
             let diagnostic = checker.add(site, codes::MISSING_ALIAS, source.span, &message);

@@ -64,7 +64,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `( name | '(' select ')' ) [ 'as' name ]`; a select needs its alias.
+    /// `( name | '(' select ')' ) [ 'as' name ]`.
     fn row_source(&mut self) -> Outcome<Source> {
         if !is_select_in_parentheses(self.lexer.rest()) {
             return self.source();
@@ -74,8 +74,10 @@ impl Parser<'_> {
         let select = self.sub_select()?;
         self.require(")")?;
         let name = Name { text: String::new(), span: self.since(start) };
-        self.require_word("as")?;
-        let alias = Some(self.name()?);
+        let alias = match self.accept_clause("as") {
+            Some(_) => Some(self.name()?),
+            None => None,
+        };
         let span = self.since(start);
         Ok(Source { select: Some(select), ..Source::named(name, alias, span) })
     }
