@@ -114,6 +114,9 @@ impl Lowering<'_> {
         let joined_source = self.source(joined);
         self.warn_unused_parameters(main_written.into_iter(), main, VerbKind::Select);
         self.warn_unused_parameters(joined_written.into_iter(), joined, VerbKind::Select);
+        let sides = [(main, &main_source), (joined, &joined_source)];
+        let tables = sides.map(|(written, lowered)| lowered.table().map(|_| written));
+        self.warn_tested_parameters(select, &tables.into_iter().flatten().collect::<Vec<_>>());
         let own: Vec<&str> = main_conditions.iter().map(|condition| &*condition.name).collect();
         self.warn_unfilled_tokens(&main_source, &main.name, VerbKind::Select, &own);
         let own = joined_conditions.iter().map(|condition: &Condition| &*condition.name);

@@ -233,6 +233,9 @@ impl Lowering<'_> {
                 asked.flatten().map(|binding| binding.parameter.to_string()).collect()
             })
             .collect();
+        let tables = drafts.iter().filter(|draft| draft.is_table);
+        let tables: Vec<_> = tables.map(|draft| draft.written).collect();
+        self.warn_tested_parameters(select, &tables);
         let mut scans = Vec::with_capacity(drafts.len());
         for ((draft, part), bound) in drafts.into_iter().zip(scope.parts).zip(bound) {
             let mut builder = part.builder;

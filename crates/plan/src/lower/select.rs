@@ -98,6 +98,9 @@ impl Lowering<'_> {
         let own = conditions.iter().map(|condition| &*condition.name);
         let own: Vec<&str> = own.chain(pushes.iter().flat_map(Push::names)).collect();
         self.warn_unused_parameters(written.into_iter(), source, VerbKind::Select);
+        if lowered.table().is_some() {
+            self.warn_tested_parameters(select, &[source]);
+        }
         self.warn_unfilled_tokens(&lowered, &source.name, VerbKind::Select, &own);
         // A column that only a row function needs changes the row's shape (UDF-15).
         let has_hidden = builder.columns.len() > visible;

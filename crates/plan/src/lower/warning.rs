@@ -9,13 +9,13 @@ use std::{collections::HashSet, rc::Rc};
 
 use qlio_data::{Text, template::Template};
 use qlio_syntax::{
-    ast::{self, VerbKind},
+    ast::{self, Comparison, Expression, ExpressionKind, VerbKind},
     diagnostic::{Code, Diagnostic, codes},
     source::Span,
     spelling,
 };
 
-use super::{Lowering, Origin, condition::strip_alias, path_text};
+use super::{Lowering, Origin, condition::strip_alias, path, path_text};
 use crate::{
     catalog::{DefaultValue, MissingSetting, Paging, Table, Verb, nearest_table},
     operator::Source,
@@ -84,10 +84,43 @@ impl Lowering<'_> {
             warning = warning.label(*span, "nor this one");
         }
         let meant = spelling::closest(first, used.names.iter().map(String::as_str));
-        let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
         let mut warning = warning.note(parameters_note(name, &used.names));
-        warning.hints.extend(hint);
+        warning.hints.extend(meant.map(|meant| format!("did you mean `{meant}`?")));
+        if kind == VerbKind::Select && meant.is_none() {
+            warning.hints.push(format!("to test the rows, write `{first} == …`"));
+        }
         self.problems.push(warning);
+    }
+
+    /// Warns that `=` on a table stands below `or` or `not`, where it tests rows and asks for nothing;
+    /// once for a statement. `tables` are its sources that are tables; with several sources each path
+    /// names its own.
+    pub(super) fn warn_tested_parameters(&mut self, select: &ast::Select, tables: &[&ast::Source]) {
+        if tables.is_empty() {
+            return;
+        }
+        let mut tested = Vec::new();
+        for condition in &select.conditions {
+            if let ast::Condition::Test(test) = condition {
+                tested_below(test, false, &mut tested);
+            }
+        }
+        let aliases = || tables.iter().filter_map(|source| source.alias.as_ref());
+        let is_alone = select.sources.len() == 1;
+        tested.retain(|path| {
+            let names = |alias: &ast::Name| path::without_alias(path, &alias.text).is_some();
+            is_alone || aliases().any(names)
+        });
+        let [first, more @ ..] = tested.as_slice() else { return };
+        let message = format!("`{}` is tested here, and asks for nothing", path_text(first));
+        let Some(mut warning) = self.warning(codes::TESTED_PARAMETER, first.span, message) else {
+            return;
+        };
+        for path in more.iter().take(NAMES_SHOWN_MAX) {
+            warning = warning.label(path.span, "this one, too");
+        }
+        let note = "below `or` and `not`, a condition decides about rows that the table has sent";
+        self.problems.push(warning.note(note).hint("write `==`, which never asks"));
     }
 
     /// Warns that a token names nothing that is known, once per name: in a route that has no body,
@@ -242,6 +275,35 @@ impl Lowering<'_> {
     ) -> Option<Diagnostic> {
         self.warnings += 1;
         (self.warnings <= WARNINGS_MAX).then(|| Diagnostic::warning(code, span, message))
+    }
+}
+
+/// The paths that `=` compares below `or` or `not`.
+fn tested_below<'e>(test: &'e Expression, is_below: bool, found: &mut Vec<&'e ast::Path>) {
+    match &test.kind {
+        ExpressionKind::Any(items) => {
+            for item in items {
+                tested_below(item, true, found);
+            }
+        }
+        ExpressionKind::Not { inner, is_infix: false } => tested_below(inner, true, found),
+        ExpressionKind::All(items) => {
+            for item in items {
+                tested_below(item, is_below, found);
+            }
+        }
+        ExpressionKind::Group(inner) => tested_below(inner, is_below, found),
+        ExpressionKind::Condition(condition) if is_below => {
+            if let ast::Condition::Equals { path, is_in: false, .. } = &**condition {
+                found.push(path);
+            }
+        }
+        ExpressionKind::Compare { left, comparison: Comparison::Equals, .. } if is_below => {
+            if let ExpressionKind::Path(path) = &left.kind {
+                found.push(path);
+            }
+        }
+        _ => {}
     }
 }
 
