@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::{docs, files_below, none};
 
 /// Folders whose texts may cite rules.
-const CITING: &[&str] = &["crates", "spec", "docs", "bench", "fuzz", "examples", "web", "scripts"];
+const CITING: &[&str] =
+    &["crates", "spec", "docs", "bench", "fuzz", "examples", "web", "scripts", "editors"];
 
 /// Files whose comments or sentences may cite rules.
 const ENDINGS: &[&str] = &["rs", "js", "mjs", "py", "yaml", "md", "ql", "html", "toml", "lua"];
