@@ -69,6 +69,38 @@ fn eleven_calls_become_five_joined_rows() {
 }
 
 #[test]
+fn eleven_calls_are_nested_rows() {
+    let shop = Shop::open();
+    let (status, rows) = shop.get("/pages/lantern");
+    assert_eq!(status, 200, "{rows}");
+    assert_eq!(rows.as_array().map(Vec::len), Some(5), "{rows}");
+    let latest = json!([{"stars": 5, "title": "Survived the equinox gales"}]);
+    assert_eq!(rows[0]["reviews"], json!({"count": 412, "rating": 4.6, "latest": latest}));
+    for row in rows.as_array().into_iter().flatten() {
+        assert!(row["about"]["description"].is_string(), "{row}");
+    }
+    assert_eq!(shop.calls(), 11);
+}
+
+#[test]
+fn the_first_of_each_group_need_one_call() {
+    let shop = Shop::open();
+    let (status, rows) = shop.get("/makers/lantern");
+    assert_eq!(status, 200, "{rows}");
+    let makers: Vec<_> = rows.as_array().into_iter().flatten().map(|row| &row["maker"]).collect();
+    assert_eq!(makers, ["Atelier Kiri", "Brennhaug Works", "Sundvik Outdoor"]);
+    let dearest = json!([
+        {"title": "Signal hand lantern", "price": 112.0},
+        {"title": "Halden storm lantern", "price": 64.9}
+    ]);
+    assert_eq!(
+        rows[1],
+        json!({"maker": "Brennhaug Works", "n": 2, "eur": 176.9, "dearest": dearest})
+    );
+    assert_eq!(shop.calls(), 1);
+}
+
+#[test]
 fn three_pages_are_one_list_in_order() {
     let shop = Shop::open();
     let (status, rows) = shop.get("/catalogue");
