@@ -27,12 +27,15 @@ use crate::{
     names::{Names, Occurrence},
     navigation::{Text, locations, places},
     position::Position,
-    rename, semantic, signature, symbols,
+    rename, selection, semantic, signature, symbols,
     uri::{path_of, uri_of},
 };
 
 /// Documents that may be open at the same time.
 const OPEN_MAX: usize = 2000;
+
+/// Places that one request may ask about.
+const POSITIONS_MAX: usize = 1000;
 
 /// Whether the client is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +105,11 @@ impl<H: Host> Server<H> {
             told: BTreeSet::new(),
             requests: 0,
         }
+    }
+
+    /// Who has the files, for hosts that are told of them.
+    pub fn host_mut(&mut self) -> &mut H {
+        &mut self.host
     }
 
     /// Whether the client is still there.
@@ -308,6 +316,7 @@ impl<H: Host> Server<H> {
             ("documentFormattingProvider", yes()),
             ("renameProvider", object([("prepareProvider", yes())])),
             ("foldingRangeProvider", yes()),
+            ("selectionRangeProvider", yes()),
             ("inlayHintProvider", yes()),
             ("semanticTokensProvider", semantic),
             ("diagnosticProvider", diagnostics),
@@ -356,6 +365,22 @@ impl<H: Host> Server<H> {
             "signatureHelp" => signature::at(document, offset()?, catalog),
             "documentSymbol" => symbols::outline(document, &names()),
             "foldingRange" => symbols::folds(document, &names()),
+            "selectionRange" => {
+                let names = names();
+                let positions = params.member("positions");
+                let positions = positions.elements().unwrap_or_default();
+                if positions.len() > POSITIONS_MAX {
+                    let reason = format!("more than {POSITIONS_MAX} `positions`");
+                    return Err(Refusal::params(reason));
+                }
+                let ranges = positions.iter().map(|position| {
+                    let position = Position::read(position)
+                        .ok_or_else(|| Refusal::params("`positions` holds no places in a text"))?;
+                    let offset = document.positions.offset(&document.text, position);
+                    Ok(selection::around(document, &names, offset))
+                });
+                list(ranges.collect::<Result<Vec<_>, Refusal>>()?)
+            }
             "semanticTokens/full" => semantic::tokens(document, &names(), whole),
             "semanticTokens/range" => semantic::tokens(document, &names(), span()?),
             "inlayHint" => inlay::hints(document, catalog, span()?),

@@ -3,7 +3,7 @@
 use qlio_data::percent;
 
 /// The path of a `file` URI; any other URI as it is.
-pub(crate) fn path_of(uri: &str) -> String {
+pub fn path_of(uri: &str) -> String {
     let Some(rest) = uri.strip_prefix("file://") else { return uri.to_owned() };
     // A host before the path is the machine itself.
     let path = rest.find('/').map_or(rest, |at| &rest[at..]);

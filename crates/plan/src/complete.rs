@@ -6,6 +6,8 @@
 //! as a table does not say what its rows hold. Total on any text, pure, linear in the text and the
 //! scripts that name the table.
 
+mod columns;
+
 use std::{collections::HashSet, sync::Arc};
 
 use qlio_data::{Value, template::Template};
@@ -15,13 +17,10 @@ use qlio_syntax::{
     parse,
     source::{LineIndex, Span},
     symbols::{self, Symbols},
-    visit::{each_primary, each_select},
+    visit::each_primary,
 };
 
-use crate::{
-    catalog::{Catalog, Declaration, NoResources, Table, Transformers, declare_table},
-    lower::{path_text, without_alias},
-};
+use crate::catalog::{Catalog, Declaration, NoResources, Table, Transformers, declare_table};
 
 /// Columns of one table beyond this number are not offered.
 const COLUMNS_MAX: usize = 500;
@@ -98,6 +97,11 @@ pub fn at(text: &str, offset: usize, catalog: &Catalog) -> Vec<Completion> {
     let names = Names { catalog, script: &script, symbols: &symbols, inline: &inline };
     for wanted in &wants {
         names.add(wanted, &mut list);
+    }
+    if wants.iter().any(|wanted| matches!(wanted, Wanted::Column { .. })) {
+        for name in columns::outputs_at(text, replace) {
+            list.add(&name, CompletionKind::Column, "a column of the result");
+        }
     }
     for keyword in keywords {
         list.add(keyword, CompletionKind::Keyword, "");
@@ -241,17 +245,29 @@ impl Names<'_> {
         for source in sources {
             let name = source.name.text.as_str();
             let mut columns = Vec::new();
-            seen_columns(self.script, name, &mut columns);
+            if let Some(verb) = self.table(name).and_then(|table| table.verb(VerbKind::Select)) {
+                columns.extend(verb.columns.iter().map(|declared| declared.column.to_string()));
+            }
+            columns::seen(self.script, name, &mut columns);
             let is_table = self.table(name).is_some_and(|table| !table.is_inline);
             let uses = |tables: &[String]| tables.iter().any(|table| table == name);
             for route in self.catalog.routes() {
                 if is_table && uses(&route.plan.loaded_tables) && columns.len() < COLUMNS_MAX {
-                    seen_columns(&parse(&route.plan.text).script, name, &mut columns);
+                    columns::seen(&parse(&route.plan.text).script, name, &mut columns);
                 }
             }
             for column in columns.iter().take(COLUMNS_MAX) {
                 let label = add_prefix(column, source, sources.len(), list.typed);
                 list.add(&label, CompletionKind::Column, "");
+            }
+        }
+        // With several sources each column begins with one of these, and a row is one of them alone.
+        if sources.len() > 1 {
+            for source in sources {
+                if let Some(alias) = &source.alias {
+                    let detail = format!("a row of `{}`", source.name.text);
+                    list.add(&alias.text, CompletionKind::Variable, &detail);
+                }
             }
         }
     }
@@ -294,27 +310,6 @@ fn add_prefix(name: &str, source: &Source, sources: usize, typed: &str) -> Strin
     let is_typed =
         typed.strip_prefix(alias.text.as_str()).is_some_and(|rest| rest.starts_with('.'));
     if sources > 1 || is_typed { format!("{}.{name}", alias.text) } else { name.to_owned() }
-}
-
-/// The columns that the selects of a script read from a source.
-fn seen_columns(script: &ast::Script, name: &str, found: &mut Vec<String>) {
-    each_select(script, &mut |select| {
-        let ast::Columns::List(columns) = &select.columns else { return };
-        for source in select.sources.iter().filter(|source| source.name.text == name) {
-            let alias = source.alias.as_ref().map(|alias| alias.text.as_str());
-            for column in columns {
-                let ast::ColumnValue::Path(path) = &column.value else { continue };
-                let text = match alias.and_then(|alias| without_alias(path, alias)) {
-                    Some(path) => path_text(&path),
-                    None if select.sources.len() > 1 => continue,
-                    None => path_text(path),
-                };
-                if found.len() < COLUMNS_MAX && !text.contains('{') {
-                    found.push(text);
-                }
-            }
-        }
-    });
 }
 
 /// The dotted paths of all settings; their values are nobody's business here.

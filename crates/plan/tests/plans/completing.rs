@@ -50,6 +50,39 @@ fn tables_and_variables_are_sources() {
 }
 
 #[test]
+fn columns_of_new_clauses_are_offered() {
+    let tables = "create table orders on select get from 'http://h.test/o'\n\
+        create table users on select get from 'http://h.test/u?ids={20|ids}' with columns id = 'ids'\n\
+        seen = select {o.eur, who: upper(o.name)} from orders as o where o.paid > 1 order by o.at\n";
+    let named = |statement: &str| names(&format!("{tables}{statement}"));
+    let both = ["column o.eur", "column o.name", "column o.paid", "column o.at", "column u.id"];
+    let columns = |found: Vec<String>| -> Vec<String> {
+        found.into_iter().filter(|name| name.starts_with("column")).collect()
+    };
+    assert_eq!(
+        columns(named("select o.eur from orders as o join users as u on ‸")),
+        both,
+        "what is joined"
+    );
+    assert_eq!(
+        named("select u.id from orders as o join users as u on u.‸ = o.eur"),
+        ["column u.id"]
+    );
+    let found = named("select u.id from orders as o join users as u on ‸");
+    assert!(found.contains(&"variable o".to_owned()), "{found:?}");
+    assert_eq!(columns(named("select o.‸ from orders as o")), both[..4]);
+    let keys = columns(named("select eur as price, count(*) as n from orders group by ‸"));
+    assert_eq!(
+        keys,
+        ["column eur", "column name", "column paid", "column at", "column price", "column n"]
+    );
+    let order = columns(named("select {total: sum(eur)} from orders group by name order by to‸"));
+    assert_eq!(order, ["column total"]);
+    let columns_of_rows = columns(named("select eur as price from orders where pri‸"));
+    assert_eq!(columns_of_rows, Vec::<String>::new());
+}
+
+#[test]
 fn parameters_come_from_the_request_of_the_table() {
     assert_eq!(
         names("select * from lib.find where ‸"),
