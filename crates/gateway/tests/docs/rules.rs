@@ -15,7 +15,7 @@ const CITING: &[&str] =
 const ENDINGS: &[&str] = &["rs", "js", "mjs", "py", "yaml", "md", "ql", "html", "toml", "lua"];
 
 /// Folders that hold what others have written or what was made from it.
-const FOREIGN: &[&str] = &["target", "node_modules"];
+const FOREIGN: &[&str] = &["target", "node_modules", "dist", "out"];
 
 /// Members of cases that record facts about ql.io 0.8, in words of their own.
 const RECORDS: &[&str] = &["fix:", "original:", "verified:"];
