@@ -27,7 +27,7 @@ pub mod meter;
 pub mod multipart;
 pub mod negotiate;
 pub mod pace;
-mod packet;
+pub mod packet;
 pub mod query;
 pub mod quota;
 pub mod request_id;

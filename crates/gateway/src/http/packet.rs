@@ -20,11 +20,11 @@ use super::disclosure::ErrorDetail;
 
 /// An event as it is told.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Packet {
+pub struct Packet {
     /// The name of the event, or of the variable.
-    pub(super) name: Text,
+    pub name: Text,
     /// What happened.
-    pub(super) data: Value,
+    pub data: Value,
 }
 
 /// Most warnings that the last packet of a script repeats; the engine keeps no more either.
@@ -32,11 +32,11 @@ const WARNINGS_MAX: usize = 100;
 
 /// The warnings of a run so far.
 #[derive(Debug, Default)]
-pub(super) struct Warnings(RefCell<Vec<Text>>);
+pub struct Warnings(RefCell<Vec<Text>>);
 
 impl Warnings {
     /// Keeps a warning, unless there are too many.
-    pub(super) fn keep(&self, warning: Text) {
+    pub fn keep(&self, warning: Text) {
         let mut kept = self.0.borrow_mut();
         if kept.len() < WARNINGS_MAX {
             kept.push(warning);
@@ -46,18 +46,18 @@ impl Warnings {
 
 /// How packets are made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PacketRules<'s> {
+pub struct PacketRules<'s> {
     /// Texts that must not appear.
-    pub(super) secrets: &'s [String],
+    pub secrets: &'s [String],
     /// Whether warnings name the failures that they come from.
-    pub(super) errors: ErrorDetail,
+    pub errors: ErrorDetail,
     /// Bytes of a request or answer body that are shown.
-    pub(super) body_bytes_max: usize,
+    pub body_bytes_max: usize,
 }
 
 impl PacketRules<'_> {
     /// The packet of an event.
-    pub(super) fn packet(self, event: &Event<'_>) -> Packet {
+    pub fn packet(self, event: &Event<'_>) -> Packet {
         match event {
             Event::Started { line, .. } => packet(EventKind::InFlight, *line, None),
             Event::Ended { line, is_success, elapsed, .. } => {
@@ -82,17 +82,17 @@ impl PacketRules<'_> {
     }
 
     /// A script was received.
-    pub(super) fn ack() -> Packet {
+    pub fn ack() -> Packet {
         packet(EventKind::Ack, None, Some(("data", Value::from("Got it"))))
     }
 
     /// A script does not compile; `error` is fit for showing.
-    pub(super) fn compile_error(error: Value) -> Packet {
+    pub fn compile_error(error: Value) -> Packet {
         packet(EventKind::CompileError, None, Some(("data", error)))
     }
 
     /// A script is over.
-    pub(super) fn done(
+    pub fn done(
         self,
         script: &str,
         elapsed: Duration,
@@ -171,7 +171,7 @@ impl PacketRules<'_> {
     }
 
     /// A warning as it is told: the failure that it comes from only where errors tell all.
-    pub(super) fn warning(self, message: &str, cause: Option<&str>) -> Text {
+    pub fn warning(self, message: &str, cause: Option<&str>) -> Text {
         let text = match cause.filter(|_| self.errors == ErrorDetail::Full) {
             Some(cause) => Text::from(format!("{message}: {cause}")),
             None => Text::from(message),
@@ -180,7 +180,7 @@ impl PacketRules<'_> {
     }
 
     /// A text without secrets.
-    pub(super) fn text(self, text: &str) -> Value {
+    pub fn text(self, text: &str) -> Value {
         Value::from(replaced(&Text::from(text), self.secrets))
     }
 }

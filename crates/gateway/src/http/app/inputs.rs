@@ -24,7 +24,7 @@ const HIDDEN_HEADERS: [&str; 13] = [
 
 /// The headers by lower-case name. A repeated header is one list; bytes that are not UTF-8 are
 /// replaced.
-pub(super) fn visible_headers(headers: &HeaderMap) -> Object {
+pub fn visible_headers(headers: &HeaderMap) -> Object {
     // Mostly empty, and then it costs nothing.
     let mut visible = Object::new();
     for name in headers.keys().filter(|name| !HIDDEN_HEADERS.contains(&name.as_str())) {

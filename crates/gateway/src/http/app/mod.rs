@@ -61,6 +61,7 @@ use crate::{
     load::Loaded,
     routes::{Lookup, Method, MissingParameters, NotChosen, PathMatch},
 };
+pub use inputs::visible_headers;
 use metadata::Endpoint;
 use plans::PlanCache;
 
@@ -206,6 +207,11 @@ impl HttpApp {
         let (plans, load) = (PlanCache::default(), LoadWatch::new(Arc::clone(&pulse)));
         let request_id_header = respond::header_name(&shared.settings.request_id_header);
         Self { shared, engine, plans, load, pulse, meter: None, xml, request_id_header }
+    }
+
+    /// The engine of this worker.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// The same, telling a meter of all requests.

@@ -214,7 +214,7 @@ impl HttpApp {
     }
 
     /// The value of an answer, and all headers that go with it.
-    pub(super) fn outcome(&self, answer: Answer) -> (Value, Vec<(String, String)>) {
+    pub fn outcome(&self, answer: Answer) -> (Value, Vec<(String, String)>) {
         let mut headers = answer.headers;
         if let Some(id) = answer.request_id {
             headers.push((self.shared.settings.request_id_header.clone(), id));
@@ -227,7 +227,10 @@ impl HttpApp {
 
     /// The plan of a client's script, unless it asks for metadata that is not told; else what its problems are.
     /// A long one is compiled by a heavy thread.
-    pub(super) async fn plan(
+    ///
+    /// # Errors
+    /// Too much waits for a heavy thread.
+    pub async fn plan(
         &self,
         text: &str,
         loaded: &Arc<Loaded>,
