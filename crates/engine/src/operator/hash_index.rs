@@ -47,9 +47,11 @@ impl HashIndex {
     ) -> Result<Self, RunError> {
         // At most two thirds of the slots are taken.
         let size = (entries.len() + entries.len() / 2 + 1).next_power_of_two();
-        let free = std::iter::repeat_n(Slot { tag: 0, entry: NONE }, size);
-        let mut index =
-            Self { slots: pieces::collect(budget, free).await?, next: Vec::new(), rows: None };
+        let mut index = Self {
+            slots: pieces::repeat(budget, Slot { tag: 0, entry: NONE }, size).await?,
+            next: Vec::new(),
+            rows: None,
+        };
         if has_lists {
             let rows = entries.iter().map(|(_, row)| *row);
             index.rows = Some(pieces::collect(budget, rows).await?);
@@ -66,8 +68,7 @@ impl HashIndex {
                 let later = index.insert(*hash, entry);
                 if later != NONE {
                     if index.next.is_empty() {
-                        let none = std::iter::repeat_n(NONE, count);
-                        index.next = pieces::collect(budget, none).await?;
+                        index.next = pieces::repeat(budget, NONE, count).await?;
                     }
                     index.next[entry as usize] = later;
                 }

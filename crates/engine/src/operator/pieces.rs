@@ -22,6 +22,24 @@ pub(crate) async fn collect<T>(
     Ok(list)
 }
 
+/// A list with the same value everywhere.
+///
+/// # Errors
+/// The run has used its processor time.
+pub(crate) async fn repeat<T: Copy>(
+    budget: &Budget,
+    value: T,
+    length: usize,
+) -> Result<Vec<T>, RunError> {
+    let mut list = Vec::with_capacity(length);
+    while list.len() < length {
+        let added = PIECE.min(length - list.len());
+        list.resize(list.len() + added, value);
+        count(budget, added).await?;
+    }
+    Ok(list)
+}
+
 /// Adds all that an iterator gives to a list.
 ///
 /// # Errors
