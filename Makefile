@@ -47,6 +47,10 @@ console: ## Build the page of the console, web/console/dist (needs Node)
 dist: ## Build the packages: archive, Debian, npm, pip, container, checksums, into target/dist (15 minutes; PROFILE=dev: quicker)
 	@$(with) scripts/dist
 
+.PHONY: bindings
+bindings: ## Build the package for Node.js programs and test it (PROFILE=release to ship it)
+	@$(with) scripts/bindings
+
 .PHONY: check-dist
 check-dist: ## Install and use what make dist has made
 	@scripts/check-dist

@@ -1,0 +1,5 @@
+//! What the linker needs to know to make a module of Node.js.
+
+fn main() {
+    napi_build::setup();
+}
