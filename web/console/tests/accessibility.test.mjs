@@ -58,8 +58,6 @@ test("the states of the page keep the rules", async () => {
   await page.getByRole("button", { name: "Send" }).click();
   await page.waitForSelector(".answer .cm-content");
   await hold(page, "explorer");
-  await page.getByRole("tab", { name: "Formats" }).click();
-  await hold(page, "playground");
   await page.getByRole("tab", { name: "Runs" }).click();
   await hold(page, "history");
   await setScript(page, `create table t on select get from "${upstream.address}/page"\nx = select html from t\nreturn "{x[0]}"\n`);

@@ -174,7 +174,8 @@ export function scriptText(page) {
 }
 
 /** The text of the result. */
-export function resultText(page) {
+export async function resultText(page) {
+  await page.waitForSelector(".result-view .cm-content", { state: "attached" });
   return page.evaluate(() => {
     const content = document.querySelector(".result-view .cm-content");
     const view = content.cmTile?.view ?? content.cmView?.view;

@@ -80,19 +80,6 @@ test("rows have columns, an order and a text", async () => {
   assert.equal(tableOf([1, { a: 1 }]), undefined);
 });
 
-test("what changes between two texts gives the one and the other", async () => {
-  const { changedLines } = await load("share/changed-lines.ts");
-  const next = numbers(3);
-  for (let round = 0; round < 500; round += 1) {
-    const text = () => Array.from({ length: 1 + next(8) }, () => "abc"[next(3)]).join("\n");
-    const [before, after] = [text(), text()];
-    const lines = changedLines(before, after);
-    const side = (kind) => lines.filter((line) => line.kind === "same" || line.kind === kind).map(({ line }) => line).join("\n");
-    assert.equal(side("removed"), before);
-    assert.equal(side("added"), after);
-  }
-});
-
 test("keywords are those of the parser", async () => {
   const { KEYWORDS } = await load("editor/words.ts");
   const grammar = JSON.parse(await readFile(new URL("../../../editors/qlio.tmLanguage.json", import.meta.url), "utf8"));

@@ -28,6 +28,17 @@ before(async () => {
     "/large": LARGE,
     "/binary": (_request, response) =>
       response.writeHead(200, { "content-type": "application/octet-stream" }).end(Buffer.from([0, 255, 1, 254, 128])),
+    "/huge": (_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      const piece = Buffer.alloc(1 << 20, "[");
+      let left = 100;
+      const send = () => {
+        while (left > 0 && response.write(piece)) left -= 1;
+        if (left <= 0) response.end();
+      };
+      response.on("drain", send);
+      send();
+    },
     "/html": (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end(HOSTILE),
   });
   [browser, shop] = await Promise.all([startBrowser(), startShop()]);
@@ -118,6 +129,18 @@ test("deep, large and binary answers", async () => {
   const text = await resultText(page);
   assert.ok(text.length > 10_000_000, `${text.length} characters`);
   assert.ok(text.includes("row 104999 "));
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
+test("an answer of 100 MB ends the run with words, not the page", async () => {
+  const { page, context, notes } = await openPage(browser, shop.page);
+  await setScript(page, scriptFor(upstream.address, "/huge"));
+  await runAndWait(page);
+  await page.waitForSelector(".run-failed");
+  assert.match(await resultText(page), /exceeds limit/);
+  await setScript(page, "return 1");
+  await runAndWait(page);
   assert.deepEqual(notes.errors, []);
   await context.close();
 });

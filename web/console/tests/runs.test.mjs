@@ -135,7 +135,7 @@ test("the plan shows before the run, and its times after it", async () => {
   assert.equal(await page.locator(".plan-row.critical").count() >= 2, true);
   await page.click(".editor .cm-content");
   await page.keyboard.type(" ");
-  assert.equal(await page.locator(".cm-marks .mark-done").count(), 0, "an edit takes the marks away");
+  assert.equal(await page.locator(".cm-marks .mark-done:visible").count(), 0, "an edit takes the marks away");
   await context.close();
 });
 
@@ -245,6 +245,17 @@ test("without WebSockets, scripts run over HTTP and the page says what is missin
   assert.match(await resultText(page), /tn-/);
   await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
   assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
+test("a server that tells only progress shows the plan and no empty lists of calls", async () => {
+  const quiet = await startShop({ settings: { trace: "progress" } });
+  const { page, context } = await openPage(browser, quiet.page);
+  await setScript(page, PRODUCTS);
+  await runAndWait(page);
+  await page.getByText(/^total \d+ ms; critical path/).waitFor();
+  await page.getByRole("tab", { name: "Calls" }).click();
+  await page.getByText("This run made no call that is shown here.").waitFor();
   await context.close();
 });
 

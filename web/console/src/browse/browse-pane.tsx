@@ -1,8 +1,7 @@
-// The side pane: tables, routes, history of runs, closed scripts, and the playground of formats.
+// The side pane: tables, routes, history of runs, closed scripts.
 
 import { Tabs } from "../parts/tabs.tsx";
 import { type Side, side } from "../app/panes.ts";
-import { FormatsPane } from "./formats-pane.tsx";
 import { HistoryPane } from "./history-pane.tsx";
 import { RoutesPane } from "./routes-pane.tsx";
 import { ScriptsPane } from "./scripts-pane.tsx";
@@ -13,7 +12,6 @@ const SIDES: readonly { name: Side; label: string }[] = [
   { name: "routes", label: "Routes" },
   { name: "history", label: "Runs" },
   { name: "scripts", label: "Closed" },
-  { name: "formats", label: "Formats" },
 ];
 
 export function BrowsePane() {
@@ -26,7 +24,6 @@ export function BrowsePane() {
         {shown === "routes" && <RoutesPane />}
         {shown === "history" && <HistoryPane />}
         {shown === "scripts" && <ScriptsPane />}
-        {shown === "formats" && <FormatsPane />}
       </div>
     </>
   );

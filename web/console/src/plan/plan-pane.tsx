@@ -52,12 +52,13 @@ function Rows({ plan, run }: { plan: Plan; run: Run | undefined }) {
     () =>
       [...plan.nodes]
         .sort((a, b) => a.row - b.row)
+        .filter(({ standsIn }) => !standsIn)
         .filter(({ kind, line }) => kind !== "return" || line === undefined || !hasOther(plan, line))
         .map((node): PlanRow => ({ node, statement: run?.statements.get(node.id) })),
     [plan, run, revision],
   );
   const latency = run?.isOver && plan.edges.length > 0 ? latencyOf(plan, run) : undefined;
-  const total = run ? Math.max(1, run.elapsed ?? run.now()) : 1;
+  const total = Math.max(1, latency?.total ?? run?.elapsed ?? run?.now() ?? 1);
   const depths = Math.max(1, ...plan.nodes.map(({ depth }) => depth + 1));
   return (
     <div class="plan">
@@ -161,7 +162,7 @@ function Row({ row: { node, statement }, top, index, depths, total, latency, run
         <b>{node.line ?? "–"}</b> {words}
       </span>
       <span role="gridcell" class="plan-bar">
-        <i class="bar-fill" style={run && statement ? barOfTime(statement, run, total) : barOfDepth(node, depths)} />
+        <i class="bar-fill" style={run && statement ? barOfTime(statement, run, total, latency) : barOfDepth(node, depths)} />
       </span>
       <span role="gridcell" class="plan-facts">
         {calls && <span>{calls} calls</span>}
@@ -185,10 +186,16 @@ function barOfDepth({ depth }: PlanNode, depths: number): Record<string, string>
   return { left: `${(depth / depths) * 100}%`, width: `${100 / depths}%` };
 }
 
-function barOfTime({ started = 0, elapsed, state }: Statement, run: Run, total: number): Record<string, string> {
+/** Of a run that is over the bars stand where the statements could start; before, where they were heard to. */
+function barOfTime(
+  { node, started = 0, elapsed, state }: Statement,
+  run: Run,
+  total: number,
+  latency: Latency | undefined,
+): Record<string, string> {
   if (state === "waiting" || state === "skipped") return { display: "none" };
   const length = elapsed ?? run.now() - started;
-  const from = Math.min(started, Math.max(0, total - length));
+  const from = Math.min(latency?.nodes.get(node)?.start ?? started, Math.max(0, total - length));
   return { left: `${(from / total) * 100}%`, width: `max(3px, ${Math.min(100, (length / total) * 100)}%)` };
 }
 

@@ -88,6 +88,8 @@ export interface PlanNode {
   depth: number;
   row: number;
   sources?: { table: string; requestsMax?: number; because?: string }[];
+  /** Nobody wrote it, and no packets come for it. */
+  standsIn?: boolean;
   fallbackOf?: string;
   scope?: { block: string; branch: string };
 }
