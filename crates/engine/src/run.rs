@@ -105,7 +105,7 @@ impl<'a> Run<'a> {
             Caller::AdHoc { .. } => engine.settings().adhoc_view(catalog.config()),
             Caller::Route | Caller::Operator => catalog.config().clone(),
         };
-        let observation = watch.map(Observation::new);
+        let observation = watch.map(|watch| Observation::new(watch, plan));
         let is_stepped = observation.as_ref().is_some_and(|watching| watching.stepper().is_some());
         let setting = engine.settings().deadline;
         Self {
@@ -195,8 +195,8 @@ impl<'a> Run<'a> {
         let mut warnings = self.warnings.borrow_mut();
         if warnings.len() < WARNINGS_MAX {
             if let Some(observation) = &self.observation {
-                let line = observation.line();
-                observation.tell(Event::Warned { line, message: &message, cause });
+                let place = observation.place();
+                observation.tell(Event::Warned { place, message: &message, cause });
             }
             if let Some(cause) = cause {
                 message.extend([": ", cause]);

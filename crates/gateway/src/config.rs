@@ -81,6 +81,7 @@ impl Config {
     pub fn app_settings(&self, is_dev: bool) -> AppSettings {
         AppSettings {
             allows_adhoc: self.front.adhoc,
+            has_console: self.front.console,
             gate: Gate::new(&self.front.trust, is_dev),
             body: BodyLimits {
                 request_bytes_max: self.request_bytes_max,

@@ -31,7 +31,7 @@ use crate::{
     uri::{path_of, uri_of},
 };
 
-/// Documents that may be open at the same time.
+/// Documents that may be open at the same time, unless the host says otherwise.
 const OPEN_MAX: usize = 2000;
 
 /// Places that one request may ask about.
@@ -87,6 +87,8 @@ pub struct Server<H> {
     /// Documents with problems that the client was told of.
     told: BTreeSet<String>,
     requests: u64,
+    /// Documents that may be open at the same time.
+    open_max: usize,
 }
 
 impl<H: Host> Server<H> {
@@ -104,12 +106,19 @@ impl<H: Host> Server<H> {
             changed: BTreeSet::new(),
             told: BTreeSet::new(),
             requests: 0,
+            open_max: OPEN_MAX,
         }
     }
 
     /// Who has the files, for hosts that are told of them.
     pub fn host_mut(&mut self) -> &mut H {
         &mut self.host
+    }
+
+    /// The same with room for so many open documents.
+    #[must_use]
+    pub fn with_open_max(self, open_max: usize) -> Self {
+        Self { open_max, ..self }
     }
 
     /// Whether the client is still there.
@@ -179,8 +188,8 @@ impl<H: Host> Server<H> {
             Err(reason) => return vec![log(&format!("cannot open a document: {reason}"))],
         };
         let path = path_of(&document.uri);
-        if self.open.len() >= OPEN_MAX && !self.open.contains_key(&path) {
-            return vec![log(&format!("more than {OPEN_MAX} documents are open"))];
+        if self.open.len() >= self.open_max && !self.open.contains_key(&path) {
+            return vec![log(&format!("more than {} documents are open", self.open_max))];
         }
         let told = document.content.as_ref().err().map(|reason| show(&path, reason));
         self.note_change(&path);

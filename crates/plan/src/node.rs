@@ -223,6 +223,8 @@ pub struct TryBlock {
 /// One `catch`.
 #[derive(Debug)]
 pub struct CatchBlock {
+    /// 1-based line.
+    pub line: u32,
     /// When it runs.
     pub condition: Logic,
     /// The condition names the caught error, so the error is dealt with if the block runs.

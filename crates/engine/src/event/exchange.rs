@@ -5,24 +5,49 @@ use std::time::Duration;
 use http::{HeaderMap, header};
 use tokio::time::Instant;
 
+use super::Place;
 use crate::transport::{Timings, is_credential_name, shown_uri};
 
 /// What is shown in place of a credential.
 const REDACTED: &str = "[redacted]";
 
-/// A request to an upstream, before redirects.
+/// Why a request is made that its statement has not asked for as such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Because {
+    /// The one before has failed, and may be repeated.
+    Retry,
+    /// The answer to the one before leads here.
+    Redirect,
+    /// A token for others is needed.
+    Token,
+}
+
+impl Because {
+    /// `retry`, `redirect` or `token`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Redirect => "redirect",
+            Self::Token => "token",
+        }
+    }
+}
+
+/// A request to an upstream.
 #[derive(Debug)]
 pub struct RequestEvent<'e> {
-    /// 1-based line of the statement.
-    pub line: Option<u32>,
-    /// The statement, as it started and will end.
-    pub statement: Option<u32>,
+    /// The statement.
+    pub place: Option<Place>,
     /// The table.
     pub table: &'e str,
-    /// Names the run; the same in all its events.
+    /// Names the run; the same in all its requests.
     pub run_id: &'e str,
     /// Names the request; its answer repeats it.
     pub id: &'e str,
+    /// Why it is made, if not because the statement says so.
+    pub because: Option<Because>,
+    /// The id of the request that it repeats or goes on from.
+    pub after: Option<&'e str>,
     /// The method, upper case.
     pub method: &'e str,
     /// The URI, credentials replaced.
@@ -35,15 +60,24 @@ pub struct RequestEvent<'e> {
     pub started_ms: u64,
 }
 
+/// What an answer of the cache is an answer to: there is no request that says so.
+#[derive(Debug, Clone, Copy)]
+pub struct CachedAnswer<'e> {
+    /// The table.
+    pub table: &'e str,
+    /// The URI, credentials replaced.
+    pub uri: &'e str,
+}
+
 /// An answer, as text after the hook "parse response".
 #[derive(Debug)]
 pub struct AnswerEvent<'e> {
-    /// 1-based line of the statement.
-    pub line: Option<u32>,
-    /// Names the run; the same in all its events.
-    pub run_id: &'e str,
+    /// The statement.
+    pub place: Option<Place>,
     /// The id of the request; one of its own if the cache has answered.
     pub id: &'e str,
+    /// Present if the cache has answered.
+    pub cached: Option<CachedAnswer<'e>>,
     /// The status.
     pub status: u16,
     /// The usual phrase for that status.
@@ -60,10 +94,25 @@ pub struct AnswerEvent<'e> {
     pub timings: Timings,
 }
 
+/// A request that gets no answer.
+#[derive(Debug)]
+pub struct FailedRequestEvent<'e> {
+    /// The statement.
+    pub place: Option<Place>,
+    /// The id of the request.
+    pub id: &'e str,
+    /// Why, in words.
+    pub error: &'e str,
+    /// From the request to its failure.
+    pub elapsed: Duration,
+}
+
 /// A request that was told, kept until its answer.
 #[derive(Debug)]
 pub(crate) struct Announced {
     pub(crate) id: String,
+    /// Its place among the exchanges that are open.
+    pub(crate) number: u64,
     pub(crate) method: String,
     pub(crate) uri: String,
     pub(crate) headers: Vec<(String, String)>,

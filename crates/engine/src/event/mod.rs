@@ -25,38 +25,68 @@ use std::time::Duration;
 use qlio_data::{Object, Value};
 
 pub(crate) use exchange::{Announced, shown_form, shown_headers};
-pub use exchange::{AnswerEvent, RequestEvent, new_id};
-pub(crate) use observation::Observation;
-pub use step::Stepper;
+pub use exchange::{AnswerEvent, Because, CachedAnswer, FailedRequestEvent, RequestEvent, new_id};
+pub(crate) use observation::{Observation, OpenExchange, place_of};
+pub use step::{Step, Stepper};
 pub use subscription::{EventKind, Subscription};
+
+/// The statement that an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Its 1-based line; `None` for a bare `return name`.
+    pub line: Option<u32>,
+    /// Tells it from the other statements of the script: the position of its node in the plan.
+    pub statement: u32,
+    /// Of a `try`, which of its catches, from 0.
+    pub catch: Option<u32>,
+}
+
+impl Place {
+    /// The name of the node in explanations of the plan: `n1`, `n2`, …
+    pub fn node(&self) -> String {
+        node_name(self.statement)
+    }
+}
+
+/// What explanations of the plan call the node at a position.
+pub fn node_name(statement: u32) -> String {
+    format!("n{}", u64::from(statement) + 1)
+}
 
 /// One thing that happened in a run.
 #[derive(Debug)]
 pub enum Event<'e> {
     /// A statement starts.
     Started {
-        /// Its 1-based line; `None` for a bare `return name`.
-        line: Option<u32>,
-        /// Tells it from the other statements of the script.
-        statement: u32,
+        /// The statement.
+        place: Place,
         /// `select`, `insert`, `update` or `delete`; empty for what asks no API.
         verb: &'static str,
     },
     /// A statement is over.
     Ended {
-        /// Its 1-based line; `None` for a bare `return name`.
-        line: Option<u32>,
-        /// Tells it from the other statements of the script.
-        statement: u32,
+        /// The statement.
+        place: Place,
         /// Whether it did not fail.
         is_success: bool,
+        /// It has neither failed nor succeeded: the run has ended before it.
+        is_cancelled: bool,
         /// How long it took.
         elapsed: Duration,
     },
-    /// An upstream is asked; a repeated attempt is told again under an id of its own.
+    /// A statement will not run: its branch was not taken, it is an alternative that was not needed, or the run
+    /// has ended before it.
+    Skipped {
+        /// The statement.
+        place: Place,
+    },
+    /// An upstream is asked; a repeated attempt, and what a redirect leads to, is told again under an id of
+    /// its own.
     Request(RequestEvent<'e>),
     /// An upstream, or the cache in its place, has answered.
     Answer(AnswerEvent<'e>),
+    /// There will be no answer to a request.
+    RequestFailed(FailedRequestEvent<'e>),
     /// A statement has bound a variable.
     Assigned {
         /// The variable.
@@ -67,8 +97,8 @@ pub enum Event<'e> {
     /// Something is odd: a path that matches nothing, a part of a scatter that failed. Told whether
     /// or not it was subscribed to.
     Warned {
-        /// 1-based line of the statement, where it is known.
-        line: Option<u32>,
+        /// The statement, where it is known.
+        place: Option<Place>,
         /// What is odd.
         message: &'e str,
         /// The failure that it comes from, in words that may tell of the inside.
@@ -78,6 +108,8 @@ pub enum Event<'e> {
     Paused {
         /// The variables that are set, by name.
         variables: Object,
+        /// The statements that wait; the first is the next.
+        waiting: Vec<Place>,
     },
 }
 
@@ -88,10 +120,13 @@ impl Event<'_> {
             Self::Started { .. } => subscription.has(EventKind::InFlight),
             Self::Ended { is_success: true, .. } => subscription.has(EventKind::Success),
             Self::Ended { .. } => subscription.has(EventKind::Error),
+            Self::Skipped { .. } => subscription.has(EventKind::Skipped),
             Self::Request(_) => subscription.has(EventKind::Request),
             Self::Answer(_) => subscription.has(EventKind::Response),
+            Self::RequestFailed(_) => subscription.has(EventKind::RequestFailed),
             Self::Assigned { name, .. } => subscription.has_variable(name),
-            Self::Warned { .. } | Self::Paused { .. } => true,
+            Self::Warned { .. } => true,
+            Self::Paused { .. } => subscription.has(EventKind::Debug),
         }
     }
 }

@@ -20,6 +20,10 @@ pub enum EventKind {
     Success,
     /// A statement has failed.
     Error,
+    /// A statement will not run.
+    Skipped,
+    /// An upstream that was asked will give no answer.
+    RequestFailed,
     /// A script is over.
     Done,
     /// Something is odd.
@@ -28,11 +32,13 @@ pub enum EventKind {
     Debug,
     /// The picture of a script that is run step by step.
     Visualization,
+    /// The plan of a script.
+    Plan,
 }
 
 impl EventKind {
     /// All kinds.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Ack,
         Self::CompileError,
         Self::InFlight,
@@ -40,10 +46,13 @@ impl EventKind {
         Self::Response,
         Self::Success,
         Self::Error,
+        Self::Skipped,
+        Self::RequestFailed,
         Self::Done,
         Self::Warning,
         Self::Debug,
         Self::Visualization,
+        Self::Plan,
     ];
 
     /// The name on the wire (TRC-6).
@@ -56,10 +65,13 @@ impl EventKind {
             Self::Response => "statement-response",
             Self::Success => "statement-success",
             Self::Error => "statement-error",
+            Self::Skipped => "statement-skipped",
+            Self::RequestFailed => "statement-request-error",
             Self::Done => "script-done",
             Self::Warning => "warning",
             Self::Debug => "ql.io-debug",
             Self::Visualization => "ql.io-visualization",
+            Self::Plan => "plan",
         }
     }
 

@@ -148,7 +148,7 @@ enum Started {
 
 fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
     if let Some(observation) = &run.observation {
-        observation.begin(run.plan, node);
+        observation.begin(node);
     }
     if let Err(error) = run.require_settings(&node.missing_settings) {
         return Started::Done(Err(error));
@@ -167,12 +167,14 @@ fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
     match &node.kind {
         NodeKind::If(block) => match evaluate::logic(run, &block.condition) {
             Ok(is_true) => {
-                scheduler.decide_if(node.id, is_true, &mut |slot| run.set_slot(slot, Value::Null));
+                end_block(run, node);
+                scheduler.decide_if(node.id, is_true, &mut |node| skip(run, node));
                 Started::Block
             }
             Err(error) => Started::Done(Err(error.at_line(node.line))),
         },
         NodeKind::Try(_) => {
+            end_block(run, node);
             scheduler.begin_try(node.id);
             Started::Block
         }
@@ -183,6 +185,23 @@ fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
             Ok(value) if node.target.is_some() && is_large(&value) => Started::Later(Some(value)),
             outcome => Started::Done(outcome),
         },
+    }
+}
+
+/// What a block itself does is over when it is known which of its statements go on.
+fn end_block(run: &Run<'_>, node: &Node) {
+    if let Some(observation) = &run.observation {
+        observation.end(node, true);
+    }
+}
+
+/// A statement of a branch that is not taken binds null.
+fn skip(run: &Run<'_>, node: &Node) {
+    if let Some(slot) = node.target {
+        run.set_slot(slot, Value::Null);
+    }
+    if let Some(observation) = &run.observation {
+        observation.skip(node);
     }
 }
 
@@ -216,6 +235,7 @@ fn conclude(
         scheduler.open_fallback(fallback);
         return Ok(());
     }
+    skip_alternatives(run, node);
     let value = match outcome {
         Ok(value) => value,
         Err(error) => return scheduler.fail(node.id, error.at_line(node.line)),
@@ -226,6 +246,17 @@ fn conclude(
     }
     scheduler.settle(node.id, value);
     Ok(())
+}
+
+/// The later alternatives of a chain that has an outcome are not needed.
+fn skip_alternatives(run: &Run<'_>, node: &Node) {
+    let Some(observation) = &run.observation else { return };
+    let mut next = node.fallback;
+    while let Some(id) = next {
+        let alternative = run.plan.node(id);
+        observation.skip(alternative);
+        next = alternative.fallback;
+    }
 }
 
 fn tell_assignment(run: &Run<'_>, slot: SlotId, value: &Value) {
@@ -240,16 +271,23 @@ fn tell_assignment(run: &Run<'_>, slot: SlotId, value: &Value) {
 /// a `try` whose body has ended decides its catches, which may end the `try` and the one around it.
 fn decide_catches(run: &Run<'_>, scheduler: &mut Scheduler<'_>) -> Result<(), RunError> {
     loop {
-        while let Some(slot) = scheduler.next_unbound() {
-            run.set_slot(slot, Value::Null);
-        }
-        if let Some((id, error)) = scheduler.next_doomed() {
-            conclude(run, scheduler, run.plan.node(id), Err(error))?;
-        } else if let Some(block) = scheduler.next_undecided_try() {
+        fail_doomed(run, scheduler)?;
+        if let Some(block) = scheduler.next_undecided_try() {
             decide_try(run, scheduler, block)?;
         } else {
             return Ok(());
         }
+    }
+}
+
+/// What needs a failed statement fails as well.
+fn fail_doomed(run: &Run<'_>, scheduler: &mut Scheduler<'_>) -> Result<(), RunError> {
+    loop {
+        while let Some(slot) = scheduler.next_unbound() {
+            run.set_slot(slot, Value::Null);
+        }
+        let Some((id, error)) = scheduler.next_doomed() else { return Ok(()) };
+        conclude(run, scheduler, run.plan.node(id), Err(error))?;
     }
 }
 
@@ -264,15 +302,23 @@ fn decide_try(run: &Run<'_>, scheduler: &mut Scheduler<'_>, block: NodeId) -> Re
     for catch in &parts.catches {
         match evaluate::logic(run, &catch.condition) {
             Ok(is_true) => chosen.push(is_true),
-            Err(error) => return scheduler.fail_try(block, error),
+            Err(error) => {
+                if let Some(observation) = &run.observation {
+                    observation.tell_catches(node, &chosen, Some(chosen.len()));
+                }
+                return scheduler.fail_try(block, error);
+            }
         }
+    }
+    if let Some(observation) = &run.observation {
+        observation.tell_catches(node, &chosen, None);
     }
     let mut answers = parts.catches.iter().zip(&chosen);
     let is_dealt_with = answers.any(|(catch, is_chosen)| catch.names_error && *is_chosen);
     match caught {
         Some(error) if !is_dealt_with => scheduler.fail_try(block, error),
         _ => {
-            scheduler.decide_catches(block, &chosen, &mut |slot| run.set_slot(slot, Value::Null));
+            scheduler.decide_catches(block, &chosen, &mut |node| skip(run, node));
             Ok(())
         }
     }

@@ -13,7 +13,7 @@ mod recovery;
 use std::collections::VecDeque;
 
 use qlio_data::Value;
-use qlio_plan::{Node, NodeId, NodeKind, Plan, SlotId};
+use qlio_plan::{Node, NodeId, NodeKind, Plan};
 use smallvec::{SmallVec, smallvec};
 
 use recovery::Recovery;
@@ -103,13 +103,12 @@ impl<'p> Scheduler<'p> {
         self.complete(first);
     }
 
-    /// Takes the branch of an `if`, and skips the other; `clear` sets the targets of skipped
-    /// statements to null.
-    pub(super) fn decide_if(&mut self, id: NodeId, is_true: bool, clear: &mut dyn FnMut(SlotId)) {
+    /// Takes the branch of an `if`, and skips the other; `skipped` is shown each statement that is skipped.
+    pub(super) fn decide_if(&mut self, id: NodeId, is_true: bool, skipped: &mut dyn FnMut(&Node)) {
         let NodeKind::If(block) = &self.plan.node(id).kind else { return };
         let (taken, other) =
             if is_true { (&block.then, &block.otherwise) } else { (&block.otherwise, &block.then) };
-        self.skip(other, clear);
+        self.skip(other, skipped);
         self.states[id.index()].remaining = taken.len() as u32;
         self.settle_node(id);
         self.open(taken);
@@ -137,7 +136,7 @@ impl<'p> Scheduler<'p> {
         &mut self,
         id: NodeId,
         chosen: &[bool],
-        clear: &mut dyn FnMut(SlotId),
+        skipped: &mut dyn FnMut(&Node),
     ) {
         let NodeKind::Try(block) = &self.plan.node(id).kind else { return };
         self.set_phase(id, Phase::Catches);
@@ -147,7 +146,7 @@ impl<'p> Scheduler<'p> {
             if *is_chosen {
                 remaining += catch.body.len() as u32;
             } else {
-                self.skip(&catch.body, clear);
+                self.skip(&catch.body, skipped);
             }
         }
         self.states[id.index()].remaining = remaining;
@@ -209,13 +208,11 @@ impl<'p> Scheduler<'p> {
     }
 
     /// Skips the statements of a branch that was not taken, at any depth.
-    fn skip(&mut self, nodes: &[NodeId], clear: &mut dyn FnMut(SlotId)) {
+    fn skip(&mut self, nodes: &[NodeId], skipped: &mut dyn FnMut(&Node)) {
         let mut stack: Vec<NodeId> = nodes.iter().rev().copied().collect();
         while let Some(id) = stack.pop() {
             let node = self.plan.node(id);
-            if let Some(slot) = node.target {
-                clear(slot);
-            }
+            skipped(node);
             match &node.kind {
                 NodeKind::If(block) => stack.extend(block.then.iter().chain(&block.otherwise)),
                 NodeKind::Try(block) => {

@@ -76,7 +76,7 @@ impl Call<'_> {
             let (decoded, kept) = Box::pin(self.send_uncached(take()?, keep)).await?;
             return Ok((self.project(decoded).await?, kept));
         };
-        self.announce_answer(None, &answer);
+        self.announce_cached(&answer);
         self.run.close_request_id(id.as_ref(), answer.headers);
         let decoded = if self.is_large(found.entry.body.len(), answer.headers) {
             Box::pin(self.large_rows(&answer, hooks.as_deref(), None)).await?

@@ -30,6 +30,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Call, answer::Answer, failure, onlooker::Onlooker};
 use crate::{
     error::{Fact, RunError},
+    event::Because,
     hops::HOPS,
     tokens::{Credentials, Failure, Reason, Slot, State, Token},
     transport::{ErrorKind, Exchange, Reply, Retry, TransportError, shown_uri},
@@ -150,7 +151,7 @@ impl Call<'_> {
         }
         let token = self.token(&slot, &credentials, &again, Some(&token)).await?;
         again.headers_mut().insert(header::AUTHORIZATION, token.header);
-        self.announce_again(onlooker.announced.as_deref_mut());
+        self.announce_again(onlooker.announced.as_deref_mut(), "the token was refused");
         let sent = transport.send_watched(&mut again, onlooker).await;
         sent.map_err(|error| self.exchange_failed(&error))
     }
@@ -188,9 +189,13 @@ impl Call<'_> {
     ) -> Result<Token, Reason> {
         let outcome = async {
             let mut request = credentials.request(exchange)?;
-            let mut onlooker = Onlooker::new(self, self.announce(&request));
+            let mut onlooker =
+                Onlooker::new(self, self.announce_because(&request, Some(Because::Token)));
             let sent = self.run.engine.transport().send_watched(&mut request, &mut onlooker).await;
-            let reply = sent.map_err(Reason::Transport)?;
+            let reply = sent.map_err(|error| {
+                self.announce_failure(onlooker.announced.as_deref(), &error);
+                Reason::Transport(error)
+            })?;
             let answer = Answer::received(&reply, &reply.uri);
             self.announce_secret(onlooker.announced.as_deref(), &answer);
             read_token(credentials, &reply)

@@ -7,7 +7,10 @@
 use qlio_data::codec::json::RowReader;
 
 use super::{Call, hooks::Hooks};
-use crate::{event::Announced, transport::Watcher};
+use crate::{
+    event::Announced,
+    transport::{ErrorKind, Turn, Watcher},
+};
 
 /// Smaller bodies are read when they are complete, in bytes: they stay in the processor's cache as a whole.
 const BODY_BYTES_MIN: u64 = 64 * 1024;
@@ -46,11 +49,15 @@ impl<'c, 'a> Onlooker<'c, 'a> {
 }
 
 impl Watcher for Onlooker<'_, '_> {
-    fn on_attempt(&mut self, number: u32) {
+    fn on_attempt(&mut self, failure: Option<&ErrorKind>) {
         self.rows = None;
-        if number > 1 {
-            self.call.announce_again(self.announced.as_deref_mut());
+        if let (Some(failure), Some(announced)) = (failure, &mut self.announced) {
+            self.call.announce_again(Some(announced), &failure.to_string());
         }
+    }
+
+    fn on_redirect(&mut self, turn: &Turn<'_>) {
+        self.call.announce_redirect(self.announced.as_deref_mut(), turn);
     }
 
     fn wants_body(&mut self, bytes: u64) -> bool {

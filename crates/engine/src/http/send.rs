@@ -144,16 +144,19 @@ impl Call<'_> {
         onlooker: &mut Onlooker<'_, '_>,
     ) -> impl Future<Output = Result<Reply, RunError>> {
         async move {
-            let reply = match &self.verb.oauth2 {
+            let received = match &self.verb.oauth2 {
                 // What the table or its patch puts into the header stays.
                 Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {
-                    Box::pin(self.exchange_with_token(exchange, clause, onlooker)).await?
+                    Box::pin(self.exchange_with_token(exchange, clause, onlooker)).await
                 }
                 _ => {
                     let sent = self.run.engine.transport().send_watched(exchange, onlooker).await;
-                    sent.map_err(|error| self.exchange_failed(&error))?
+                    sent.map_err(|error| self.exchange_failed(&error))
                 }
             };
+            let reply = received.inspect_err(|error| {
+                self.announce_failure(onlooker.announced.as_deref(), error);
+            })?;
             if reply.status == StatusCode::LOOP_DETECTED {
                 let limit = self.run.engine.settings().hops_max;
                 if let Some(error) = hops::refused(reply.status, reply.headers.get(HOPS), limit) {

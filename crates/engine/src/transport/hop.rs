@@ -54,7 +54,15 @@ pub(super) struct Hop<'a> {
 /// Where a hop has led.
 pub(super) enum Outcome {
     Answer(Answer),
-    Redirect(Target),
+    Redirect(Box<Redirect>),
+}
+
+/// An answer that leads on.
+pub(super) struct Redirect {
+    /// Where to.
+    pub(super) target: Target,
+    pub(super) status: StatusCode,
+    pub(super) headers: Headers,
 }
 
 impl Outcome {
@@ -226,7 +234,9 @@ impl Hop<'_> {
             Next::Answer
         };
         let outcome = match next {
-            Next::Follow(target) => Outcome::Redirect(target),
+            Next::Follow(target) => {
+                Outcome::Redirect(Box::new(Redirect { target, status, headers }))
+            }
             Next::Answer => Outcome::Answer(Answer {
                 status,
                 codings: if body.is_empty() { Vec::new() } else { codings(&headers)? },

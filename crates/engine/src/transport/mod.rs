@@ -90,7 +90,7 @@ use site::Sites;
 use target::Target;
 pub(crate) use tls::Tls;
 pub use view::{Connections, Failing, TransportView};
-pub use watcher::Watcher;
+pub use watcher::{Turn, Watcher};
 
 pub(crate) use coding::{AT_ONCE_BYTES_MAX, gunzip};
 
@@ -240,8 +240,10 @@ impl Transport {
             }
             let timer = pin!(patience::timer(timeout, deadline, now));
             let mut patience = Patience::new(timer, timeout, deadline, now);
+            let mut failure = None;
             loop {
-                let attempt = self.attempt(exchange, &mut patience, &mut course, watcher);
+                let before = failure.take();
+                let attempt = self.attempt(exchange, &mut patience, &mut course, before, watcher);
                 let fault = match attempt.await {
                     Ok(reply) => {
                         let met = Met::of_status(reply.status.as_u16());
@@ -253,6 +255,7 @@ impl Transport {
                 let is_network = is_network(&fault.kind);
                 if is_network && exchange.retry == Retry::Once && course.attempts < ATTEMPTS_MAX {
                     patience.touch(Instant::now());
+                    failure = Some(Box::new(fault.kind));
                     continue;
                 }
                 if is_network {
@@ -291,6 +294,7 @@ impl Transport {
         exchange: &Exchange,
         patience: &mut Patience<'_>,
         course: &mut Course<'t>,
+        failure: Option<Box<ErrorKind>>,
         watcher: &mut impl Watcher,
     ) -> impl Future<Output = Result<Reply, Fault>> {
         async move {
@@ -300,7 +304,7 @@ impl Transport {
                 self.ask_backoff(exchange, course)?;
                 if course.detour.is_none() {
                     course.attempts += 1;
-                    watcher.on_attempt(course.attempts);
+                    watcher.on_attempt(failure.as_deref());
                 }
                 let hop = Hop {
                     transport: self,
@@ -313,8 +317,16 @@ impl Transport {
                 timings = Timings::default();
                 let answer = match hop.run(patience, &mut timings, watcher).await? {
                     Outcome::Answer(answer) => answer,
-                    Outcome::Redirect(next) => {
-                        self.turn(exchange, course, next)?;
+                    Outcome::Redirect(redirect) => {
+                        let hop::Redirect { target, status, headers } = *redirect;
+                        self.turn(exchange, course, target)?;
+                        watcher.on_redirect(&Turn {
+                            status,
+                            answer_headers: &headers,
+                            timings,
+                            uri: course.target().uri_text(),
+                            headers: course.headers(exchange),
+                        });
                         patience.touch(Instant::now());
                         continue;
                     }

@@ -20,11 +20,12 @@ impl Collected {
     pub(super) fn take(&self, event: &Event<'_>) {
         let mut nodes = self.nodes.borrow_mut();
         match event {
-            Event::Ended { statement, elapsed, .. } => {
-                nodes.entry(*statement).or_default().elapsed = *elapsed;
+            // Which catch of a `try` is taken takes no time.
+            Event::Ended { place, elapsed, .. } if place.catch.is_none() => {
+                nodes.entry(place.statement).or_default().elapsed = *elapsed;
             }
             Event::Request(request) => {
-                if let Some(statement) = request.statement {
+                if let Some(statement) = request.place.map(|place| place.statement) {
                     nodes.entry(statement).or_default().requests += 1;
                     let asked = (statement, request.uri.to_owned());
                     self.asked.borrow_mut().insert(request.id.to_owned(), asked);
@@ -52,8 +53,8 @@ fn note_slowest(measured: &mut Measured, uri: String, elapsed: Duration) {
     }
 }
 
-/// Reads saved packets: a list of them, as the header `Link` holds it, or of whole WebSocket messages. A
-/// packet knows its line only, so those of one line go to the nodes of that line in their order.
+/// Reads saved packets: a list of them, as the header `Link` holds it, or of whole WebSocket messages. Those that
+/// know their line only go to the nodes of that line in their order.
 ///
 /// # Errors
 /// The text is no such list.
@@ -74,13 +75,19 @@ pub(super) fn of_packets(
     for packet in packets.iter() {
         let inner = packet.member("data");
         let packet = if inner.is_object() { &inner } else { packet };
-        let Some(line) = number(packet, "line").and_then(|line| u32::try_from(line).ok()) else {
+        if packet.member("branch").as_str().is_some() {
             continue;
-        };
+        }
+        let named = packet.member("node");
+        let named = named.as_str().and_then(|id| nodes.iter().position(|node| node.id == id));
+        let line = number(packet, "line").and_then(|line| u32::try_from(line).ok());
+        let line = named.map(|position| nodes[position].line).or(line);
+        let Some(line) = line else { continue };
         let kind = packet.member("type");
         match kind.as_str().unwrap_or_default() {
             "statement-success" | "statement-error" => {
-                if let Some(position) = by_line.get_mut(&line).and_then(Vec::pop) {
+                let by_order = || by_line.get_mut(&line).and_then(Vec::pop);
+                if let Some(position) = named.or_else(by_order) {
                     let elapsed = number(packet, "elapsed").unwrap_or_default();
                     measured[position].get_or_insert_default().elapsed =
                         Duration::from_millis(elapsed);

@@ -64,7 +64,7 @@ pub(super) struct ServeArgs {
     /// For start scripts of the original; there are always workers.
     #[arg(long, short = 'C')]
     cluster: bool,
-    /// For start scripts of the original; there is no console.
+    /// Serve no console, not even with `--dev`.
     #[arg(long = "disableConsole", visible_alias = "disable-console", short = 'e')]
     disable_console: bool,
     /// Development mode, on loopback only: starts with what loads, answers scripts of clients, which
@@ -158,6 +158,7 @@ impl ServeArgs {
         let flags = [
             self.enable_q.then(|| ("--enable-q", "adhoc.enabled", Value::Bool(true))),
             self.disable_q.then(|| ("--disableQ", "adhoc.enabled", Value::Bool(false))),
+            self.disable_console.then(|| ("--disableConsole", "console", Value::Bool(false))),
             self.ecv_path.as_deref().map(|path| ("--ecvPath", "ecvPath", Value::from(path))),
             self.ecv_control.map(|is_on| ("--ecvControl", "ecvControl", Value::Bool(is_on))),
             (!self.ws_origins.is_empty())

@@ -19,9 +19,12 @@ use crate::{
 
 /// Settings of the endpoints, of what answers tell, and of the log files.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct FrontSettings {
     /// Scripts of clients are answered, at `/q` and over WebSocket.
     pub adhoc: bool,
+    /// There is a console.
+    pub console: bool,
     /// How much the body of an error says.
     pub errors: ErrorDetail,
     /// How much of the catalog is told.
@@ -62,6 +65,7 @@ impl Default for FrontSettings {
     fn default() -> Self {
         Self {
             adhoc: false,
+            console: false,
             errors: ErrorDetail::default(),
             metadata: MetadataScope::default(),
             trace: TraceLevel::default(),
@@ -88,6 +92,7 @@ impl FrontSettings {
     pub(super) fn development() -> Self {
         Self {
             adhoc: true,
+            console: true,
             errors: ErrorDetail::Full,
             metadata: MetadataScope::All,
             trace: TraceLevel::Full,

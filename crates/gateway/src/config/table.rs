@@ -299,6 +299,13 @@ pub(super) static GROUPS: &[Group] = &[
             )
             .guarding(),
             Setting::new(
+                "console",
+                |draft| &mut draft.front.console,
+                "Serve the [console](console.md) at `/console`, and lead to it from `/`. What it may run and see is up to `adhoc.enabled`, `metadata` and `trace`.",
+            )
+            .guarding()
+            .flags(&["--disableConsole"]),
+            Setting::new(
                 "trust.hosts",
                 |draft| &mut draft.front.trust.hosts,
                 "Names of this server, as host patterns: who asks for another one may not run scripts, and with `--dev` nothing at all. Without being listed, `localhost` and addresses count as names, with `--dev` those of loopback. See [Safety](safety.md).",

@@ -91,6 +91,7 @@ fn settings_of_endpoints_and_scripts_are_read() {
     };
     let expected = FrontSettings {
         adhoc: false,
+        console: false,
         errors: ErrorDetail::Full,
         metadata: MetadataScope::None,
         trace: TraceLevel::Full,
@@ -138,7 +139,7 @@ fn development_tells_clients_everything_unless_the_file_or_a_flag_says_otherwise
     };
     let open = dev("{}", Vec::new());
     assert_eq!((open.errors, open.metadata), (ErrorDetail::Full, MetadataScope::All));
-    assert_eq!((open.trace, open.adhoc), (TraceLevel::Full, true));
+    assert_eq!((open.trace, open.adhoc, open.console), (TraceLevel::Full, true, true));
     let narrow = dev(r#"{"errors": "brief", "adhoc": false}"#, Vec::new());
     assert_eq!((narrow.errors, narrow.adhoc), (ErrorDetail::Brief, false));
     let switch = Flag { flag: "--enable-q", setting: "adhoc.enabled", value: Value::Bool(true) };

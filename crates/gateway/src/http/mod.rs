@@ -32,6 +32,7 @@ pub mod query;
 pub mod quota;
 pub mod request_id;
 pub mod respond;
+pub mod results;
 pub mod run_error;
 pub mod sanitize;
 #[expect(clippy::disallowed_methods, reason = "workers, connections and their timeouts")]

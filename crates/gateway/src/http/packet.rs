@@ -12,7 +12,7 @@ use qlio_data::{
     redact::{redact, replaced},
 };
 use qlio_engine::{
-    event::{AnswerEvent, Event, EventKind, RequestEvent},
+    event::{AnswerEvent, CachedAnswer, Event, EventKind, Place, RequestEvent},
     transport::Timings,
 };
 
@@ -53,29 +53,49 @@ pub struct PacketRules<'s> {
     pub errors: ErrorDetail,
     /// Bytes of a request or answer body that are shown.
     pub body_bytes_max: usize,
+    /// Whether there is room for fractions of milliseconds and for names of tables.
+    pub is_roomy: bool,
 }
 
 impl PacketRules<'_> {
     /// The packet of an event.
     pub fn packet(self, event: &Event<'_>) -> Packet {
         match event {
-            Event::Started { line, .. } => packet(EventKind::InFlight, *line, None),
-            Event::Ended { line, is_success, elapsed, .. } => {
+            Event::Started { place, .. } => of_kind(EventKind::InFlight, at(Some(*place))),
+            Event::Skipped { place } => of_kind(EventKind::Skipped, at(Some(*place))),
+            Event::Ended { place, is_success, is_cancelled, elapsed } => {
                 let kind = if *is_success { EventKind::Success } else { EventKind::Error };
-                packet(kind, *line, Some(("elapsed", milliseconds(*elapsed))))
+                let mut data = at(Some(*place));
+                data.insert("elapsed", milliseconds(*elapsed));
+                if *is_cancelled {
+                    data.insert("cancelled", Value::Bool(true));
+                }
+                self.add_exact(&mut data, [("elapsed", Some(*elapsed))]);
+                of_kind(kind, data)
             }
             Event::Request(request) => self.request(request),
             Event::Answer(answer) => self.answer(answer),
+            Event::RequestFailed(failed) => {
+                let mut data = at(failed.place);
+                data.insert("id", Value::from(failed.id));
+                data.insert("error", self.text(failed.error));
+                data.insert("time", milliseconds(failed.elapsed));
+                self.add_exact(&mut data, [("time", Some(failed.elapsed))]);
+                of_kind(EventKind::RequestFailed, data)
+            }
             Event::Assigned { name, value } => {
                 Packet { name: Text::from(*name), data: redact((*value).clone(), self.secrets) }
             }
-            Event::Warned { line, message, cause } => {
-                let warning = Value::from(self.warning(message, *cause));
-                packet(EventKind::Warning, *line, Some(("data", warning)))
+            Event::Warned { place, message, cause } => {
+                let mut data = at(*place);
+                data.insert("data", Value::from(self.warning(message, *cause)));
+                of_kind(EventKind::Warning, data)
             }
-            Event::Paused { variables } => {
+            Event::Paused { variables, waiting } => {
                 let context = redact(Value::object(variables.clone()), self.secrets);
-                let data = [("context", context)].into_iter().collect::<Object>();
+                let waiting = waiting.iter().map(|place| Value::object(at(Some(*place))));
+                let data = [("context", context), ("waiting", waiting.collect())];
+                let data = data.into_iter().collect::<Object>();
                 Packet { name: EventKind::Debug.name().into(), data: Value::object(data) }
             }
         }
@@ -83,12 +103,12 @@ impl PacketRules<'_> {
 
     /// A script was received.
     pub fn ack() -> Packet {
-        packet(EventKind::Ack, None, Some(("data", Value::from("Got it"))))
+        of_kind(EventKind::Ack, [("data", Value::from("Got it"))].into_iter().collect())
     }
 
     /// A script does not compile; `error` is fit for showing.
     pub fn compile_error(error: Value) -> Packet {
-        packet(EventKind::CompileError, None, Some(("data", error)))
+        of_kind(EventKind::CompileError, [("data", error)].into_iter().collect())
     }
 
     /// A script is over.
@@ -100,7 +120,7 @@ impl PacketRules<'_> {
         warnings: &Warnings,
     ) -> Packet {
         let kind = EventKind::Done;
-        let mut data = Object::with_capacity(6);
+        let mut data = Object::with_capacity(7);
         data.insert("script", self.text(script));
         data.insert("type", Value::from(kind.name()));
         data.insert("elapsed", milliseconds(elapsed));
@@ -112,41 +132,67 @@ impl PacketRules<'_> {
         if !warnings.is_empty() {
             data.insert("warnings", warnings.iter().cloned().map(Value::from).collect());
         }
+        self.add_exact(&mut data, [("elapsed", Some(elapsed))]);
         Packet { name: kind.name().into(), data: Value::object(data) }
     }
 
     fn request(self, request: &RequestEvent<'_>) -> Packet {
-        let kind = EventKind::Request;
-        let mut data = with_line(request.line);
+        let mut data = at(request.place);
         data.insert("uuid", Value::from(request.run_id));
         data.insert("method", Value::from(request.method.to_ascii_lowercase()));
         data.insert("uri", self.text(request.uri));
         data.insert("headers", self.headers(request.headers));
         data.insert("start", Value::from(request.started_ms));
-        data.insert("type", Value::from(kind.name()));
         data.insert("id", Value::from(request.id));
+        if let Some(because) = request.because {
+            data.insert("cause", Value::from(because.as_str()));
+        }
+        if let Some(after) = request.after {
+            data.insert("after", Value::from(after));
+        }
+        if self.is_roomy {
+            data.insert("table", Value::from(request.table));
+        }
         if let Some(body) = request.body {
             self.add_body(&mut data, body);
         }
-        Packet { name: kind.name().into(), data: Value::object(data) }
+        of_kind(EventKind::Request, data)
     }
 
     fn answer(self, answer: &AnswerEvent<'_>) -> Packet {
-        let kind = EventKind::Response;
-        let mut data = with_line(answer.line);
-        data.insert("uuid", Value::from(answer.run_id));
+        let mut data = at(answer.place);
+        data.insert("uuid", Value::from(answer.id));
         data.insert("id", Value::from(answer.id));
+        if let Some(CachedAnswer { table, uri }) = answer.cached {
+            data.insert("cached", Value::Bool(true));
+            data.insert("uri", self.text(uri));
+            if self.is_roomy {
+                data.insert("table", Value::from(table));
+            }
+        }
         data.insert("status", Value::from(answer.status));
         data.insert("statusText", Value::from(answer.reason));
         data.insert("headers", self.headers(answer.headers));
         data.insert("time", milliseconds(answer.elapsed));
-        if let Some(body) = answer.body {
-            self.add_body(&mut data, body);
-        }
+        self.add_body(&mut data, answer.body.unwrap_or_default());
         data.insert("bodySize", Value::from(answer.wire_bytes as u64));
-        data.insert("type", Value::from(kind.name()));
-        data.insert("timings", timings(answer.timings));
-        Packet { name: kind.name().into(), data: Value::object(data) }
+        let phases = phases(answer.timings);
+        let whole = phases.map(|(name, phase)| (name, phase.map_or(Value::int(-1), rounded)));
+        data.insert("timings", Value::object(whole.into_iter().collect()));
+        self.add_exact(&mut data, [("time", Some(answer.elapsed))].into_iter().chain(phases));
+        of_kind(EventKind::Response, data)
+    }
+
+    /// Adds the times that are whole milliseconds elsewhere, where there is room for it.
+    fn add_exact(
+        self,
+        data: &mut Object,
+        times: impl IntoIterator<Item = (&'static str, Option<Duration>)>,
+    ) {
+        if self.is_roomy {
+            let times = times.into_iter().filter_map(|(name, time)| Some((name, exact(time?))));
+            data.insert("exact", Value::object(times.collect()));
+        }
     }
 
     fn headers(self, headers: &[(String, String)]) -> Value {
@@ -185,44 +231,46 @@ impl PacketRules<'_> {
     }
 }
 
-/// An object that begins with the line, if there is one.
-fn with_line(line: Option<u32>) -> Object {
-    let mut data = Object::with_capacity(12);
-    if let Some(line) = line {
+/// An object that begins with the statement, if there is one.
+fn at(place: Option<Place>) -> Object {
+    let mut data = Object::with_capacity(16);
+    let Some(place) = place else { return data };
+    if let Some(line) = place.line {
         data.insert("line", Value::from(line));
+    }
+    data.insert("node", Value::from(place.node()));
+    if let Some(catch) = place.catch {
+        data.insert("branch", Value::from(format!("catch {}", catch + 1)));
     }
     data
 }
 
-fn packet(kind: EventKind, line: Option<u32>, member: Option<(&str, Value)>) -> Packet {
-    let mut data = with_line(line);
+fn of_kind(kind: EventKind, mut data: Object) -> Packet {
     data.insert("type", Value::from(kind.name()));
-    if let Some((name, value)) = member {
-        data.insert(name, value);
-    }
     Packet { name: kind.name().into(), data: Value::object(data) }
 }
 
-fn timings(timings: Timings) -> Value {
-    // Phases are often shorter than a millisecond; their sum should still be right.
-    let phase = |duration: Option<Duration>| match duration {
-        Some(duration) => {
-            Value::Number(Number::Float((duration.as_secs_f64() * 1e6).round() / 1e3))
-        }
-        None => Value::int(-1),
-    };
+fn phases(timings: Timings) -> [(&'static str, Option<Duration>); 6] {
     let Timings { blocked, dns, connect, send, wait, receive } = timings;
-    let object: Object = [
-        ("blocked", phase(blocked)),
-        ("dns", phase(dns)),
-        ("connect", phase(connect)),
-        ("send", phase(send)),
-        ("wait", phase(wait)),
-        ("receive", phase(receive)),
+    [
+        ("blocked", blocked),
+        ("dns", dns),
+        ("connect", connect),
+        ("send", send),
+        ("wait", wait),
+        ("receive", receive),
     ]
-    .into_iter()
-    .collect();
-    Value::object(object)
+}
+
+/// Milliseconds to the microsecond: phases are often shorter than a millisecond, and their sum should be
+/// right.
+fn exact(duration: Duration) -> Value {
+    Value::Number(Number::Float((duration.as_secs_f64() * 1e6).round() / 1e3))
+}
+
+/// The nearest whole number of milliseconds.
+fn rounded(duration: Duration) -> Value {
+    milliseconds(duration + Duration::from_micros(500))
 }
 
 fn milliseconds(duration: Duration) -> Value {
@@ -232,20 +280,26 @@ fn milliseconds(duration: Duration) -> Value {
 #[cfg(test)]
 mod tests {
     use qlio_data::codec::json;
+    use qlio_engine::event::FailedRequestEvent;
 
     use super::*;
 
     fn rules(secrets: &[String]) -> PacketRules<'_> {
-        PacketRules { secrets, errors: ErrorDetail::Full, body_bytes_max: 10 }
+        PacketRules { secrets, errors: ErrorDetail::Full, body_bytes_max: 10, is_roomy: false }
+    }
+
+    fn place(line: Option<u32>) -> Place {
+        Place { line, statement: 0, catch: None }
     }
 
     fn request<'e>(headers: &'e [(String, String)], body: &'e str) -> Event<'e> {
         Event::Request(RequestEvent {
-            line: Some(3),
-            statement: Some(0),
+            place: Some(place(Some(3))),
             table: "t",
             run_id: "r",
             id: "i",
+            because: None,
+            after: None,
             method: "POST",
             uri: "http://h.test/s3cret",
             headers,
@@ -261,7 +315,7 @@ mod tests {
         let packet = rules(&secrets).packet(&request(&headers, "12345678s3cret"));
         assert_eq!(
             json::to_string(&packet.data),
-            r#"{"line":3,"uuid":"r","method":"post","uri":"http://h.test/[redacted]","headers":[{"name":"x-a","value":"is [redacted]"}],"start":5,"type":"statement-request","id":"i","body":"12345678[r","bodyTruncated":true}"#
+            r#"{"line":3,"node":"n1","uuid":"r","method":"post","uri":"http://h.test/[redacted]","headers":[{"name":"x-a","value":"is [redacted]"}],"start":5,"id":"i","body":"12345678[r","bodyTruncated":true,"type":"statement-request"}"#
         );
     }
 
@@ -270,6 +324,27 @@ mod tests {
         let body = |text| rules(&[]).packet(&request(&[], text)).data.member("body");
         assert_eq!(body("0123456789").as_str(), Some("0123456789"));
         assert_eq!(body("012345678é").as_str(), Some("012345678"));
+    }
+
+    #[test]
+    fn an_answer_has_a_body_and_whole_milliseconds_and_exact_ones_where_there_is_room() {
+        let answer = Event::Answer(AnswerEvent {
+            place: Some(place(Some(1))),
+            id: "i",
+            cached: None,
+            status: 204,
+            reason: "No Content",
+            headers: &[],
+            elapsed: Duration::from_micros(2345),
+            body: None,
+            wire_bytes: 0,
+            timings: Timings { wait: Some(Duration::from_micros(1600)), ..Timings::default() },
+        });
+        let roomy = PacketRules { is_roomy: true, ..rules(&[]) };
+        assert_eq!(
+            json::to_string(&roomy.packet(&answer).data),
+            r#"{"line":1,"node":"n1","uuid":"i","id":"i","status":204,"statusText":"No Content","headers":[],"time":2,"body":"","bodySize":0,"timings":{"blocked":-1,"dns":-1,"connect":-1,"send":-1,"wait":2,"receive":-1},"exact":{"time":2.345,"wait":1.6},"type":"statement-response"}"#
+        );
     }
 
     #[test]
@@ -285,27 +360,62 @@ mod tests {
     fn the_other_packets_have_the_specified_members() {
         let shown = |packet: Packet| format!("{} {}", packet.name, json::to_string(&packet.data));
         let elapsed = Duration::from_micros(7900);
-        let ended = Event::Ended { line: None, statement: 0, is_success: false, elapsed };
-        let warned = Event::Warned { line: Some(2), message: "odd", cause: Some("inside") };
+        let ended = |is_cancelled| Event::Ended {
+            place: place(None),
+            is_success: false,
+            is_cancelled,
+            elapsed,
+        };
+        let warned =
+            Event::Warned { place: Some(place(Some(2))), message: "odd", cause: Some("inside") };
         let assigned = Event::Assigned { name: "w", value: &Value::Null };
         let warnings = Warnings::default();
         warnings.keep(rules(&["s3cret".to_owned()]).warning("odd s3cret", None));
         let brief = PacketRules { errors: ErrorDetail::Brief, ..rules(&[]) };
+        let roomy = PacketRules { is_roomy: true, ..rules(&[]) };
+        let started = Event::Started { place: place(Some(1)), verb: "select" };
+        let catch = Place { catch: Some(1), ..place(Some(6)) };
+        let paused = Event::Paused { variables: Object::new(), waiting: vec![place(Some(2))] };
+        let failed = Event::RequestFailed(FailedRequestEvent {
+            place: Some(place(Some(1))),
+            id: "i",
+            error: "gone",
+            elapsed,
+        });
         for (packet, expected) in [
-            (PacketRules::ack(), r#"ack {"type":"ack","data":"Got it"}"#),
+            (PacketRules::ack(), r#"ack {"data":"Got it","type":"ack"}"#),
             (
-                rules(&[]).packet(&Event::Started { line: Some(1), statement: 0, verb: "select" }),
-                r#"statement-in-flight {"line":1,"type":"statement-in-flight"}"#,
+                rules(&[]).packet(&started),
+                r#"statement-in-flight {"line":1,"node":"n1","type":"statement-in-flight"}"#,
             ),
             (
-                rules(&[]).packet(&ended),
-                r#"statement-error {"type":"statement-error","elapsed":7}"#,
+                rules(&[]).packet(&Event::Skipped { place: catch }),
+                r#"statement-skipped {"line":6,"node":"n1","branch":"catch 2","type":"statement-skipped"}"#,
+            ),
+            (
+                rules(&[]).packet(&ended(false)),
+                r#"statement-error {"node":"n1","elapsed":7,"type":"statement-error"}"#,
+            ),
+            (
+                roomy.packet(&ended(true)),
+                r#"statement-error {"node":"n1","elapsed":7,"cancelled":true,"exact":{"elapsed":7.9},"type":"statement-error"}"#,
+            ),
+            (
+                rules(&[]).packet(&failed),
+                r#"statement-request-error {"line":1,"node":"n1","id":"i","error":"gone","time":7,"type":"statement-request-error"}"#,
             ),
             (
                 rules(&[]).packet(&warned),
-                r#"warning {"line":2,"type":"warning","data":"odd: inside"}"#,
+                r#"warning {"line":2,"node":"n1","data":"odd: inside","type":"warning"}"#,
             ),
-            (brief.packet(&warned), r#"warning {"line":2,"type":"warning","data":"odd"}"#),
+            (
+                brief.packet(&warned),
+                r#"warning {"line":2,"node":"n1","data":"odd","type":"warning"}"#,
+            ),
+            (
+                rules(&[]).packet(&paused),
+                r#"ql.io-debug {"context":{},"waiting":[{"line":2,"node":"n1"}]}"#,
+            ),
             (rules(&[]).packet(&assigned), "w null"),
             (
                 rules(&[]).done("s", elapsed, Some(4), &warnings),

@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use super::results::Results;
+
 /// How much clients may make us keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepLimits {
@@ -43,14 +45,18 @@ pub struct Quotas {
     pub sockets: Quota,
     /// Scripts that are run step by step.
     pub sessions: Quota,
+    /// Large results that wait to be fetched; counted among the answers.
+    pub results: Results,
 }
 
 impl Quotas {
     /// Of which nothing is used.
     pub fn new(limits: &KeepLimits) -> Self {
+        let answers = Arc::new(Quota::new(limits.answers_bytes_max));
         Self {
             bodies: Quota::new(limits.bodies_bytes_max),
-            answers: Arc::new(Quota::new(limits.answers_bytes_max)),
+            results: Results::new(Arc::clone(&answers)),
+            answers,
             sockets: Quota::new(limits.sockets_max),
             sessions: Quota::new(limits.sessions_max),
         }

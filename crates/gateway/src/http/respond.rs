@@ -145,7 +145,10 @@ pub fn page(html: String) -> Response {
     // Pages have no scripts; should text ever escape into one, it stays without effect.
     response.headers_mut().insert(
         header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'"),
+        HeaderValue::from_static(
+            "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
+             frame-ancestors 'none'",
+        ),
     );
     no_sniff(&mut response);
     response
@@ -262,6 +265,27 @@ pub fn header_value(text: &str) -> HeaderValue {
     percent::encode_except(text, |byte| matches!(byte, b' '..=b'~' | b'\t'), &mut encoded);
     // Printable ASCII is always valid; the fallback is for the type only.
     HeaderValue::from_str(&encoded).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// JSON that is text already; a large one is compressed by a heavy thread.
+///
+/// # Errors
+/// Too many wait for a heavy thread.
+pub(super) async fn json_text(
+    text: Bytes,
+    rendition: Rendition<'_>,
+    heavy: &Heavy,
+) -> Result<Response, Busy> {
+    let rendition = Rendition { callback: None, ..rendition };
+    let coding = rendition.coding;
+    let content = if text.len() <= rendition.at_once_bytes_max() {
+        Content::of(text, rendition)
+    } else {
+        let compressing =
+            heavy.run(move |_| Content::of(text, Rendition { callback: None, coding }));
+        Box::pin(compressing).await?.value
+    };
+    Ok(rendered(StatusCode::OK, content, &[], rendition))
 }
 
 fn json_answer(

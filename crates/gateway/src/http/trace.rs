@@ -2,15 +2,17 @@
 //! (TRC-4).
 //!
 //! A client names the events that it wants; what happened is answered as a list of packets in a data
-//! URI. The list has a fixed size: beyond it the bodies of answers go first, then the oldest
-//! packets, and a last packet says so. A request without the parameter has no [`Trace`].
+//! URI. The list has a fixed size, see [`kept`]. A request without the parameter has no [`Trace`].
 //!
 //! Packets of exchanges show what upstreams are called with and what they answer, which is nothing
 //! for everybody: [`TraceLevel`] says how much is told (ADR 0009).
 
-use std::{cell::RefCell, collections::VecDeque, time::Instant};
+mod kept;
 
-use qlio_data::{Object, Value, codec::json, percent};
+use std::{cell::RefCell, time::Instant};
+
+use kept::Kept;
+use qlio_data::{Value, codec::json};
 use qlio_engine::event::{Event, EventKind, Subscription};
 
 use super::{
@@ -36,24 +38,18 @@ impl TraceLevel {
     pub(super) fn allowed(self, asked: Subscription, is_own_script: bool) -> Subscription {
         let asked = match self {
             Self::None => return Subscription::default(),
-            Self::Progress => asked.without(EventKind::Request).without(EventKind::Response),
+            Self::Progress => asked
+                .without(EventKind::Request)
+                .without(EventKind::Response)
+                .without(EventKind::RequestFailed),
             Self::Full => return asked,
         };
         if is_own_script { asked } else { asked.without_variables() }
     }
 }
 
-/// Bytes of a `Link` header; with it, most proxies and clients still take the head of the answer.
-const LINK_BYTES_MAX: usize = 8 * 1024;
-
 /// Names in one subscription.
 const NAMES_MAX: usize = 1000;
-
-const LINK_BEGIN: &str = "<data:application/json,%5B";
-const LINK_END: &str = "%5D>;rel=execstate";
-const COMMA: &str = "%2C";
-/// `{"type":"truncated"}`, encoded.
-const TRUNCATED: &str = "%7B%22type%22%3A%22truncated%22%7D";
 
 /// The names in a list of events: a JSON list, or the text of one.
 ///
@@ -79,12 +75,17 @@ pub(super) fn requested(parameter: &Value) -> Subscription {
         None => return Subscription::default(),
     };
     if is_all {
-        let not_standard = [EventKind::Debug, EventKind::Visualization];
-        return not_standard.into_iter().fold(Subscription::all(), Subscription::without);
+        return standard();
     }
     let packet = parameter.as_str().and_then(|text| json::parse_str(text).ok());
     let list = packet.map(|packet| packet.member("data"));
     list.and_then(|list| subscription(&list)).unwrap_or_default()
+}
+
+/// All that a trace tells: neither pictures nor what belongs to steps.
+pub(super) fn standard() -> Subscription {
+    let not_standard = [EventKind::Debug, EventKind::Visualization, EventKind::Plan];
+    not_standard.into_iter().fold(Subscription::all(), Subscription::without)
 }
 
 /// The trace of one run.
@@ -108,7 +109,8 @@ impl<'s> Trace<'s> {
             return None;
         }
         // A body that is longer than the header could never stay in it.
-        let rules = PacketRules { secrets, errors, body_bytes_max: LINK_BYTES_MAX };
+        let rules =
+            PacketRules { secrets, errors, body_bytes_max: kept::BYTES_MAX, is_roomy: false };
         let trace = Self {
             subscription,
             rules,
@@ -160,92 +162,6 @@ impl<'s> Trace<'s> {
     }
 }
 
-/// The packets that still fit. What is dropped while collecting is what would be dropped in the
-/// end, since packets only become more; so no more than one packet beyond the limit is ever held.
-#[derive(Debug, Default)]
-struct Kept {
-    packets: VecDeque<KeptPacket>,
-    /// Numbers of packets that hold the body of an answer, oldest first.
-    with_body: VecDeque<usize>,
-    /// How many packets were dropped at the front.
-    dropped: usize,
-    bytes: usize,
-    is_truncated: bool,
-}
-
-#[derive(Debug)]
-struct KeptPacket {
-    encoded: String,
-    without_body: Option<String>,
-}
-
-impl Kept {
-    fn push(&mut self, Packet { name, data }: Packet) {
-        let is_answer = *name == *EventKind::Response.name();
-        let data = if data.member("type").as_str() == Some(&*name) {
-            data
-        } else {
-            // The value of a variable, which does not say what it is.
-            let packet: Object =
-                [("type", Value::from(name)), ("data", data)].into_iter().collect();
-            Value::object(packet)
-        };
-        let mut without_body = None;
-        if is_answer && let Value::Object(object) = &data {
-            let mut bare = Object::clone(object);
-            if bare.remove("body").is_some() {
-                without_body = Some(encode(&Value::object(bare)));
-                self.with_body.push_back(self.dropped + self.packets.len());
-            }
-        }
-        let encoded = encode(&data);
-        self.bytes += encoded.len() + COMMA.len();
-        self.packets.push_back(KeptPacket { encoded, without_body });
-        self.shrink();
-    }
-
-    fn shrink(&mut self) {
-        let fixed = LINK_BEGIN.len() + LINK_END.len() + TRUNCATED.len();
-        while fixed + self.bytes > LINK_BYTES_MAX {
-            self.is_truncated = true;
-            if let Some(number) = self.with_body.pop_front() {
-                let packet = number.checked_sub(self.dropped);
-                let packet = packet.and_then(|position| self.packets.get_mut(position));
-                let Some(packet) = packet else { continue };
-                let Some(bare) = packet.without_body.take() else { continue };
-                self.bytes -= packet.encoded.len() - bare.len();
-                packet.encoded = bare;
-            } else {
-                let Some(oldest) = self.packets.pop_front() else { return };
-                self.dropped += 1;
-                self.bytes -= oldest.encoded.len() + COMMA.len();
-            }
-        }
-    }
-
-    fn into_link(self) -> Option<String> {
-        let is_truncated = self.is_truncated;
-        if self.packets.is_empty() && !is_truncated {
-            return None;
-        }
-        let mut link = String::with_capacity(self.bytes + 128);
-        link.push_str(LINK_BEGIN);
-        let packets = self.packets.iter().map(|packet| packet.encoded.as_str());
-        for (position, packet) in packets.chain(is_truncated.then_some(TRUNCATED)).enumerate() {
-            if position > 0 {
-                link.push_str(COMMA);
-            }
-            link.push_str(packet);
-        }
-        link.push_str(LINK_END);
-        Some(link)
-    }
-}
-
-fn encode(value: &Value) -> String {
-    percent::encode(&json::to_string(value))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,7 +187,7 @@ mod tests {
     fn true_lists_the_standard_events() {
         for text in ["true", "1", " true "] {
             assert!(names(text).has(EventKind::Response) && names(text).has(EventKind::Warning));
-            assert!(!names(text).has(EventKind::Debug));
+            assert!(!names(text).has(EventKind::Debug) && !names(text).has(EventKind::Plan));
         }
     }
 
@@ -284,69 +200,5 @@ mod tests {
         assert!(!progress.has(EventKind::Request));
         assert!(!TraceLevel::Progress.allowed(asked(), false).has_variable("v"));
         assert_eq!(TraceLevel::Full.allowed(asked(), false), asked());
-    }
-
-    fn packets(link: &str) -> Vec<String> {
-        let encoded = link.strip_prefix("<data:application/json,").expect("a data URI");
-        let encoded = encoded.strip_suffix(">;rel=execstate").expect("a relation");
-        let text = percent::decode(encoded).expect("well encoded");
-        let list = json::parse_str(&text).expect("a list");
-        let elements = list.elements().expect("a list");
-        elements.iter().map(json::to_string).collect()
-    }
-
-    fn variable(name: &str, bytes: usize) -> Packet {
-        Packet { name: name.into(), data: Value::from("x".repeat(bytes)) }
-    }
-
-    fn answer(id: &str, bytes: usize) -> Packet {
-        let name = EventKind::Response.name();
-        let data: Object = [
-            ("id", Value::from(id)),
-            ("type", Value::from(name)),
-            ("body", Value::from("y".repeat(bytes))),
-        ]
-        .into_iter()
-        .collect();
-        Packet { name: name.into(), data: Value::object(data) }
-    }
-
-    #[test]
-    fn bodies_go_first_then_the_oldest_packets() {
-        let mut kept = Kept::default();
-        kept.push(variable("a", 3000));
-        kept.push(answer("1", 3000));
-        kept.push(answer("2", 3000));
-        kept.push(variable("b", 100));
-        let link = kept.into_link().expect("packets");
-        assert!(link.len() <= LINK_BYTES_MAX);
-        let list = packets(&link);
-        assert!(list[0].starts_with(r#"{"type":"a""#));
-        assert_eq!(list[1], r#"{"id":"1","type":"statement-response"}"#);
-        assert!(list[2].contains("yyy"), "the newer body still fits");
-        assert_eq!(list.last().map(String::as_str), Some(r#"{"type":"truncated"}"#));
-
-        let mut kept = Kept::default();
-        kept.push(variable("a", 5000));
-        kept.push(answer("1", 100));
-        kept.push(variable("b", 5000));
-        let list = packets(&kept.into_link().expect("packets"));
-        assert_eq!(list.len(), 3);
-        assert_eq!(list[0], r#"{"id":"1","type":"statement-response"}"#);
-        assert!(list[1].starts_with(r#"{"type":"b""#));
-    }
-
-    #[test]
-    fn a_header_of_exactly_the_limit_is_whole() {
-        let link_of = |bytes| {
-            let mut kept = Kept::default();
-            kept.push(variable("a", bytes));
-            kept.into_link().expect("a packet")
-        };
-        let room = TRUNCATED.len() + COMMA.len();
-        let most = LINK_BYTES_MAX - room - link_of(0).len();
-        assert_eq!(link_of(most).len(), LINK_BYTES_MAX - room);
-        assert_eq!(packets(&link_of(most + 1)), [r#"{"type":"truncated"}"#]);
-        assert_eq!(Kept::default().into_link(), None);
     }
 }

@@ -2,20 +2,23 @@
 //!
 //! In: the same values that the JSON answers hold. Out: complete pages without any outside asset.
 //! Everything that comes from a script is escaped; documentation text, which is markup already,
-//! passes an allow-list. Pages hold no scripts of their own. They are built from what is there: a
-//! member that is missing is simply not shown.
+//! passes an allow-list. Pages hold no scripts of their own; forms send what was filled in to the page itself, which
+//! answers with where to go ([`trial`]). They are built from what is there: a member that is missing is simply not
+//! shown.
 
 mod documentation;
 mod layout;
+pub(crate) mod trial;
 
 use qlio_data::Value;
 
-use layout::Page;
+pub use layout::Doors;
+use layout::{Field, Page};
 use qlio_data::codec::xml::escape;
 
 /// The list of routes, as `show routes` gives it.
-pub fn routes(routes: &Value) -> String {
-    let mut page = Page::new("Routes");
+pub fn routes(routes: &Value, doors: Doors) -> String {
+    let mut page = Page::new("Routes", doors);
     let rows = items(routes);
     if rows.is_empty() {
         page.paragraph("No routes are loaded.");
@@ -34,8 +37,8 @@ pub fn routes(routes: &Value) -> String {
 }
 
 /// The list of tables, as `show tables` gives it.
-pub fn tables(tables: &Value) -> String {
-    let mut page = Page::new("Tables");
+pub fn tables(tables: &Value, doors: Doors) -> String {
+    let mut page = Page::new("Tables", doors);
     let rows = items(tables);
     if rows.is_empty() {
         page.paragraph("No tables are loaded.");
@@ -53,10 +56,12 @@ pub fn tables(tables: &Value) -> String {
 }
 
 /// One route, as `describe route` gives it.
-pub fn route(route: &Value) -> String {
+pub fn route(route: &Value, doors: Doors) -> String {
     let title = format!("{} {}", text(route, "method").to_uppercase(), text(route, "path"));
-    let mut page = Page::new(&title);
+    let mut page = Page::new(&title, doors);
     page.raw(&documentation(route, ""));
+    page.section("Try it");
+    try_route(&mut page, &text(route, "method"), &text(route, "path"));
     page.section("Tables referenced");
     page.links(&about_links(route, "tables", "name"));
     page.section("Related routes");
@@ -65,19 +70,94 @@ pub fn route(route: &Value) -> String {
 }
 
 /// One table, as `describe` gives it.
-pub fn table(table: &Value) -> String {
-    let mut page = Page::new(&text(table, "name"));
+pub fn table(table: &Value, doors: Doors) -> String {
+    let mut page = Page::new(&text(table, "name"), doors);
     page.raw(&documentation(table, ""));
     for verb in ["select", "insert", "update", "delete"] {
         let declaration = table.member(verb);
         if declaration.is_object() {
             page.section(verb);
             verb_section(&mut page, verb, &declaration);
+            if verb == "select" && (doors.console || doors.scripts) {
+                try_table(&mut page, &text(table, "name"), &declaration);
+            }
         }
     }
     page.section("Related routes");
     page.links(&about_links(table, "routes", "path"));
     page.finish()
+}
+
+/// What is here, and how to go on.
+pub fn root(doors: Doors) -> String {
+    let mut page = Page::new("qlio is running", doors);
+    page.paragraph("This server answers requests to its routes.");
+    let mut lines = Vec::new();
+    if doors.console {
+        lines.push("<a href=\"console\">The console</a>: write and run scripts".to_owned());
+    }
+    if doors.routes() {
+        lines.push(
+            "<a href=\"api\">Routes</a>: what can be asked for, with a form for each".to_owned(),
+        );
+    }
+    if doors.tables() {
+        lines
+            .push("<a href=\"tables\">Tables</a>: the APIs that scripts read and write".to_owned());
+    }
+    if doors.scripts {
+        lines.push("<code>/q?s=show%20tables</code> runs a script".to_owned());
+    }
+    if !lines.is_empty() {
+        page.links(&lines);
+    }
+    if !doors.console {
+        page.raw(
+            "<p class=\"hint\">Whoever develops an app gets a console here, and all of these pages, \
+             by starting the server with <code>qlio serve --dev</code>.</p>",
+        );
+    }
+    page.finish()
+}
+
+/// A form for the tokens of a route that is asked with `get`; for others a line for the command line.
+fn try_route(page: &mut Page, method: &str, path: &str) {
+    let fields = trial::route_fields(path).filter(|_| method == "get");
+    let Some(fields) = fields else {
+        let body = if method == "delete" { "" } else { " --json '{}'" };
+        let line = format!("curl -X {}{body} 'http://HOST{path}'", method.to_uppercase());
+        page.raw(&format!("<pre><code>{}</code></pre>", escape(&line)));
+        return;
+    };
+    let fields: Vec<Field> = fields
+        .into_iter()
+        .map(|(name, is_required)| Field {
+            label: name.clone(),
+            name: format!("{}{name}", trial::PREFIX),
+            is_required,
+            default: String::new(),
+        })
+        .collect();
+    let hidden = [("path", path), ("method", method), (trial::MARK, "get")];
+    page.form("route", &hidden, &fields, "Ask");
+}
+
+/// A form for the parameters of a select from a table.
+fn try_table(page: &mut Page, name: &str, declaration: &Value) {
+    let params = items(&declaration.member("params"));
+    let fields: Vec<Field> = params
+        .iter()
+        .map(|param| Field {
+            label: text(param, "variable"),
+            name: format!("{}{}", trial::PREFIX, text(param, "variable")),
+            is_required: param.member("required").is_truthy(),
+            default: match param.member("default") {
+                Value::Absent => String::new(),
+                default => printed(&default),
+            },
+        })
+        .collect();
+    page.form("table", &[("name", name), (trial::MARK, "select")], &fields, "Select");
 }
 
 fn verb_section(page: &mut Page, verb: &str, declaration: &Value) {
@@ -143,6 +223,7 @@ fn about_name(about: &str, parameter: &str) -> String {
 }
 
 fn link(address: &str, name: &str) -> String {
+    let address = address.strip_prefix('/').unwrap_or(address);
     format!("<a href=\"{}\">{}</a>", escape(address), escape(name))
 }
 
@@ -175,10 +256,13 @@ mod tests {
     use qlio_data::codec::json::parse_str;
 
     use super::*;
+    use crate::http::disclosure::MetadataScope;
 
     fn value(json: &str) -> Value {
         parse_str(json).expect("valid JSON")
     }
+
+    const DOORS: Doors = Doors { console: true, scripts: true, told: MetadataScope::All };
 
     /// Tags are balanced, and the frame is there.
     #[track_caller]
@@ -189,12 +273,12 @@ mod tests {
             let name = tag.split([' ', '>', '\n']).next().unwrap_or_default();
             match name.strip_prefix('/') {
                 Some(closed) => assert_eq!(open.pop(), Some(closed), "{html}"),
-                None if ["meta", "br", "hr"].contains(&name) => {}
+                None if ["meta", "br", "hr", "input"].contains(&name) => {}
                 None => open.push(name),
             }
         }
         assert!(open.is_empty(), "{open:?}");
-        for part in ["href=\"/\"", "href=\"/api\"", "href=\"/tables\"", "<main", "<footer", "lang="]
+        for part in ["href=\"./\"", "href=\"api\"", "href=\"tables\"", "<main", "<footer", "lang="]
         {
             assert!(html.contains(part), "{part} in {html}");
         }
@@ -203,34 +287,44 @@ mod tests {
 
     #[test]
     fn the_lists_link_to_their_items() {
-        let html = tables(&value(
-            r#"[{"name":"lib.books","about":"/table?name=lib.books","info":"<p>By <em>subject</em></p>"},
+        let html = tables(
+            &value(
+                r#"[{"name":"lib.books","about":"/table?name=lib.books","info":"<p>By <em>subject</em></p>"},
                 {"name":"x","about":"/table?name=x","info":""}]"#,
-        ));
+            ),
+            DOORS,
+        );
         check_page(&html);
-        assert!(html.contains("<a href=\"/table?name=lib.books\">lib.books</a>"));
+        assert!(html.contains("<a href=\"table?name=lib.books\">lib.books</a>"));
         assert!(html.contains("<p>By <em>subject</em></p>"));
         assert!(html.contains("Not Available"));
-        let html = routes(&value(
-            r#"[{"path":"/bk/{id}","method":"post","about":"/route?path=%2Fbk&method=post","info":""}]"#,
-        ));
+        let html = routes(
+            &value(
+                r#"[{"path":"/bk/{id}","method":"post","about":"/route?path=%2Fbk&method=post","info":""}]"#,
+            ),
+            DOORS,
+        );
         check_page(&html);
         assert!(html.contains("POST"));
-        assert!(html.contains("<a href=\"/route?path=%2Fbk&amp;method=post\">/bk/{id}</a>"));
-        check_page(&routes(&value("[]")));
-        check_page(&tables(&value("[]")));
+        assert!(html.contains("<a href=\"route?path=%2Fbk&amp;method=post\">/bk/{id}</a>"));
+        check_page(&routes(&value("[]"), DOORS));
+        check_page(&tables(&value("[]"), DOORS));
+        check_page(&root(DOORS));
     }
 
     #[test]
     fn a_table_shows_every_verb_with_headers_body_and_parameters() {
-        let html = table(&value(
-            r#"{"name":"lib.books","about":"/table?name=lib.books","info":"<p>i</p>",
+        let html = table(
+            &value(
+                r#"{"name":"lib.books","about":"/table?name=lib.books","info":"<p>i</p>",
                 "routes":["/route?path=%2Fb%2F%7Bs%7D&method=get"],
                 "select":{"method":"get","uri":"http://h/b?s={^s}&l={l}","headers":{"X-K":"{k}"},
                   "params":[{"variable":"s","required":true},{"variable":"l","default":3}]},
                 "update":{"method":"put","uri":"http://h/u","params":[],"headers":{},
                   "body":{"type":"application/xml","content":"<n>{{params.n}}</n>"}}}"#,
-        ));
+            ),
+            DOORS,
+        );
         check_page(&html);
         for part in [
             "<h2>select</h2>",
@@ -249,13 +343,16 @@ mod tests {
 
     #[test]
     fn a_route_names_its_tables_and_relatives() {
-        let html = route(&value(
-            r#"{"method":"get","path":"/b/{i}","about":"/route?path=%2Fb","info":"",
+        let html = route(
+            &value(
+                r#"{"method":"get","path":"/b/{i}","about":"/route?path=%2Fb","info":"",
                 "tables":["/table?name=b2"],"related":[]}"#,
-        ));
+            ),
+            DOORS,
+        );
         check_page(&html);
         assert!(html.contains("<h1>GET /b/{i}</h1>"));
-        assert!(html.contains("<a href=\"/table?name=b2\">b2</a>"));
+        assert!(html.contains("<a href=\"table?name=b2\">b2</a>"));
         assert!(html.contains("None"));
     }
 
@@ -263,7 +360,7 @@ mod tests {
     fn names_from_scripts_cannot_add_markup() {
         let evil = r#"<img src=x onerror=\"alert(1)\">'"#;
         let list = format!(r#"[{{"name":"{evil}","about":"{evil}","info":"{evil}"}}]"#);
-        let html = tables(&value(&list));
+        let html = tables(&value(&list), DOORS);
         check_page(&html);
         assert!(!html.contains("<img"), "{html}");
         let one = format!(
@@ -271,7 +368,7 @@ mod tests {
                 "headers":{{"{evil}":"{evil}"}},"params":[{{"variable":"{evil}","default":"{evil}"}}]}},
                 "routes":["{evil}","javascript:x"]}}"#
         );
-        let html = table(&value(&one));
+        let html = table(&value(&one), DOORS);
         check_page(&html);
         assert!(!html.contains("<img"), "{html}");
     }
@@ -281,7 +378,7 @@ mod tests {
         for json in
             ["null", "1", "{}", "[1]", r#"{"select":{"params":1,"headers":[]},"routes":{}}"#]
         {
-            for html in [tables, routes, table, route].map(|page| page(&value(json))) {
+            for html in [tables, routes, table, route].map(|page| page(&value(json), DOORS)) {
                 check_page(&html);
             }
         }

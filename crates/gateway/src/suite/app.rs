@@ -175,6 +175,7 @@ impl Snapshot {
         let engine = self.engine().map_err(|error| Problem::new(error.to_string()))?;
         let settings = AppSettings {
             allows_adhoc: false,
+            has_console: false,
             errors: ErrorDetail::Full,
             ..self.config.app_settings(false)
         };

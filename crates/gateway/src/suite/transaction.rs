@@ -24,9 +24,9 @@ impl Transactions {
     pub(super) fn note(&self, event: &Event<'_>) {
         let mut open = self.open.borrow_mut();
         match event {
-            Event::Started { line, .. } => *open.entry(*line).or_default() += 1,
-            Event::Ended { line, .. } => {
-                if let Some(count) = open.get_mut(line) {
+            Event::Started { place, .. } => *open.entry(place.line).or_default() += 1,
+            Event::Ended { place, is_cancelled: false, .. } => {
+                if let Some(count) = open.get_mut(&place.line) {
                     *count = count.saturating_sub(1);
                 }
             }
@@ -45,17 +45,25 @@ impl Transactions {
 mod tests {
     use std::time::Duration;
 
+    use qlio_engine::event::Place;
+
     use super::*;
 
     #[test]
     fn what_began_and_did_not_end_is_named() {
         let transactions = Transactions::default();
         let started = |line| {
-            transactions.note(&Event::Started { line, statement: 0, verb: "select" });
+            let place = Place { line, statement: 0, catch: None };
+            transactions.note(&Event::Started { place, verb: "select" });
         };
         let ended = |line| {
-            let elapsed = Duration::ZERO;
-            transactions.note(&Event::Ended { line, statement: 0, is_success: true, elapsed });
+            let place = Place { line, statement: 0, catch: None };
+            transactions.note(&Event::Ended {
+                place,
+                is_success: true,
+                is_cancelled: false,
+                elapsed: Duration::ZERO,
+            });
         };
         for line in [Some(1), Some(2), Some(2), None] {
             started(line);

@@ -13,6 +13,7 @@ mod circles;
 mod commands;
 mod connections;
 mod connectors;
+mod console;
 mod examples;
 mod executable;
 mod findings;

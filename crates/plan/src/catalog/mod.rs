@@ -47,7 +47,7 @@ pub use transformers::Transformers;
 use crate::node::Plan;
 
 /// Everything that scripts may refer to.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Catalog {
     tables: Vec<Arc<Table>>,
     table_index: HashMap<String, usize>,

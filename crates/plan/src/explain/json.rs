@@ -9,65 +9,10 @@ use super::{ExplainedReading, ExplainedSource, Explanation, Latency};
 /// Prints `{"version":1,"nodes":[…],"edges":[…]}`; with a measured run nodes have their times in
 /// milliseconds, and there is a `latency` with `total` and `criticalPath`.
 pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
-    let nodes = explanation.nodes.iter().enumerate().map(|(position, node)| {
-        let mut object = Object::new();
-        object.insert("id", Value::from(node.id.as_str()));
-        object.insert("line", Value::from(node.line));
-        object.insert("kind", Value::from(node.kind));
-        if let Some(assign) = &node.assign {
-            object.insert("assign", Value::from(assign.as_str()));
-        }
-        if !node.tables.is_empty() {
-            object.insert(
-                "tables",
-                node.tables.iter().map(|table| Value::from(table.as_str())).collect(),
-            );
-        }
-        if !node.readings.is_empty() {
-            object.insert("readings", node.readings.iter().map(reading).collect());
-        }
-        if let Some(primary) = &node.fallback_of {
-            object.insert("fallbackOf", Value::from(primary.as_str()));
-        }
-        if let Some((block, branch)) = &node.scope {
-            let scope: Object =
-                [("block", Value::from(block.as_str())), ("branch", Value::from(branch.as_str()))]
-                    .into_iter()
-                    .collect();
-            object.insert("scope", Value::object(scope));
-        }
-        if !node.requires.is_empty() {
-            object.insert(
-                "requires",
-                node.requires.iter().map(|text| Value::from(text.as_str())).collect(),
-            );
-        }
-        if let Some(timeout) = node.timeout_ms {
-            object.insert("timeout", Value::from(timeout));
-        }
-        if !node.sources.is_empty() {
-            object.insert("sources", node.sources.iter().map(source).collect());
-        }
-        if let Some(status) = &node.status {
-            object.insert("status", Value::from(status.as_str()));
-        }
-        if let Some(latency) = latency {
-            add_times(latency, position, &mut object);
-        }
-        Value::object(object)
-    });
-    let edges = explanation.edges.iter().map(|edge| {
-        let object: Object = [
-            ("from", Value::from(explanation.nodes[edge.from].id.as_str())),
-            ("to", Value::from(explanation.nodes[edge.to].id.as_str())),
-            ("kind", Value::from(edge.kind.as_str())),
-        ]
-        .into_iter()
-        .collect();
-        Value::object(object)
-    });
+    let nodes = (0..explanation.nodes.len())
+        .map(|position| Value::object(node(explanation, latency, position)));
     let mut root: Object =
-        [("version", Value::int(1)), ("nodes", nodes.collect()), ("edges", edges.collect())]
+        [("version", Value::int(1)), ("nodes", nodes.collect()), ("edges", edges(explanation))]
             .into_iter()
             .collect();
     if let Some(latency) = latency {
@@ -80,6 +25,78 @@ pub fn to_json(explanation: &Explanation, latency: Option<&Latency>) -> String {
         root.insert("latency", Value::object(times));
     }
     json::to_string(&Value::object(root))
+}
+
+/// One node.
+pub(super) fn node(
+    explanation: &Explanation,
+    latency: Option<&Latency>,
+    position: usize,
+) -> Object {
+    let node = &explanation.nodes[position];
+    let mut object = Object::new();
+    object.insert("id", Value::from(node.id.as_str()));
+    object.insert("line", Value::from(node.line));
+    object.insert("kind", Value::from(node.kind));
+    if let Some(assign) = &node.assign {
+        object.insert("assign", Value::from(assign.as_str()));
+    }
+    if !node.tables.is_empty() {
+        object.insert(
+            "tables",
+            node.tables.iter().map(|table| Value::from(table.as_str())).collect(),
+        );
+    }
+    if !node.readings.is_empty() {
+        object.insert("readings", node.readings.iter().map(reading).collect());
+    }
+    if let Some(primary) = &node.fallback_of {
+        object.insert("fallbackOf", Value::from(primary.as_str()));
+    }
+    if let Some((block, branch)) = &node.scope {
+        let scope: Object =
+            [("block", Value::from(block.as_str())), ("branch", Value::from(branch.as_str()))]
+                .into_iter()
+                .collect();
+        object.insert("scope", Value::object(scope));
+    }
+    if !node.requires.is_empty() {
+        object.insert(
+            "requires",
+            node.requires.iter().map(|text| Value::from(text.as_str())).collect(),
+        );
+    }
+    if let Some(timeout) = node.timeout_ms {
+        object.insert("timeout", Value::from(timeout));
+    }
+    if !node.sources.is_empty() {
+        object.insert("sources", node.sources.iter().map(source).collect());
+    }
+    if let Some(status) = &node.status {
+        object.insert("status", Value::from(status.as_str()));
+    }
+    if let Some(latency) = latency {
+        add_times(latency, position, &mut object);
+    }
+    object
+}
+
+/// All edges.
+pub(super) fn edges(explanation: &Explanation) -> Value {
+    explanation
+        .edges
+        .iter()
+        .map(|edge| {
+            let object: Object = [
+                ("from", Value::from(explanation.nodes[edge.from].id.as_str())),
+                ("to", Value::from(explanation.nodes[edge.to].id.as_str())),
+                ("kind", Value::from(edge.kind.as_str())),
+            ]
+            .into_iter()
+            .collect();
+            Value::object(object)
+        })
+        .collect()
 }
 
 fn source(source: &ExplainedSource) -> Value {

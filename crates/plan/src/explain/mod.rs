@@ -7,6 +7,7 @@
 mod dot;
 mod json;
 mod latency;
+mod layout;
 mod levels;
 mod reading;
 mod source;
@@ -26,6 +27,7 @@ use crate::{
 pub use dot::to_dot;
 pub use json::to_json;
 pub use latency::{Latency, Measured, NodeLatency};
+pub use layout::to_layout;
 pub use reading::ExplainedReading;
 pub(crate) use source::known_requests;
 pub use source::{ExplainedSource, RequestBound};

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use qlio_data::codec::xml;
+use qlio_data::{Object, Value, codec::xml};
 
 use super::{Edge, EdgeKind, Explanation, Latency, latency::milliseconds};
 
@@ -32,9 +32,26 @@ struct Placed {
     label: String,
 }
 
+/// Where all boxes stand.
+pub(super) struct Picture {
+    /// By position of the node.
+    boxes: Vec<Placed>,
+    /// Width and height.
+    pub(super) size: [usize; 2],
+}
+
+impl Picture {
+    /// The place of a box.
+    pub(super) fn rectangle(&self, position: usize) -> Object {
+        let Placed { left, top, width, .. } = self.boxes[position];
+        let sides = [("x", left), ("y", top), ("width", width), ("height", BOX_HEIGHT)];
+        sides.map(|(name, side)| (name, Value::from(side as u64))).into_iter().collect()
+    }
+}
+
 /// Draws the picture; with a measured run, how long nodes took and the critical path in red.
 pub fn to_svg(explanation: &Explanation, latency: Option<&Latency>) -> String {
-    let (boxes, width, height) = place_nodes(explanation, latency);
+    let Picture { boxes, size: [width, height] } = place_nodes(explanation, latency);
     let is_critical = latency.map(Latency::is_critical).unwrap_or_default();
     let is_critical = |position: usize| is_critical.get(position).copied().unwrap_or(false);
     let mut out = format!(
@@ -70,10 +87,7 @@ pub fn to_svg(explanation: &Explanation, latency: Option<&Latency>) -> String {
 }
 
 /// All boxes, by position, and the size of the picture.
-fn place_nodes(
-    explanation: &Explanation,
-    latency: Option<&Latency>,
-) -> (Vec<Placed>, usize, usize) {
+pub(super) fn place_nodes(explanation: &Explanation, latency: Option<&Latency>) -> Picture {
     let rows = rows(explanation);
     let mut boxes: Vec<Placed> = (0..explanation.nodes.len())
         .map(|position| {
@@ -100,7 +114,7 @@ fn place_nodes(
         }
         top += BOX_HEIGHT + ROW_GAP;
     }
-    (boxes, widest + 2 * GAP, top - ROW_GAP.min(top) + GAP)
+    Picture { boxes, size: [widest + 2 * GAP, top - ROW_GAP.min(top) + GAP] }
 }
 
 /// Positions by their distance from `return`, the longest way counted; in a row those with parents more

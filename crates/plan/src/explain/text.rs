@@ -88,7 +88,7 @@ fn times(latency: &Latency, position: usize, notes: &mut Vec<String>) {
 }
 
 /// `total = slowest of lines 3, 5, after line 1`.
-fn total(explanation: &Explanation) -> String {
+pub(super) fn total(explanation: &Explanation) -> String {
     let rounds: Vec<String> =
         explanation.rounds.iter().rev().map(|round| slowest(explanation, round)).collect();
     if rounds.is_empty() {

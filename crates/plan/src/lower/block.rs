@@ -41,7 +41,8 @@ impl Lowering<'_> {
         for (number, (catch, condition)) in node.catches.iter().zip(conditions).enumerate() {
             let names_error = error.is_some() && names_error(&catch.condition);
             let body = self.branch(&catch.body, id, Branch::Catch(number as u32));
-            catches.push(CatchBlock { condition, names_error, body });
+            let line = self.lines.line(catch.span.start);
+            catches.push(CatchBlock { line, condition, names_error, body });
         }
         let finally = self.branch(node.finally.as_deref().unwrap_or_default(), id, Branch::Finally);
         self.leave(error);

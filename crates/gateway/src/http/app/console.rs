@@ -16,20 +16,30 @@ use qlio_data::{Object, Value, redact::redact};
 use qlio_engine::{
     Answer, Caller, ClientRequest, RunError,
     event::{Event, EventKind, Stepper, Subscription, Watch},
-    heavy::Heavy,
+    heavy::Busy,
 };
-use qlio_plan::{Plan, explain};
+use qlio_plan::Plan;
 use tokio::sync::Notify;
 
-use super::{HttpApp, inputs, script};
+use super::{
+    HttpApp,
+    drawing::{Drawing, PlanLimits},
+    inputs,
+    plans::COMPILED_AT_ONCE_BYTES_MAX,
+    script,
+};
 use crate::http::{
-    disclosure::ErrorDetail,
+    disclosure::{ErrorDetail, MetadataScope},
     logs::{RequestLog, RunLog},
     packet::{Packet, PacketRules, Warnings},
     respond::WRITTEN_AT_ONCE_BYTES_MAX,
     run_error,
     server::{self, EventSink},
-    websocket::{SocketLimits, message, outbox::Outbox},
+    websocket::{
+        SocketLimits,
+        message::{self, Steps},
+        outbox::Outbox,
+    },
 };
 
 /// Bytes of a request or answer body that an event shows (WSK-8).
@@ -46,63 +56,56 @@ pub(super) struct Client<'c> {
     pub(super) events: &'c EventSink,
 }
 
+/// What a client has asked for and waits for.
+pub(super) enum Task {
+    /// A script to run.
+    Run(Job),
+    /// A plan to tell.
+    Plan {
+        /// The script.
+        text: String,
+        /// The client's name for it.
+        id: Option<Value>,
+    },
+}
+
 /// A script to run.
 pub(super) struct Job {
+    /// Tells it from the others of the connection.
+    pub(super) number: u64,
     pub(super) text: String,
     /// The client's name for it.
     pub(super) id: Option<Value>,
     pub(super) subscription: Rc<Subscription>,
+    /// Whether a large result may be fetched over HTTP.
+    pub(super) takes_address: bool,
+    pub(super) control: Rc<Control>,
     /// Present in debug mode.
     pub(super) session: Option<Rc<Session>>,
 }
 
-/// A script that is run step by step.
-pub(super) struct Session {
-    number: u64,
-    stepper: Stepper,
+/// With this a run is given up.
+#[derive(Default)]
+pub(super) struct Control {
     is_killed: Cell<bool>,
-    /// The end of what may pass until the next step.
-    pause_end: Cell<tokio::time::Instant>,
-    pause_max: Duration,
-    end: tokio::time::Instant,
     changed: Notify,
 }
 
-impl Session {
-    pub(super) fn new(number: u64, limits: &SocketLimits) -> Self {
-        let now = tokio::time::Instant::now();
-        Self {
-            number,
-            stepper: Stepper::default(),
-            is_killed: Cell::new(false),
-            pause_end: Cell::new(now + limits.session_pause_max),
-            pause_max: limits.session_pause_max,
-            end: now + limits.session_time_max,
-            changed: Notify::new(),
-        }
-    }
-
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Runs the statement that has waited longest; without one, nothing happens.
-    pub(super) fn step(&self) {
-        self.pause_end.set(tokio::time::Instant::now() + self.pause_max);
-        self.changed.notify_one();
-        self.stepper.step();
-    }
-
-    /// Gives the script up.
+impl Control {
+    /// Gives the run up.
     pub(super) fn kill(&self) {
         self.is_killed.set(true);
         self.changed.notify_one();
     }
 
-    /// Completes when the script is to be given up.
-    async fn given_up(&self) {
+    /// Completes when the run is to be given up, by its client or because nobody steps it on.
+    async fn given_up(&self, session: Option<&Session>) {
         while !self.is_killed.get() {
-            let deadline = self.end.min(self.pause_end.get());
+            let Some(session) = session else {
+                self.changed.notified().await;
+                continue;
+            };
+            let deadline = session.end.min(session.pause_end.get());
             tokio::select! {
                 () = self.changed.notified() => {}
                 () = tokio::time::sleep_until(deadline) => return,
@@ -111,14 +114,98 @@ impl Session {
     }
 }
 
+/// A script that is run step by step.
+pub(super) struct Session {
+    number: u64,
+    stepper: Stepper,
+    control: Rc<Control>,
+    /// The end of what may pass until the next step.
+    pause_end: Cell<tokio::time::Instant>,
+    pause_max: Duration,
+    end: tokio::time::Instant,
+}
+
+impl Session {
+    pub(super) fn new(number: u64, control: Rc<Control>, limits: &SocketLimits) -> Self {
+        let now = tokio::time::Instant::now();
+        Self {
+            number,
+            stepper: Stepper::default(),
+            control,
+            pause_end: Cell::new(now + limits.session_pause_max),
+            pause_max: limits.session_pause_max,
+            end: now + limits.session_time_max,
+        }
+    }
+
+    /// Runs waiting statements; without one, nothing happens.
+    pub(super) fn step(&self, steps: Steps) {
+        self.pause_end.set(tokio::time::Instant::now() + self.pause_max);
+        self.control.changed.notify_one();
+        match steps {
+            Steps::One(step) => {
+                self.stepper.step(step);
+            }
+            Steps::All => self.stepper.release(),
+        }
+    }
+}
+
 impl HttpApp {
-    /// Runs a script to its result; answers the number of the session that is over.
-    pub(super) async fn run_job(
+    /// Does what a client waits for, to its end; answers the number of the run that is over.
+    pub(super) async fn serve(
         self: Rc<Self>,
         client: &Client<'_>,
-        job: Job,
+        task: Task,
         outbox: &Outbox,
     ) -> Option<u64> {
+        match task {
+            Task::Run(job) => {
+                let number = job.number;
+                self.run_job(client, job, outbox).await;
+                Some(number)
+            }
+            Task::Plan { text, id } => {
+                self.tell_plan(&text, id.as_ref(), outbox).await;
+                None
+            }
+        }
+    }
+
+    /// Tells the plan of a script that is not run, or why it has none.
+    async fn tell_plan(&self, text: &str, id: Option<&Value>, outbox: &Outbox) {
+        let loaded = Arc::clone(&self.shared.loaded);
+        let plan = self.plan(text, &loaded).await;
+        let plan = plan.unwrap_or_else(|busy| Err(run_error::body(&busy.into())));
+        let packet = match plan {
+            Ok(plan) => {
+                let drawn = self.drawn(&plan, Drawing::Plan).await;
+                drawn.unwrap_or_else(|busy| {
+                    PacketRules::compile_error(run_error::body(&busy.into()))
+                })
+            }
+            Err(error) => PacketRules::compile_error(redact(error, loaded.catalog.secrets())),
+        };
+        outbox.push(bounded(packet, id, None));
+    }
+
+    /// A plan as an event shows it. A large one is drawn by a heavy thread.
+    async fn drawn(&self, plan: &Arc<Plan>, drawing: Drawing) -> Result<Packet, Busy> {
+        let settings = self.engine.settings();
+        let limits = PlanLimits {
+            per_statement: settings.nested_requests_max as u64,
+            tells_tables: self.shared.settings.metadata == MetadataScope::All,
+        };
+        if plan.text.len() <= COMPILED_AT_ONCE_BYTES_MAX {
+            return Ok(drawing.draw(plan, limits));
+        }
+        let plan = Arc::clone(plan);
+        let done = self.engine.heavy().run(move |_| drawing.draw(&plan, limits)).await?;
+        Ok(done.value)
+    }
+
+    /// Runs a script to its result.
+    async fn run_job(&self, client: &Client<'_>, job: Job, outbox: &Outbox) {
         let loaded = Arc::clone(&self.shared.loaded);
         let secrets = loaded.catalog.secrets();
         let report = Report::begin(&job, self.shared.settings.errors, secrets, outbox);
@@ -135,11 +222,15 @@ impl HttpApp {
                 }
                 report.push(EventKind::CompileError, || PacketRules::compile_error(error.clone()));
                 report.done(None);
-                report.result(Some(result(&[], error)), self.engine.heavy()).await;
-                return job.session.map(|session| session.number);
+                report.result(Some(result(&[], error)), self).await;
+                return;
             }
         };
-        report.picture(&plan);
+        for drawing in report.drawings() {
+            if let Ok(packet) = self.drawn(&plan, drawing).await {
+                report.send(packet);
+            }
+        }
         let request = ClientRequest {
             headers: inputs::visible_headers(&client.head.headers),
             remote_address: Some(client.peer),
@@ -165,12 +256,9 @@ impl HttpApp {
         let stepper = job.session.as_deref().map(|session| &session.stepper);
         let watch = Watch { subscription, tell: &tell, stepper };
         let run = self.engine.run_watched(&plan, &loaded.catalog, &request, caller, Some(&watch));
-        let outcome = match &job.session {
-            None => Some(run.await),
-            Some(session) => tokio::select! {
-                outcome = run => Some(outcome),
-                () = session.given_up() => None,
-            },
+        let outcome = tokio::select! {
+            outcome = run => Some(outcome),
+            () = job.control.given_up(job.session.as_deref()) => None,
         };
         if let (Some(log), Some(outcome)) = (run_log, &outcome) {
             log.end(outcome.as_ref().map(|_| ()));
@@ -180,8 +268,7 @@ impl HttpApp {
         }
         report.done(Some(plan.node(plan.value).line));
         let data = outcome.map(|outcome| self.script_result(client, outcome, secrets));
-        report.result(data, self.engine.heavy()).await;
-        job.session.map(|session| session.number)
+        report.result(data, self).await;
     }
 
     fn script_result(
@@ -231,7 +318,7 @@ struct Report<'r> {
 
 impl<'r> Report<'r> {
     fn begin(job: &'r Job, errors: ErrorDetail, secrets: &'r [String], outbox: &'r Outbox) -> Self {
-        let rules = PacketRules { secrets, errors, body_bytes_max: BODY_BYTES_MAX };
+        let rules = PacketRules { secrets, errors, body_bytes_max: BODY_BYTES_MAX, is_roomy: true };
         let report =
             Self { job, rules, outbox, began: Instant::now(), warnings: Warnings::default() };
         report.push(EventKind::Ack, PacketRules::ack);
@@ -263,14 +350,14 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// The plan as a picture to draw, in debug mode; nobody else is asked to draw it (WSK-10).
-    fn picture(&self, plan: &Plan) {
-        if self.job.session.is_some() {
-            self.push(EventKind::Visualization, || Packet {
-                name: EventKind::Visualization.name().into(),
-                data: Value::from(explain::to_dot(&explain::explain(plan), None)),
-            });
-        }
+    /// How the plan is to be told before the first statement: as data to whoever asks for it, as a picture in
+    /// debug mode (WSK-10).
+    fn drawings(&self) -> impl Iterator<Item = Drawing> {
+        let wants = |kind| self.job.subscription.has(kind);
+        let plan = wants(EventKind::Plan).then_some(Drawing::Plan);
+        let is_stepped = self.job.session.is_some();
+        let picture = (is_stepped && wants(EventKind::Visualization)).then_some(Drawing::Picture);
+        [plan, picture].into_iter().flatten()
     }
 
     fn done(&self, line: Option<u32>) {
@@ -279,36 +366,47 @@ impl<'r> Report<'r> {
         });
     }
 
-    /// The last message. A large one is written by a heavy thread, and its value is dropped there.
-    async fn result(&self, data: Option<Value>, heavy: &Heavy) {
+    /// The last message. A large one is written by a heavy thread, and its value is dropped there; the client
+    /// may have asked to fetch it.
+    async fn result(&self, data: Option<Value>, app: &HttpApp) {
         const NAME: &str = "script-result";
         let (data, id) = (data.unwrap_or(Value::Null), self.job.id.clone());
         let text = message::write_within(NAME, &data, id.as_ref(), WRITTEN_AT_ONCE_BYTES_MAX);
-        let text = match text {
-            Some(text) => text,
-            None => match heavy.run(move |_| message::write(NAME, &data, id.as_ref())).await {
-                Ok(done) => done.value,
-                Err(busy) => {
-                    let refused = result(&[], run_error::body(&busy.into()));
-                    message::write(NAME, &refused, self.job.id.as_ref())
-                }
-            },
+        if let Some(text) = text {
+            return self.outbox.push(text);
+        }
+        let shared = self.job.takes_address.then(|| Arc::clone(&app.shared));
+        let written = app.engine.heavy().run(move |_| {
+            let fetched = shared.and_then(|shared| shared.quotas.results.keep(&data));
+            message::write(NAME, fetched.as_ref().unwrap_or(&data), id.as_ref())
+        });
+        let text = match written.await {
+            Ok(done) => done.value,
+            Err(busy) => {
+                let refused = result(&[], run_error::body(&busy.into()));
+                message::write(NAME, &refused, self.job.id.as_ref())
+            }
         };
         self.outbox.push(text);
     }
 
-    fn send(&self, Packet { name, data }: Packet) {
-        let id = self.job.id.as_ref();
-        let mut text = message::write(&name, &data, id);
-        if text.len() > EVENT_BYTES_MAX {
-            let mut mark = Object::new();
-            mark.insert("type", Value::from("truncated"));
-            mark.insert("bytes", Value::from(text.len() as u64));
-            if let Some(session) = &self.job.session {
-                mark.insert("emitterID", Value::from(session.number));
-            }
-            text = message::write(&name, &Value::object(mark), id);
-        }
-        self.outbox.push(text);
+    fn send(&self, packet: Packet) {
+        let session = self.job.session.as_ref().map(|session| session.number);
+        self.outbox.push(bounded(packet, self.job.id.as_ref(), session));
     }
+}
+
+/// The message of a packet, or if that is too long a mark in its place.
+fn bounded(Packet { name, data }: Packet, id: Option<&Value>, session: Option<u64>) -> String {
+    let text = message::write(&name, &data, id);
+    if text.len() <= EVENT_BYTES_MAX {
+        return text;
+    }
+    let mut mark = Object::new();
+    mark.insert("type", Value::from("truncated"));
+    mark.insert("bytes", Value::from(text.len() as u64));
+    if let Some(session) = session {
+        mark.insert("emitterID", Value::from(session));
+    }
+    message::write(&name, &Value::object(mark), id)
 }

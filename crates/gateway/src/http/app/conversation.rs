@@ -17,7 +17,7 @@ use futures_util::{
 };
 use hyper::{StatusCode, http::request::Parts};
 use qlio_data::{Object, Value};
-use qlio_engine::event::Subscription;
+use qlio_engine::event::{EventKind, Subscription};
 use tokio::{
     io::AsyncReadExt,
     time::{Instant, MissedTickBehavior, interval_at, sleep, timeout},
@@ -32,16 +32,18 @@ use tokio_tungstenite::{
 
 use super::{
     Front, HttpApp, Snapshot,
-    console::{Client, Job, Session},
+    console::{Client, Control, Job, Session, Task},
 };
 use crate::http::{
+    disclosure::MetadataScope,
     pace::Pace,
     quota::{Quotas, Share},
     respond::Response,
     server::{Held, Phase, Takeover, Upgraded},
-    trace,
+    trace::{self, TraceLevel},
     websocket::{
-        SocketLimits, handshake,
+        SocketLimits,
+        handshake::{self, Protocol},
         message::{self, Asked},
         outbox::Outbox,
     },
@@ -57,7 +59,7 @@ const CLOSE_GRACE: Duration = Duration::from_secs(2);
 const LINGER_BYTES_MAX: usize = 16 << 20;
 
 /// Why a connection ends.
-enum End {
+pub(super) enum End {
     /// The client is gone.
     Gone,
     /// The client closes it.
@@ -70,7 +72,6 @@ enum End {
 #[derive(Clone, Copy)]
 struct Bounds<'a> {
     limits: SocketLimits,
-    pace: Pace,
     quotas: &'a Quotas,
 }
 
@@ -88,7 +89,18 @@ struct Desk<'a> {
     /// Each counts as one of those that there may be.
     sessions: BTreeMap<u64, (Rc<Session>, Share<'a>)>,
     sessions_so_far: u64,
+    /// The runs under way.
+    runs: BTreeMap<u64, Running>,
+    runs_so_far: u64,
     is_draining: bool,
+}
+
+/// A run under way.
+struct Running {
+    /// The client's name for it.
+    id: Option<Value>,
+    control: Rc<Control>,
+    session: Option<u64>,
 }
 
 impl HttpApp {
@@ -101,7 +113,9 @@ impl HttpApp {
                 format!("the server has {most} WebSocket connections (`wsMaxConnections`)");
             return handshake::refuse(503, &message);
         }
-        let mut response = handshake::answer(&head, &self.shared.settings.gate);
+        let settings = &self.shared.settings;
+        let speaks_language = settings.has_console && settings.metadata == MetadataScope::All;
+        let mut response = handshake::answer(&head, &settings.gate, speaks_language);
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             response.extensions_mut().insert(Takeover { head: Arc::new(head) });
         }
@@ -127,8 +141,32 @@ impl Front {
         let (mut sink, mut stream) = socket.split();
         let outbox = Outbox::new(limits.queue_bytes_max, Arc::clone(&quotas.answers));
         let client = Client { head: &head, peer: peer.ip().to_canonical(), events: &events };
-        let bounds = Bounds { limits, pace, quotas: &quotas };
-        let end = self.serve_socket(&mut sink, &mut stream, &outbox, &client, bounds, phase).await;
+        let bounds = Bounds { limits, quotas: &quotas };
+        let mut heart = Heart::new(&limits);
+        let pings = heart.pings();
+        let end = {
+            let sent = pump(&mut sink, &outbox, &pings, &pace);
+            let served = async {
+                if Protocol::offered(&head.headers) == Some(Protocol::Language) {
+                    self.serve_language(&mut stream, &outbox, &mut heart, &limits, phase).await
+                } else {
+                    let conversation = (&mut stream, &mut heart);
+                    self.serve_console(conversation, &outbox, &client, bounds, phase).await
+                }
+            };
+            tokio::select! {
+                biased;
+                () = outbox.overflow() => {
+                    let (own, all) = (limits.queue_bytes_max, quotas.answers.most());
+                    let reason = format!(
+                        "more waits to be read than wsMaxQueue = {own} or maxAnswersMemory = {all} bytes"
+                    );
+                    End::Close(CloseCode::Policy, reason)
+                }
+                () = sent => End::Gone,
+                end = served => end,
+            }
+        };
         // Whoever does not answer in time is cut off.
         let _ = match end {
             End::Gone => Ok(()),
@@ -140,10 +178,10 @@ impl Front {
         };
     }
 
-    async fn serve_socket(
+    /// Serves a client of the console protocol to its end.
+    async fn serve_console(
         &self,
-        sink: &mut SplitSink<WebSocketStream<Upgraded>, Message>,
-        stream: &mut SplitStream<WebSocketStream<Upgraded>>,
+        conversation: (&mut SplitStream<WebSocketStream<Upgraded>>, &mut Heart),
         outbox: &Outbox,
         client: &Client<'_>,
         bounds: Bounds<'_>,
@@ -151,16 +189,16 @@ impl Front {
     ) -> End {
         // Told by the time that another connection is, although we may not have been woken yet.
         let current_phase = phase.clone();
-        let Bounds { limits, pace, quotas } = &bounds;
-        let mut heart = Heart::new(limits);
-        let pings = heart.pings();
-        let mut pump = pin!(pump(sink, outbox, &pings, pace));
+        let (stream, heart) = conversation;
+        let limits = &bounds.limits;
         let mut idle = pin!(sleep(limits.idle_timeout));
         let mut running = FuturesUnordered::new();
         let mut desk = Desk {
             subscription: Rc::default(),
             sessions: BTreeMap::new(),
             sessions_so_far: 0,
+            runs: BTreeMap::new(),
+            runs_so_far: 0,
             is_draining: false,
         };
         loop {
@@ -168,14 +206,6 @@ impl Front {
                 return End::Close(CloseCode::Away, "the server is shutting down".to_owned());
             }
             tokio::select! {
-                () = &mut pump => return End::Gone,
-                () = outbox.overflow() => {
-                    let (own, all) = (limits.queue_bytes_max, quotas.answers.most());
-                    let reason = format!(
-                        "more waits to be read than wsMaxQueue = {own} or maxAnswersMemory = {all} bytes"
-                    );
-                    return End::Close(CloseCode::Policy, reason);
-                }
                 () = idle.as_mut(), if running.is_empty() => {
                     let reason = format!(
                         "nothing was asked for longer than wsIdleTimeout = {} ms",
@@ -183,8 +213,10 @@ impl Front {
                     );
                     return End::Close(CloseCode::Policy, reason);
                 }
-                Some(session) = running.next(), if !running.is_empty() => {
-                    if let Some(session) = session {
+                Some(run) = running.next(), if !running.is_empty() => {
+                    let number: Option<u64> = run;
+                    let ended = number.and_then(|number| desk.runs.remove(&number));
+                    if let Some(session) = ended.and_then(|run| run.session) {
                         desk.sessions.remove(&session);
                     }
                     idle.as_mut().reset(Instant::now() + limits.idle_timeout);
@@ -197,7 +229,7 @@ impl Front {
                         let app = self.app();
                         let room = Room { running: running.len(), is_stopping, bounds };
                         match app.take(&mut desk, &text, room, outbox) {
-                            Ok(Some(job)) => running.push(app.run_job(client, job, outbox)),
+                            Ok(Some(task)) => running.push(app.serve(client, task, outbox)),
                             Ok(None) => {}
                             Err(end) => return end,
                         }
@@ -219,9 +251,7 @@ impl Front {
                 _ = phase.wait_for(|phase| *phase >= Phase::Draining), if !desk.is_draining => {
                     desk.is_draining = true;
                     // They wait for a person, who may take longer than the shutdown.
-                    for (session, _) in desk.sessions.values() {
-                        session.kill();
-                    }
+                    desk.kill(|run| run.session.is_some());
                 }
             }
         }
@@ -229,14 +259,14 @@ impl Front {
 }
 
 impl HttpApp {
-    /// Does what a message asks; answers with a script to run, if it is one.
+    /// Does what a message asks; answers with what takes longer.
     fn take<'a>(
         &self,
         desk: &mut Desk<'a>,
         text: &str,
         room: Room<'a>,
         outbox: &Outbox,
-    ) -> Result<Option<Job>, End> {
+    ) -> Result<Option<Task>, End> {
         let Room { running, is_stopping, bounds } = room;
         let message::FromClient { asked, id } = message::read(text);
         let refuse =
@@ -244,7 +274,10 @@ impl HttpApp {
         match asked {
             Err(reason) => refuse(&reason),
             Ok(Asked::Events(list)) => {
-                let asked = trace::subscription(&list).unwrap_or_else(Subscription::all);
+                let asked = trace::subscription(&list).unwrap_or_else(|| {
+                    // Plans are for those who name them.
+                    Subscription::all().without(EventKind::Plan)
+                });
                 let allowed = self.shared.settings.trace.allowed(asked, true);
                 desk.subscription = Rc::new(allowed);
                 outbox.push(message::write("events", &Value::from("{}"), None));
@@ -253,38 +286,78 @@ impl HttpApp {
                 let reason = "scripts of clients are switched off".to_owned();
                 return Err(End::Close(CloseCode::Policy, reason));
             }
-            Ok(Asked::Script { .. }) if is_stopping => refuse("the server is shutting down"),
-            Ok(Asked::Script { .. }) if running >= SCRIPTS_MAX => {
+            Ok(Asked::Plan(_)) if !self.shared.settings.allows_adhoc => {
+                refuse("scripts of clients are switched off");
+            }
+            Ok(Asked::Plan(_)) if self.shared.settings.trace == TraceLevel::None => {
+                refuse("this server tells no plans: the setting `trace` is `none`");
+            }
+            Ok(Asked::Script { .. } | Asked::Plan(_)) if is_stopping => {
+                refuse("the server is shutting down");
+            }
+            Ok(Asked::Script { .. } | Asked::Plan(_)) if running >= SCRIPTS_MAX => {
                 refuse(&format!("more than {SCRIPTS_MAX} scripts at once on one connection"));
             }
-            Ok(Asked::Script { text, is_debug }) => {
-                let mut session = None;
-                if is_debug {
-                    let sessions = &bounds.quotas.sessions;
-                    let Some(share) = sessions.take(1) else {
-                        let most = sessions.most();
-                        refuse(&format!("{most} scripts are run step by step (`wsMaxSessions`)"));
-                        return Ok(None);
-                    };
-                    desk.sessions_so_far += 1;
-                    let own = Rc::new(Session::new(desk.sessions_so_far, &bounds.limits));
-                    desk.sessions.insert(own.number(), (Rc::clone(&own), share));
-                    session = Some(own);
+            Ok(Asked::Plan(text)) => return Ok(Some(Task::Plan { text, id })),
+            Ok(Asked::Script { text, is_debug, takes_address }) => {
+                match desk.begin_run(id.clone(), is_debug, bounds) {
+                    Ok(begun) => return Ok(Some(Task::Run(Job { text, takes_address, ..begun }))),
+                    Err(reason) => refuse(&reason),
                 }
-                let subscription = Rc::clone(&desk.subscription);
-                return Ok(Some(Job { text, id, subscription, session }));
             }
-            Ok(Asked::Step(number)) => match desk.sessions.get(&number) {
-                Some((session, _)) => session.step(),
-                None => refuse(&format!("no debug session {number}")),
+            Ok(Asked::Step { session, steps }) => match desk.sessions.get(&session) {
+                Some((session, _)) => session.step(steps),
+                None => refuse(&format!("no debug session {session}")),
             },
-            Ok(Asked::Kill(number)) => match desk.sessions.get(&number) {
-                Some((session, _)) => session.kill(),
-                None => refuse(&format!("no debug session {number}")),
-            },
+            // Whoever gives something up cannot know whether it has just ended.
+            Ok(Asked::Kill(number)) if number > desk.sessions_so_far => {
+                refuse(&format!("no debug session {number}"));
+            }
+            Ok(Asked::Kill(number)) => desk.kill(|run| run.session == Some(number)),
+            Ok(Asked::KillRun(name)) => desk.kill(|run| run.id.as_ref() == Some(&name)),
             Ok(Asked::Other) => {}
         }
         Ok(None)
+    }
+}
+
+impl<'a> Desk<'a> {
+    /// Notes a run of the client; in debug mode it is a session, of which there may be only so many.
+    fn begin_run(
+        &mut self,
+        id: Option<Value>,
+        is_debug: bool,
+        bounds: Bounds<'a>,
+    ) -> Result<Job, String> {
+        let control = Rc::new(Control::default());
+        let mut session = None;
+        if is_debug {
+            let sessions = &bounds.quotas.sessions;
+            let share = sessions.take(1).ok_or_else(|| {
+                let most = sessions.most();
+                format!("{most} scripts are run step by step (`wsMaxSessions`)")
+            })?;
+            self.sessions_so_far += 1;
+            let number = self.sessions_so_far;
+            let own = Rc::new(Session::new(number, Rc::clone(&control), &bounds.limits));
+            self.sessions.insert(number, (Rc::clone(&own), share));
+            session = Some(own);
+        }
+        self.runs_so_far += 1;
+        let number = self.runs_so_far;
+        let of_session = session.is_some().then_some(self.sessions_so_far);
+        let run = Running { id: id.clone(), control: Rc::clone(&control), session: of_session };
+        self.runs.insert(number, run);
+        let subscription = Rc::clone(&self.subscription);
+        let (text, takes_address) = (String::new(), false);
+        Ok(Job { number, text, id, subscription, takes_address, control, session })
+    }
+
+    /// Gives up the runs that are meant; whoever has ended is not missed.
+    fn kill(&self, is_meant: impl Fn(&Running) -> bool) {
+        for run in self.runs.values().filter(|run| is_meant(run)) {
+            run.control.kill();
+        }
     }
 }
 
@@ -313,7 +386,7 @@ async fn pump(
 }
 
 /// What a failure to read means for the connection.
-fn broken(error: &tungstenite::Error, limits: &SocketLimits) -> End {
+pub(super) fn broken(error: &tungstenite::Error, limits: &SocketLimits) -> End {
     use tungstenite::Error;
     match error {
         Error::Capacity(_) => {
@@ -367,7 +440,7 @@ async fn close(
 }
 
 /// Pings, and whether they are answered.
-struct Heart {
+pub(super) struct Heart {
     ticks: tokio::time::Interval,
     deadline: Option<Instant>,
     pong_timeout: Duration,
@@ -388,7 +461,7 @@ impl Heart {
     }
 
     /// The client has answered.
-    fn beat(&mut self) {
+    pub(super) fn beat(&mut self) {
         self.deadline = None;
     }
 
@@ -396,7 +469,7 @@ impl Heart {
     ///
     /// # Cancellation
     /// Safe.
-    async fn tick(&mut self) -> bool {
+    pub(super) async fn tick(&mut self) -> bool {
         let deadline = self.deadline;
         tokio::select! {
             () = async { tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)).await },

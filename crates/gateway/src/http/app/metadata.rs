@@ -4,7 +4,7 @@
 //! (SRV-46). Errors are always JSON.
 
 use hyper::{StatusCode, header};
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Value, percent};
 use qlio_plan::{
     Plan,
     catalog::describe,
@@ -12,15 +12,16 @@ use qlio_plan::{
 };
 use qlio_syntax::diagnostic::{Diagnostic, codes};
 
-use super::Exchange;
+use super::{Exchange, console_files::ConsoleFile};
 use crate::{
     http::{
         disclosure::MetadataScope,
         failure::Failure,
         negotiate, query,
         respond::{self, Rendition, Response},
+        results,
     },
-    pages,
+    pages::{self, Doors, trial},
     routes::Method,
 };
 
@@ -29,6 +30,16 @@ use crate::{
 pub(super) enum Endpoint {
     /// `/q`.
     Script,
+    /// `/console/results/…`: a large result of a script over WebSocket.
+    Result,
+    /// `/console` and its files.
+    Console(ConsoleFile),
+    /// `/console/catalog`.
+    ConsoleCatalog,
+    /// `/`, which leads to the console or says what is here.
+    Root,
+    /// `/console/`, which leads to the console.
+    ToConsole,
     /// The others.
     Metadata(Metadata),
 }
@@ -59,6 +70,18 @@ impl Metadata {
 impl Endpoint {
     /// The endpoint at a path; one trailing slash is tolerated.
     pub(super) fn at(path: &str) -> Option<Self> {
+        if path.get(1..).is_some_and(|path| path.starts_with(results::PREFIX)) {
+            return Some(Self::Result);
+        }
+        if let Some(file) = ConsoleFile::at(path) {
+            return Some(Self::Console(file));
+        }
+        match path {
+            "/" => return Some(Self::Root),
+            "/console/" => return Some(Self::ToConsole),
+            "/console/catalog" => return Some(Self::ConsoleCatalog),
+            _ => {}
+        }
         match path.strip_suffix('/').unwrap_or(path) {
             "/q" => Some(Self::Script),
             "/tables" => Some(Self::Metadata(Metadata::Tables)),
@@ -73,7 +96,12 @@ impl Endpoint {
     pub(super) fn methods(self) -> &'static [Method] {
         match self {
             Self::Script => &Method::ALL,
-            Self::Metadata(_) => &[Method::Get],
+            Self::Metadata(_)
+            | Self::Result
+            | Self::Console(_)
+            | Self::ConsoleCatalog
+            | Self::Root
+            | Self::ToConsole => &[Method::Get],
         }
     }
 }
@@ -83,11 +111,13 @@ pub(super) fn answer(
     exchange: &Exchange<'_>,
     asked: Metadata,
     query: &Object,
+    doors: Doors,
     rendition: Rendition<'_>,
 ) -> Result<Response, Failure> {
     let catalog = &exchange.loaded.catalog;
     let parameter = |name: &str| query::text(query, name).filter(|text| !text.is_empty());
-    let (value, page): (Value, fn(&Value) -> String) = match asked {
+    let is_tried = query.get(trial::MARK).is_some();
+    let (value, page): (Value, fn(&Value, Doors) -> String) = match asked {
         Metadata::Tables => (describe::show_tables(catalog, std::iter::empty()), pages::tables),
         Metadata::Routes => (describe::show_routes(catalog), pages::routes),
         Metadata::Table => {
@@ -95,6 +125,12 @@ pub(super) fn answer(
             let table = catalog
                 .table(name)
                 .ok_or_else(|| Failure::NoSuchTable { name: name.to_owned() })?;
+            if is_tried && (doors.console || doors.scripts) {
+                let page = if doors.console { "console" } else { "q" };
+                let mut address = format!("{page}?s=");
+                percent::encode_component(&trial::select_script(name, query), &mut address);
+                return Ok(respond::redirect(&address));
+            }
             (describe::describe_table(catalog, table), pages::table)
         }
         Metadata::Route => {
@@ -103,6 +139,10 @@ pub(super) fn answer(
             let unknown =
                 || Failure::NoSuchRoute { path: path.to_owned(), method: method.to_owned() };
             let route = describe::describe_route(catalog, path, method).ok_or_else(unknown)?;
+            let tried = is_tried.then(|| trial::route_address(path, query)).flatten();
+            if let Some(address) = tried {
+                return Ok(respond::redirect(&address));
+            }
             (without_tables(route, exchange.metadata), pages::route)
         }
     };
@@ -110,12 +150,12 @@ pub(super) fn answer(
     Ok(if negotiate::wants_json(accept, query::text(query, "format")) {
         respond::value(StatusCode::OK, &value, &[], rendition)
     } else {
-        respond::page(page(&value))
+        respond::page(page(&value, doors))
     })
 }
 
 /// The description of a route, without the names of its tables where tables are not told.
-fn without_tables(route: Value, scope: MetadataScope) -> Value {
+pub(super) fn without_tables(route: Value, scope: MetadataScope) -> Value {
     match route {
         Value::Object(members) if scope < MetadataScope::All => {
             let mut members = Object::clone(&members);

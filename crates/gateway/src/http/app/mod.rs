@@ -9,10 +9,14 @@
 
 #[expect(clippy::disallowed_methods, reason = "who runs a script step by step is told times")]
 mod console;
+mod console_catalog;
+mod console_files;
 mod conversation;
+mod drawing;
 mod front;
 mod health;
 mod inputs;
+mod language;
 mod metadata;
 mod plans;
 mod script;
@@ -59,8 +63,10 @@ use super::{
 use crate::{
     config::Effective,
     load::Loaded,
+    pages::{self, Doors},
     routes::{Lookup, Method, MissingParameters, NotChosen, PathMatch},
 };
+use console_files::ConsoleFile;
 pub use inputs::visible_headers;
 use metadata::Endpoint;
 use plans::PlanCache;
@@ -127,6 +133,8 @@ impl From<IpAddr> for Ends {
 pub struct AppSettings {
     /// `/q` exists (SAF-5).
     pub allows_adhoc: bool,
+    /// There is a console (CSL-1).
+    pub has_console: bool,
     /// Whose requests may run scripts, and whether this is development mode (SAF-28, SAF-29).
     pub gate: Gate,
     /// What one request body may cost.
@@ -357,12 +365,32 @@ impl HttpApp {
             && Method::of_request(method).is_some_and(|method| endpoint.methods().contains(&method))
         {
             exchange.count_as(match endpoint {
-                Endpoint::Script => Counted::Script,
-                Endpoint::Metadata(_) => Counted::Metadata,
+                Endpoint::Script | Endpoint::Result => Counted::Script,
+                Endpoint::Metadata(_)
+                | Endpoint::Console(_)
+                | Endpoint::ConsoleCatalog
+                | Endpoint::Root
+                | Endpoint::ToConsole => Counted::Metadata,
             });
+            let accept = exchange.header(header::ACCEPT);
+            let wants_json = negotiate::wants_json(accept, None);
             return match endpoint {
                 Endpoint::Script => self.script(exchange, query?, body, rendition).await,
-                Endpoint::Metadata(asked) => metadata::answer(exchange, asked, &query?, rendition),
+                Endpoint::Result => self.kept_result(exchange, rendition).await,
+                Endpoint::Console(file) => self.console_file(exchange, file, &query?).await,
+                Endpoint::ConsoleCatalog => self.console_catalog(exchange, rendition).await,
+                Endpoint::Root if self.shared.settings.has_console => {
+                    Ok(to_console(exchange, "console"))
+                }
+                Endpoint::Root if wants_json => {
+                    Err(Failure::NotFound { method: method.to_string(), target: exchange.target() })
+                }
+                Endpoint::Root => Ok(respond::page(pages::root(self.doors(exchange)))),
+                Endpoint::ToConsole => Ok(to_console(exchange, "../console")),
+                Endpoint::Metadata(asked) => {
+                    let doors = self.doors(exchange);
+                    metadata::answer(exchange, asked, &query?, doors, rendition)
+                }
             };
         }
         allowed = self.methods(exchange, &allowed);
@@ -377,7 +405,11 @@ impl HttpApp {
     /// The built-in endpoint at a path, if it is switched on.
     fn endpoint(&self, exchange: &Exchange<'_>) -> Option<Endpoint> {
         Endpoint::at(exchange.path()).filter(|endpoint| match endpoint {
-            Endpoint::Script => self.shared.settings.allows_adhoc,
+            Endpoint::Script | Endpoint::Result => self.shared.settings.allows_adhoc,
+            Endpoint::Console(_) | Endpoint::ConsoleCatalog | Endpoint::ToConsole => {
+                self.shared.settings.has_console
+            }
+            Endpoint::Root => true,
             Endpoint::Metadata(asked) => exchange.metadata >= asked.scope(),
         })
     }
@@ -389,6 +421,28 @@ impl HttpApp {
             .into_iter()
             .filter(|method| routes.contains(method) || built_in.contains(method))
             .collect()
+    }
+
+    /// Where pages may lead to.
+    fn doors(&self, exchange: &Exchange<'_>) -> Doors {
+        let settings = &self.shared.settings;
+        Doors {
+            console: settings.has_console,
+            scripts: settings.allows_adhoc,
+            told: exchange.metadata,
+        }
+    }
+
+    /// A file of the console. Compressing it for the first time is for a heavy thread.
+    async fn console_file(
+        &self,
+        exchange: &Exchange<'_>,
+        file: ConsoleFile,
+        query: &Object,
+    ) -> Result<Response, Failure> {
+        self.engine.heavy().run(move |_| file.prepare()).await?;
+        let coding = negotiate::coding(exchange.header(header::ACCEPT_ENCODING));
+        Ok(file.answer(&exchange.head.headers, query.get("v").is_some(), coding))
     }
 
     async fn route<B>(
@@ -458,6 +512,14 @@ impl HttpApp {
         let (raw, share) = body::read(body, coding, &settings.body, &quotas.bodies, heavy).await?;
         let content_type = exchange.header(header::CONTENT_TYPE);
         Ok((body::understand(content_type, raw, &self.xml, heavy).await?, Some(share)))
+    }
+}
+
+/// A redirect to the console, which keeps the query. It is relative, so it stays under the prefix of a proxy.
+fn to_console(exchange: &Exchange<'_>, page: &str) -> Response {
+    match exchange.head.uri.query() {
+        Some(query) => respond::redirect(&format!("{page}?{query}")),
+        None => respond::redirect(page),
     }
 }
 

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::{StatusCode, body::Body};
+use hyper::{
+    StatusCode,
+    body::Body,
+    header::{self, HeaderValue},
+};
 use qlio_data::{Object, Value, codec::json, redact::redact};
 use qlio_engine::{
     Answer, Caller, ClientRequest, Origin, RunError,
@@ -37,7 +41,7 @@ use crate::{
         logs::RunLog,
         query,
         respond::{self, Note, Rendition, Response},
-        run_error,
+        results, run_error,
         trace::{self, Trace},
     },
     load::Loaded,
@@ -106,6 +110,23 @@ impl HttpApp {
                 Ok(with_trace(respond::failure(&failure, rendition), trace))
             }
         }
+    }
+
+    /// A large result of a script over WebSocket, for who knows its address (WSK-15).
+    pub(super) async fn kept_result(
+        &self,
+        exchange: &Exchange<'_>,
+        rendition: Rendition<'_>,
+    ) -> Result<Response, Failure> {
+        self.shared.settings.gate.admit(&exchange.head.headers)?;
+        let token = exchange.path().get(1 + results::PREFIX.len()..).unwrap_or_default();
+        let text = self.shared.quotas.results.take(token).ok_or_else(|| Failure::NotFound {
+            method: exchange.head.method.to_string(),
+            target: exchange.target(),
+        })?;
+        let mut response = respond::json_text(text, rendition, self.engine.heavy()).await?;
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        Ok(response)
     }
 
     /// The trace that a request asks for with `events`, in its query or its body.

@@ -84,6 +84,7 @@ impl Fixture {
         assert!(errors.is_empty(), "{errors:?}");
         let settings = AppSettings {
             allows_adhoc,
+            has_console: allows_adhoc,
             gate: Gate::default(),
             body: BodyLimits { request_bytes_max: 1000, ..BodyLimits::default() },
             answer_pace: ServerLimits::default().answer_pace,
@@ -313,7 +314,7 @@ fn metadata_is_json_or_a_page() {
     fixture.check("GET /tables\naccept: application/json", 200, list);
     let page = fixture.send("GET /tables");
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
-    assert!(page.text().contains("href=\"/table?name=lib.books\""));
+    assert!(page.text().contains("href=\"table?name=lib.books\""));
     let table = fixture.send("GET /table?name=lib.books&format=json").json();
     assert!(table.member("select").is_object());
     assert_eq!(

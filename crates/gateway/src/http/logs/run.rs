@@ -79,25 +79,31 @@ impl<'r> RunLog<'r> {
     /// Takes an event of the engine.
     pub(in crate::http) fn take(&self, event: &Event<'_>) {
         match event {
-            Event::Started { line, statement, verb } if !verb.is_empty() => {
-                let event =
-                    self.open(LogFile::Main, self.engine_id, TYPE, verb, at_line(*line, []));
+            Event::Started { place, verb } if !verb.is_empty() => {
+                let (line, statement) = (place.line, place.statement);
+                let event = self.open(LogFile::Main, self.engine_id, TYPE, verb, at_line(line, []));
                 let (events, processing) = (vec![event], Vec::new());
-                let begun = Statement { verb, line: *line, events, processing };
-                self.statements.borrow_mut().insert(*statement, begun);
+                let begun = Statement { verb, line, events, processing };
+                self.statements.borrow_mut().insert(statement, begun);
             }
-            Event::Ended { statement, is_success, .. } => {
-                self.end_statement(*statement, *is_success);
+            Event::Ended { place, is_success, .. } => {
+                self.end_statement(place.statement, *is_success);
             }
             Event::Request(request) => self.ask(request),
             Event::Answer(answer) => self.answer(answer),
-            Event::Warned { line, message, cause } => {
+            Event::Warned { place, message, cause } => {
                 let text = cause.map(|cause| format!("{message}: {cause}"));
                 let text = text.as_deref().unwrap_or(message);
-                let message = at_line(*line, [("message", Value::from(text))]);
+                let line = place.and_then(|place| place.line);
+                let message = at_line(line, [("message", Value::from(text))]);
                 self.request.tell(LogFile::Error, "warn", self.engine_id, message);
             }
-            Event::Started { .. } | Event::Assigned { .. } | Event::Paused { .. } => {}
+            // An exchange without an answer is given up with its statement.
+            Event::Started { .. }
+            | Event::Skipped { .. }
+            | Event::RequestFailed(_)
+            | Event::Assigned { .. }
+            | Event::Paused { .. } => {}
         }
     }
 
@@ -122,14 +128,15 @@ impl<'r> RunLog<'r> {
 
     fn ask(&self, request: &RequestEvent<'_>) {
         let mut statements = self.statements.borrow_mut();
-        let statement = request.statement.and_then(|number| statements.get_mut(&number));
+        let number = request.place.map(|place| place.statement);
+        let statement = number.and_then(|number| statements.get_mut(&number));
         let parent_id =
             statement.map_or(self.engine_id, |statement| self.below(statement, request.table));
         let headers = request.headers.iter();
         let headers: Object =
             headers.map(|(name, value)| (name.as_str(), Value::from(value.as_str()))).collect();
         let message = at_line(
-            request.line,
+            request.place.and_then(|place| place.line),
             [
                 ("method", Value::from(request.method)),
                 ("uri", Value::from(request.uri)),
@@ -138,7 +145,7 @@ impl<'r> RunLog<'r> {
         );
         let event = self.open(LogFile::Proxy, parent_id, TYPE, "http-request", message);
         let body_bytes = request.body.map_or(0, str::len);
-        let asked = Asked { statement: request.statement, event, parent_id, body_bytes };
+        let asked = Asked { statement: number, event, parent_id, body_bytes };
         self.asked.borrow_mut().insert(request.id.to_owned(), asked);
     }
 

@@ -18,8 +18,34 @@ use crate::http::{
     respond::{self, Rendition, Response, text_object},
 };
 
-/// The only subprotocol that is spoken.
-const PROTOCOL: &str = "ql.io-console";
+/// What is spoken on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// The console protocol.
+    Console,
+    /// The Language Server Protocol, a message in each frame.
+    Language,
+}
+
+impl Protocol {
+    const ALL: [Self; 2] = [Self::Console, Self::Language];
+
+    /// The name of the subprotocol.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Console => "ql.io-console",
+            Self::Language => "qlio-lsp",
+        }
+    }
+
+    /// What a request offers that we speak; of both, the first of ours.
+    pub(crate) fn offered(headers: &HeaderMap) -> Option<Self> {
+        let is_offered =
+            |protocol: &Self| lists(headers, &header::SEC_WEBSOCKET_PROTOCOL, protocol.name());
+        Self::ALL.into_iter().find(is_offered)
+    }
+}
+
 /// The only version of WebSocket that is spoken.
 const VERSION: &str = "13";
 /// Length of a key: 16 bytes in base 64.
@@ -32,8 +58,8 @@ pub(crate) fn is_asked(head: &Parts) -> bool {
         && lists(&head.headers, &header::UPGRADE, "websocket")
 }
 
-/// The answer to a handshake.
-pub(crate) fn answer(head: &Parts, gate: &Gate) -> Response {
+/// The answer to a handshake; the language server is not everywhere.
+pub(crate) fn answer(head: &Parts, gate: &Gate, speaks_language: bool) -> Response {
     let headers = &head.headers;
     if headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != VERSION) {
         let mut response = refuse(426, "only version 13 of WebSocket is supported");
@@ -45,18 +71,25 @@ pub(crate) fn answer(head: &Parts, gate: &Gate) -> Response {
     let Some(key) = key.filter(|key| key.len() == KEY_BYTES) else {
         return refuse(400, "the handshake has no valid `sec-websocket-key`");
     };
-    if !lists(headers, &header::SEC_WEBSOCKET_PROTOCOL, PROTOCOL) {
-        return refuse(400, "the handshake must offer the subprotocol `ql.io-console`");
-    }
+    let Some(protocol) = Protocol::offered(headers) else {
+        return refuse(
+            400,
+            "the handshake must offer the subprotocol `ql.io-console` or `qlio-lsp`",
+        );
+    };
     if let Err(failure) = gate.admit(headers) {
         return respond::failure(&failure, Rendition::default());
+    }
+    if protocol == Protocol::Language && !speaks_language {
+        let message = "there is no language server here: it needs the settings `console`, and `all` for `metadata`";
+        return refuse(403, message);
     }
     let mut response = respond::plain(StatusCode::SWITCHING_PROTOCOLS, "text/plain", Bytes::new());
     let answer = response.headers_mut();
     answer.remove(header::CONTENT_TYPE);
     answer.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     answer.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-    answer.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+    answer.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol.name()));
     let accept = respond::header_value(&derive_accept_key(key));
     answer.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
     response
@@ -102,13 +135,13 @@ mod tests {
     fn status(headers: &[(&str, &str)], origins: &[&str]) -> u16 {
         let origins = origins.iter().map(|origin| (*origin).to_owned()).collect();
         let gate = Gate::new(&TrustSettings { origins, ..TrustSettings::default() }, false);
-        answer(&head(headers), &gate).status().as_u16()
+        answer(&head(headers), &gate, false).status().as_u16()
     }
 
     #[test]
     fn a_good_handshake_is_accepted_with_the_key_of_the_rfc() {
         assert!(is_asked(&head(&GOOD)));
-        let response = answer(&head(&GOOD), &Gate::default());
+        let response = answer(&head(&GOOD), &Gate::default(), false);
         assert_eq!(response.status(), 101);
         assert_eq!(response.headers()["sec-websocket-accept"], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         assert_eq!(response.headers()["sec-websocket-protocol"], "ql.io-console");
@@ -126,6 +159,10 @@ mod tests {
         let mut other = without("sec-websocket-protocol");
         other.push(("sec-websocket-protocol", "ql.io-console-2"));
         assert_eq!(status(&other, &[]), 400);
+        other[4].1 = "qlio-lsp";
+        assert_eq!(status(&other, &[]), 403, "it is not everywhere");
+        let response = answer(&head(&other), &Gate::default(), true);
+        assert_eq!(response.headers()["sec-websocket-protocol"], "qlio-lsp");
     }
 
     #[test]

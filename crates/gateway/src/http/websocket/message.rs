@@ -4,6 +4,7 @@
 //! it in words for the client; and the text of messages to the client.
 
 use qlio_data::{Object, Value, codec::json};
+use qlio_engine::event::Step;
 
 /// The longest `id` of a script, in bytes.
 const ID_BYTES_MAX: usize = 256;
@@ -22,13 +23,33 @@ pub(crate) enum Asked {
         text: String,
         /// Whether to run it step by step.
         is_debug: bool,
+        /// Whether a large result may be fetched over HTTP.
+        takes_address: bool,
     },
-    /// To run the next statement of a session.
-    Step(u64),
+    /// To tell the plan of a script, without running it.
+    Plan(String),
+    /// To run waiting statements of a session.
+    Step {
+        /// The session.
+        session: u64,
+        /// Which statements.
+        steps: Steps,
+    },
     /// To give a session up.
     Kill(u64),
+    /// To give up the run that has this name.
+    KillRun(Value),
     /// Something that is not known here, or nothing.
     Other,
+}
+
+/// Which waiting statements to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Steps {
+    /// One.
+    One(Step),
+    /// All, and those to come.
+    All,
 }
 
 /// A message of a client.
@@ -55,7 +76,7 @@ pub(crate) fn read(text: &str) -> FromClient {
     let asked = asked(&message);
     // Of the other messages, `id` is the session.
     let id = match (message.member("id"), &asked) {
-        (id, Ok(Asked::Script { .. })) => id,
+        (id, Ok(Asked::Script { .. } | Asked::Plan(_))) => id,
         _ => Value::Absent,
     };
     let is_name = match &id {
@@ -75,15 +96,49 @@ fn asked(message: &Value) -> Result<Asked, String> {
         Some("events") => Asked::Events(data),
         Some("script") => {
             let text = data.as_str().ok_or("`data` of a script must be text")?;
-            match text.strip_prefix(DEBUG_PREFIX) {
-                Some(text) => Asked::Script { text: text.to_owned(), is_debug: true },
-                None => Asked::Script { text: text.to_owned(), is_debug: false },
+            let stepped = text.strip_prefix(DEBUG_PREFIX);
+            let takes_address = match message.member("result") {
+                Value::Absent => false,
+                result if result.as_str() == Some("url") => true,
+                _ => return Err("`result` of a script must be `url`, or be left out".to_owned()),
+            };
+            Asked::Script {
+                text: stepped.unwrap_or(text).to_owned(),
+                is_debug: stepped.is_some(),
+                takes_address,
             }
         }
-        Some("debug") => Asked::Step(session(message, "emitterID")?),
-        Some("kill") => Asked::Kill(session(message, "id")?),
+        Some("plan") => {
+            let text = data.as_str().ok_or("`data` of a plan must be the text of a script")?;
+            Asked::Plan(text.strip_prefix(DEBUG_PREFIX).unwrap_or(text).to_owned())
+        }
+        Some("debug") => {
+            Asked::Step { session: session(message, "emitterID")?, steps: steps(message)? }
+        }
+        Some("kill") => match message.member("run") {
+            Value::Absent => Asked::Kill(session(message, "id")?),
+            run @ (Value::Number(_) | Value::String(_)) => Asked::KillRun(run),
+            _ => return Err("`run` must be the `id` of a script".to_owned()),
+        },
         _ => Asked::Other,
     })
+}
+
+/// Which statements a `debug` message lets through.
+fn steps(message: &Value) -> Result<Steps, String> {
+    match message.member("steps") {
+        Value::Absent => {}
+        steps if steps.as_str() == Some("all") => return Ok(Steps::All),
+        _ => return Err("`steps` must be `all`, or be left out".to_owned()),
+    }
+    let node = message.member("node");
+    if node.is_absent() {
+        return Ok(Steps::One(Step::Next));
+    }
+    let number = node.as_str().and_then(|name| name.strip_prefix('n')?.parse::<u32>().ok());
+    let statement = number.and_then(|number| number.checked_sub(1));
+    let statement = statement.ok_or("`node` must be the name of a statement, such as `n4`")?;
+    Ok(Steps::One(Step::Statement(statement)))
 }
 
 /// The number of a session; both names are understood for both messages.
@@ -135,18 +190,23 @@ mod tests {
 
     #[test]
     fn every_message_is_understood() {
+        let script = |is_debug, takes_address| Asked::Script {
+            text: "return 1".to_owned(),
+            is_debug,
+            takes_address,
+        };
+        let step = |steps| Asked::Step { session: 3, steps };
         for (text, asked) in [
             (r#"{"type":"events","data":"[\"ack\"]"}"#, Asked::Events(Value::from("[\"ack\"]"))),
-            (
-                r#"{"type":"script","data":"return 1"}"#,
-                Asked::Script { text: "return 1".to_owned(), is_debug: false },
-            ),
-            (
-                r#"{"type":"script","data":"__debug__return 1"}"#,
-                Asked::Script { text: "return 1".to_owned(), is_debug: true },
-            ),
-            (r#"{"type":"debug","emitterID":3}"#, Asked::Step(3)),
+            (r#"{"type":"script","data":"return 1"}"#, script(false, false)),
+            (r#"{"type":"script","data":"__debug__return 1"}"#, script(true, false)),
+            (r#"{"type":"script","data":"return 1","result":"url"}"#, script(false, true)),
+            (r#"{"type":"plan","data":"return 1"}"#, Asked::Plan("return 1".to_owned())),
+            (r#"{"type":"debug","emitterID":3}"#, step(Steps::One(Step::Next))),
+            (r#"{"type":"debug","emitterID":3,"node":"n4"}"#, step(Steps::One(Step::Statement(3)))),
+            (r#"{"type":"debug","emitterID":3,"steps":"all"}"#, step(Steps::All)),
             (r#"{"type":"kill","id":"4"}"#, Asked::Kill(4)),
+            (r#"{"type":"kill","run":"a"}"#, Asked::KillRun(Value::from("a"))),
             (r#"{"type":"dance"}"#, Asked::Other),
             ("{}", Asked::Other),
         ] {
@@ -167,6 +227,12 @@ mod tests {
             (long.as_str(), "`id` must be a number"),
             (r#"{"type":"debug"}"#, "`emitterID` must be the number"),
             (r#"{"type":"kill","id":-1}"#, "`id` must be the number"),
+            (r#"{"type":"kill","run":{}}"#, "`run` must be"),
+            (r#"{"type":"debug","emitterID":1,"node":"x4"}"#, "`node` must be"),
+            (r#"{"type":"debug","emitterID":1,"node":"n0"}"#, "`node` must be"),
+            (r#"{"type":"debug","emitterID":1,"steps":2}"#, "`steps` must be"),
+            (r#"{"type":"script","data":"x","result":"file"}"#, "`result` of a script"),
+            (r#"{"type":"plan"}"#, "`data` of a plan"),
         ] {
             let error = read(text).asked.expect_err(text);
             assert!(error.contains(reason), "{text}: {error}");
