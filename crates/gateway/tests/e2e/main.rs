@@ -16,6 +16,7 @@ mod connectors;
 mod examples;
 mod executable;
 mod findings;
+mod front;
 mod grpc;
 mod heavy;
 mod init;
