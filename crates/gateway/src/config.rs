@@ -23,7 +23,10 @@ mod source;
 mod table;
 mod variables;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use qlio_data::{
     Value,
@@ -39,7 +42,12 @@ use self::{
     source::Source,
 };
 
-use crate::http::{app::AppSettings, body::BodyLimits, gate::Gate};
+use crate::http::{
+    app::AppSettings,
+    body::BodyLimits,
+    forwarded::{Forwarded, Networks},
+    gate::Gate,
+};
 
 pub use document::{reference, schema};
 pub use effective::{Effective, Origin};
@@ -93,6 +101,11 @@ impl Config {
             metadata: self.front.metadata,
             trace: self.front.trace,
             allows_jsonp: self.front.jsonp,
+            forwarded: Forwarded {
+                proxies: Arc::new(Networks::new(&self.front.trust.proxies)),
+                header: self.front.trust.forwarded,
+            },
+            identity_header: self.front.tls.identity_header.clone(),
         }
     }
 }

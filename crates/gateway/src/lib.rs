@@ -33,3 +33,5 @@ pub mod reload;
 pub mod routes;
 #[expect(clippy::disallowed_methods, reason = "it reads tests, and measures them")]
 pub mod suite;
+#[expect(clippy::disallowed_methods, reason = "it reads certificates and keys")]
+pub mod tls;

@@ -123,6 +123,7 @@ mod tests {
         let trust = TrustSettings {
             hosts: vec!["ops.test".to_owned()],
             origins: vec!["https://console.test".to_owned()],
+            ..TrustSettings::default()
         };
         let guard = Guard::new(Gate::new(&trust, false), None);
         for (lines, wanted) in [

@@ -148,6 +148,12 @@ const RELOADED_AT: Family = family(
 );
 const BUILD: Family =
     family("qlio_build_info", Kind::Gauge, &["version"], "1; the label names the program.");
+const CERTIFICATES: Family = family(
+    "qlio_tls_certificate_expiry_timestamp_seconds",
+    Kind::Gauge,
+    &[],
+    "When the first of the certificates in use expires, in seconds since 1970.",
+);
 const CPU: Family =
     family("process_cpu_seconds", Kind::Counter, &[], "Processor time of the process.");
 const MEMORY: Family =
@@ -187,6 +193,7 @@ pub const FAMILIES: &[Family] = &[
     RELOADED,
     RELOADED_AT,
     BUILD,
+    CERTIFICATES,
     CPU,
     MEMORY,
     FILES,
@@ -336,6 +343,10 @@ fn write_catalog(observed: &Observed, exposition: &mut Exposition) {
     let at_us = process::unix_ms(at).saturating_mul(1_000);
     exposition.family(RELOADED_AT).number(&[], in_seconds(at_us));
     exposition.family(BUILD).number(&[env!("CARGO_PKG_VERSION")], 1);
+    let mut family = exposition.family(CERTIFICATES);
+    if let Some(tls) = &observed.tls {
+        family.number(&[], tls.expires_at());
+    }
 }
 
 fn write_process(observed: &Observed, exposition: &mut Exposition) {

@@ -14,6 +14,7 @@ use crate::{
         server::{Phase, ServerView, Stopper},
     },
     reload::Reloads,
+    tls::TlsFront,
 };
 
 /// A server to look at.
@@ -32,6 +33,8 @@ pub struct Observed {
     pub events: Arc<EventCounts>,
     /// Reads the app anew.
     pub reloads: Reloads,
+    /// The certificates, if there are any.
+    pub tls: Option<Arc<TlsFront>>,
     /// When the process began to serve.
     pub started: SystemTime,
 }

@@ -21,6 +21,7 @@ mod mock;
 mod open_files;
 mod operators;
 mod pid_files;
+mod places;
 mod plan;
 mod report;
 mod request;

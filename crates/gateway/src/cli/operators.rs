@@ -18,6 +18,7 @@ use crate::{
         server::{Event, EventSink, FactoryError, Server, WorkerContext},
     },
     reload::Reloads,
+    tls::TlsFront,
 };
 
 /// What there is for operators, if they are listened to.
@@ -83,6 +84,7 @@ impl Operators {
         heavy: Arc<HeavyPool>,
         reloads: Reloads,
         events: EventSink,
+        tls: Option<Arc<TlsFront>>,
     ) -> io::Result<Option<AdminServer>> {
         let Some(listener) = self.listener else { return Ok(None) };
         report::note(&format!("admin listener on {}", listener.address()));
@@ -94,6 +96,7 @@ impl Operators {
             heavy,
             events: self.events,
             reloads,
+            tls,
             started: SystemTime::now(),
         };
         listener.serve(observed, events).map(Some)

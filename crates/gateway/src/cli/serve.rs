@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -24,7 +23,7 @@ use super::{
     open_files,
     operators::{Operators, worker_front},
     pid_files::{Kind, PidFile},
-    report,
+    places, report,
     served_app::{AppReader, Lasting, ReadApp, ServedApp},
     service_manager,
     signals::{Hangups, StopSignals},
@@ -38,7 +37,7 @@ use crate::{
         ecv::Health,
         logs::Logs,
         quota::Quotas,
-        server::{self, Server, ServerConfig, ServerLimits},
+        server::{self, Address, Server, ServerConfig, ServerLimits},
     },
     reload::{Cause, Reloads, Work, watch},
 };
@@ -51,13 +50,17 @@ const IDLE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 pub(super) struct ServeArgs {
     #[command(flatten)]
     app: AppArgs,
-    /// Address to listen on.
-    #[arg(long, default_value = "127.0.0.1")]
-    host: String,
-    /// Ports to listen on, joined by commas; 0 picks a free one. The first lines on stdout name the
-    /// addresses.
-    #[arg(long, short = 'p', value_name = "PORT", value_delimiter = ',', default_value = "3000")]
+    /// Address to listen on; default 127.0.0.1.
+    #[arg(long)]
+    host: Option<String>,
+    /// Ports to listen on, joined by commas; 0 picks a free one; default 3000. The first lines on stdout
+    /// name the addresses.
+    #[arg(long, short = 'p', value_name = "PORT", value_delimiter = ',')]
     port: Vec<u16>,
+    /// Where to listen instead, such as `0.0.0.0:3443 tls` or `unix:/run/qlio/http.sock mode=660`; may be
+    /// repeated.
+    #[arg(long, value_name = "PLACE", conflicts_with_all = ["host", "port"])]
+    listen: Vec<String>,
     /// Worker threads; default one per core.
     #[arg(long, short = 'n', visible_alias = "noWorkers", value_name = "N")]
     workers: Option<usize>,
@@ -161,6 +164,7 @@ impl ServeArgs {
             self.disable_console.then(|| ("--disableConsole", "console", Value::Bool(false))),
             self.ecv_path.as_deref().map(|path| ("--ecvPath", "ecvPath", Value::from(path))),
             self.ecv_control.map(|is_on| ("--ecvControl", "ecvControl", Value::Bool(is_on))),
+            (!self.listen.is_empty()).then(|| ("--listen", "listen", texts(&self.listen))),
             (!self.ws_origins.is_empty())
                 .then(|| ("--wsOrigins", "trust.origins", texts(&self.ws_origins))),
             self.admin.as_deref().map(|at| ("--admin", "admin.listen", Value::from(at))),
@@ -188,6 +192,7 @@ impl ServeArgs {
         let defaults = ServerLimits::default();
         ServerLimits {
             answer_pace: front.answer_pace,
+            streams_max: front.listen.streams_max,
             connections_max: open_files::connections_max(front.connections_max, files),
             idle_timeout: self.timeout.map_or(defaults.idle_timeout, Duration::from_millis),
             drain_timeout: front.grace,
@@ -295,13 +300,16 @@ struct Started {
 /// What a supervisor has to know: the listeners, and where operators are listened to. Settings that it cannot use are
 /// told by the server that it starts.
 fn supervised(args: &ServeArgs, inherited: Inherited) -> Result<Supervised, NotStarted> {
-    let mut listeners = inherited.clients;
-    if listeners.is_empty() {
-        let opened = server::open(&addresses(&args.host, &args.port)?)?;
-        listeners = opened.into_iter().map(Arc::new).collect();
-    }
+    let named = places::named(args.host.as_deref(), &args.port)?;
     let app = args.app.find().map_err(NotStarted::because)?;
     let (config, _) = config::read(app.config.as_deref(), &args.command_line());
+    let (listens, _) = places::places(named, &config.front).map_err(NotStarted::because)?;
+    let listens = places::inherit(listens, inherited.clients).map_err(NotStarted::because)?;
+    if listens.iter().any(|listen| matches!(listen.address, Address::Unix(..))) {
+        let reason = "`listen`: a supervisor hands over no unix sockets of clients; let it listen on addresses, or serve without `--supervise`";
+        return Err(NotStarted::because(reason.to_owned()));
+    }
+    let listeners = server::open(&listens)?;
     let gate = config.app_settings(args.dev).gate;
     let admin = AdminListener::bind(&config.front.admin, gate, inherited.admin)?;
     let admin = admin.map(AdminListener::into_opened).transpose()?;
@@ -311,13 +319,14 @@ fn supervised(args: &ServeArgs, inherited: Inherited) -> Result<Supervised, NotS
 /// Starts the server.
 fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> {
     let files = open_files::raise_limit();
-    let addresses = addresses(&args.host, &args.port)?;
-    let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
-    if args.dev && !is_loopback {
-        return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
-    }
+    let named = places::named(args.host.as_deref(), &args.port)?;
     let (reader, read, cache) = read_app(args)?;
     let front = read.config.front.clone();
+    let (listens, tls) = places::places(named, &front).map_err(NotStarted::because)?;
+    if args.dev && !listens.iter().all(places::is_local) {
+        return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
+    }
+    let listens = places::inherit(listens, inherited.clients).map_err(NotStarted::because)?;
     let (tables, routes) = (read.loaded.catalog.tables().len(), read.loaded.matcher.len());
     let logs = front.logs.as_deref();
     let logs = logs.map(|folder| open_logs(folder, read.loaded.catalog.secrets())).transpose();
@@ -335,12 +344,12 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
         heavy: Heavy::on(Arc::clone(&heavy) as Arc<dyn HeavyThreads>),
         body_memory: BodyMemory::new(front.keep.upstream_bytes_max),
         series: operators.series(),
+        tls: tls.clone(),
     };
     let limits = args.limits(&front, files);
     let answers = Arc::clone(&lasting.quotas.answers);
     let health = Arc::clone(&lasting.health);
-    let server_config =
-        ServerConfig { addresses, inherited: inherited.clients, workers, limits, answers };
+    let server_config = ServerConfig { listens, workers, limits, answers };
     let (meters, events) = (operators.meters(), operators.events(logs.clone()));
     let state = read.state;
     let app = ServedApp::new(reader, lasting, read);
@@ -353,7 +362,7 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
     if args.watches() {
         watch::start(places, state, reloads.clone())?;
     }
-    let admin = operators.answer(&server, published, heavy, reloads.clone(), events)?;
+    let admin = operators.answer(&server, published, heavy, reloads.clone(), events, tls)?;
     let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
         .map(|(count, noun)| report::count(count, noun));
     let watching = if args.watches() { ", reloading what changes" } else { "" };
@@ -459,8 +468,8 @@ impl Waiting {
             }
         };
         // A supervisor says it once for all its servers.
-        for address in server.addresses().iter().filter(|_| !started.is_supervised) {
-            report::data(&format!("http://{address}"));
+        for listen in server.listens().iter().filter(|_| !started.is_supervised) {
+            report::data(&listen.to_string());
         }
         report::note(&started.summary);
         service_manager::ready();
@@ -542,18 +551,4 @@ async fn beat(cache: Option<Arc<Cache>>, logs: Option<Arc<Logs>>) {
         std::future::pending::<()>().await;
     };
     tokio::join!(cache, logs);
-}
-
-/// The addresses of a host with each of the ports.
-fn addresses(host: &str, ports: &[u16]) -> Result<Vec<SocketAddr>, String> {
-    let ip = match host.parse::<IpAddr>() {
-        Ok(ip) => ip,
-        // One family is enough for a name such as localhost, and a free port must be one port.
-        Err(_) => match (host, 0).to_socket_addrs().map(|mut found| found.next()) {
-            Ok(Some(address)) => address.ip(),
-            Ok(None) => return Err(format!("`{host}` has no address")),
-            Err(error) => return Err(format!("cannot resolve `{host}`: {error}")),
-        },
-    };
-    Ok(ports.iter().map(|port| SocketAddr::new(ip, *port)).collect())
 }

@@ -31,6 +31,7 @@ use crate::{
     },
     load::{self, FileDigest, Loaded},
     reload::{Cause, Outcome, Verdict, watch::Places},
+    tls::{Fresh, TlsFront},
 };
 
 /// How often an app is read again because its files have changed meanwhile.
@@ -86,6 +87,7 @@ impl AppReader {
             config::read_with_origins(folder.config.as_deref(), &self.command_line);
         let loaded = load::load(&folder.folders, &config);
         let files = folder.config.iter().chain(&config.files).chain(&loaded.beside).cloned();
+        let files = files.chain(config.front.tls.files());
         let places = Arc::new(Places::of(&folder.folders, files.collect()));
         // The files beside are known only now; the rest has to be what it was before it was read.
         let state = if known.state() == state { places.state() } else { state.wrapping_add(1) };
@@ -128,12 +130,14 @@ pub(super) struct Lasting {
     pub(super) body_memory: BodyMemory,
     /// None where nobody counts.
     pub(super) series: Option<Arc<RequestSeries>>,
+    /// The certificates, if there are any; they are read anew with everything else.
+    pub(super) tls: Option<Arc<TlsFront>>,
 }
 
 impl Lasting {
     /// What workers answer from.
     fn snapshot(&self, read: ReadApp, is_dev: bool) -> Snapshot {
-        let Self { health, quotas, logs, cache, heavy, body_memory, series } = self.clone();
+        let Self { health, quotas, logs, cache, heavy, body_memory, series, .. } = self.clone();
         let ReadApp { config, effective, loaded, .. } = read;
         let settings = config.app_settings(is_dev);
         let engine = EngineOptions {
@@ -207,12 +211,17 @@ impl ServedApp {
             Ok(read) => read,
             Err(reason) => return refuse(reason, "", Value::array(Vec::new())),
         };
+        let certificates = match self.lasting.tls.as_deref().map(TlsFront::read_anew).transpose() {
+            Ok(certificates) => certificates,
+            Err(problem) => return refuse(problem.to_string(), "", Value::array(Vec::new())),
+        };
         let served = self.published.load_full();
         let hash = read.loaded.fingerprint.clone();
         let text = text_of(&read.config);
         let is_same = text == self.config_text && hash == served.loaded.fingerprint;
         let problems = problems(&read);
         if is_same && cause == Cause::Files {
+            self.use_certificates(certificates, is_dry);
             return Outcome {
                 verdict: Verdict::Unchanged,
                 message: "the files say what they have said before".to_owned(),
@@ -251,6 +260,7 @@ impl ServedApp {
             if let Some(logs) = &self.lasting.logs {
                 logs.hide(&secrets, served.loaded.catalog.secrets());
             }
+            self.use_certificates(certificates, is_dry);
             self.published.store(Arc::new(snapshot));
             self.retired.push(served);
             (self.folder, self.admin, self.errors, self.config_text) =
@@ -265,6 +275,12 @@ impl ServedApp {
         };
         let verdict = if is_same { Verdict::Unchanged } else { Verdict::Replaced };
         Outcome { verdict, message, hash, problems, restart }
+    }
+
+    fn use_certificates(&self, certificates: Option<Fresh>, is_dry: bool) {
+        if let (Some(tls), Some(fresh), false) = (&self.lasting.tls, certificates, is_dry) {
+            tls.replace(fresh);
+        }
     }
 
     /// The settings that have changed and cannot before the next start.

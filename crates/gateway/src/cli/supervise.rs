@@ -44,7 +44,10 @@ use super::{
     pid_files::{Kind, PidFile},
     report,
 };
-use crate::admin::{InheritedListener, OpenedListener};
+use crate::{
+    admin::{InheritedListener, OpenedListener},
+    http::server::Listen,
+};
 
 /// The flag that a server gets instead of `--supervise`.
 pub(super) const SUPERVISED: &str = "--supervised";
@@ -79,7 +82,7 @@ const TOLD_MAX: usize = 64;
 /// What there is to supervise.
 pub(super) struct Supervised {
     /// For clients.
-    pub(super) listeners: Vec<Arc<TcpListener>>,
+    pub(super) listeners: Vec<(Listen, Arc<TcpListener>)>,
     /// For operators.
     pub(super) admin: Option<OpenedListener>,
     /// Where the numbers of the processes are written.
@@ -193,7 +196,9 @@ impl<'s> Supervisor<'s> {
             InheritedListener::Tcp(listener) => listener.as_fd(),
             InheritedListener::Unix(listener) => listener.as_fd(),
         });
-        for listener in supervised.listeners.iter().map(|listener| listener.as_fd()).chain(admin) {
+        for listener in
+            supervised.listeners.iter().map(|(_, listener)| listener.as_fd()).chain(admin)
+        {
             let wanted = FIRST_LISTENER + i32::try_from(handed.len()).unwrap_or(i32::MAX);
             let fd = fcntl_dupfd_cloexec(listener, wanted)?;
             if fd.as_raw_fd() != wanted {
@@ -340,10 +345,8 @@ impl<'s> Supervisor<'s> {
             }
             if !self.was_ready {
                 self.was_ready = true;
-                for listener in &self.supervised.listeners {
-                    if let Ok(address) = listener.local_addr() {
-                        report::data(&format!("http://{address}"));
-                    }
+                for (listen, _) in &self.supervised.listeners {
+                    report::data(&listen.to_string());
                 }
             }
         } else if let Some(mut next) = self.next.take_if(|next| next.number == number) {

@@ -15,6 +15,7 @@ use crate::{
         trace::TraceLevel,
         websocket::SocketLimits,
     },
+    tls::TlsSettings,
 };
 
 /// Settings of the endpoints, of what answers tell, and of the log files.
@@ -59,6 +60,28 @@ pub struct FrontSettings {
     pub drain_delay: Duration,
     /// How long requests under way may take to end once the server stops.
     pub grace: Duration,
+    /// Where clients are listened to.
+    pub listen: ListenSettings,
+    /// Certificates.
+    pub tls: TlsSettings,
+}
+
+/// Settings of where clients are listened to, and of what is spoken there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenSettings {
+    /// Places, as [`ListenText`](crate::http::server::ListenText) reads them.
+    pub places: Vec<String>,
+    /// HTTP/2 without TLS.
+    pub plain_http2: bool,
+    /// Requests of one connection of HTTP/2 at a time.
+    pub streams_max: u32,
+}
+
+impl Default for ListenSettings {
+    fn default() -> Self {
+        let streams_max = ServerLimits::default().streams_max;
+        Self { places: Vec::new(), plain_http2: false, streams_max }
+    }
 }
 
 impl Default for FrontSettings {
@@ -83,6 +106,8 @@ impl Default for FrontSettings {
             admin: AdminSettings::default(),
             drain_delay: Duration::ZERO,
             grace: ServerLimits::default().drain_timeout,
+            listen: ListenSettings::default(),
+            tls: TlsSettings::default(),
         }
     }
 }

@@ -13,9 +13,13 @@ use qlio_engine::{
 };
 
 use super::describe;
-use crate::http::{
-    disclosure::{ErrorDetail, MetadataScope},
-    trace::TraceLevel,
+use crate::{
+    http::{
+        disclosure::{ErrorDetail, MetadataScope},
+        forwarded::ForwardedHeader,
+        trace::TraceLevel,
+    },
+    tls::{ClientCertificate, TlsVersion},
 };
 
 /// The kind of value that a setting has.
@@ -113,6 +117,21 @@ impl Slot for u64 {
 
     fn read(&mut self, value: &Value) -> Option<()> {
         *self = whole_number(value)?;
+        Some(())
+    }
+
+    fn show(&self) -> Value {
+        shown_number(*self)
+    }
+}
+
+impl Slot for u32 {
+    fn kind(&self) -> Kind {
+        Kind::Number
+    }
+
+    fn read(&mut self, value: &Value) -> Option<()> {
+        *self = whole_number(value)?.try_into().ok()?;
         Some(())
     }
 
@@ -278,6 +297,20 @@ impl Choice for ViaProxy {
 impl Choice for TraceLevel {
     const WORDS: &'static [(&'static str, Self)] =
         &[("none", Self::None), ("progress", Self::Progress), ("full", Self::Full)];
+}
+
+impl Choice for ForwardedHeader {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("x-forwarded-for", Self::XForwardedFor), ("forwarded", Self::Forwarded)];
+}
+
+impl Choice for TlsVersion {
+    const WORDS: &'static [(&'static str, Self)] = &[("1.2", Self::V12), ("1.3", Self::V13)];
+}
+
+impl Choice for ClientCertificate {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("required", Self::Required), ("optional", Self::Optional)];
 }
 
 impl Choice for ErrorDetail {

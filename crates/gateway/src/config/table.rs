@@ -5,6 +5,7 @@
 
 mod admin;
 mod connections;
+mod listen;
 mod stopping;
 
 use qlio_engine::transport::HostPattern;
@@ -542,6 +543,7 @@ pub(super) static GROUPS: &[Group] = &[
             .within(1, TIME_MAX),
         ],
     },
+    Group { title: "Listening, TLS and HTTP/2", settings: listen::SETTINGS },
     Group { title: "Connections of clients", settings: connections::SETTINGS },
     Group { title: "The admin listener", settings: admin::SETTINGS },
     Group { title: "Stopping", settings: stopping::SETTINGS },

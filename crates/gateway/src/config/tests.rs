@@ -11,18 +11,20 @@ use qlio_engine::{
     transport::{BackoffScope, ProxyLogin, ProxyTarget},
 };
 
-use super::*;
+use super::{front::ListenSettings, *};
 use crate::{
     admin::AdminSettings,
     heavy::HeavySettings,
     http::{
         disclosure::{ErrorDetail, MetadataScope},
+        forwarded::ForwardedHeader,
         gate::TrustSettings,
         pace::Pace,
         quota::KeepLimits,
         trace::TraceLevel,
         websocket::SocketLimits,
     },
+    tls::{ClientCertificate, TlsSettings, TlsVersion},
 };
 
 fn parsed(text: &str) -> (Config, Vec<ConfigProblem>) {
@@ -63,10 +65,12 @@ fn all_spellings_of_a_setting_are_understood() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "every setting of this part stands in it")]
 fn settings_of_endpoints_and_scripts_are_read() {
     let read = config(
         r#"{"trace": "full", "errors": "full", "metadata": "none", "jsonp": true, "ecvPath": "/up",
-            "ecvControl": "true", "wsOrigins": ["https://a.test"], "trust": {"hosts": "api.test"}, "wsMaxFrame": 10,
+            "ecvControl": "true", "wsOrigins": ["https://a.test"], 
+            "trust": {"hosts": "api.test", "proxies": "10.0.0.0/8", "forwardedHeader": "forwarded"}, "wsMaxFrame": 10,
             "wsMaxMessage": "20", "wsPingInterval": 30, "wsPongTimeout": 40, "logs": "var/logs",
             "wsMaxConnections": 1, "wsMaxSessions": 2, "wsMaxQueue": 3, "wsIdleTimeout": 4,
             "wsSessionIdle": 5, "wsSessionTime": 6, "maxBodiesMemory": 7, "maxAnswersMemory": "8", "maxUpstreamMemory": 14,
@@ -74,6 +78,9 @@ fn settings_of_endpoints_and_scripts_are_read() {
             "answer": {"pauseMs": 12, "minBytesPerSecond": 13},
             "xml": {"coerce": "none"}, "backoff": {"scope": "origin"},
             "heavy": {"threads": 3, "maxWaiting": 7},
+            "listen": ["3443 tls"], "http2": {"plain": true, "maxStreams": 15},
+            "tls": {"certificate": "a.pem", "key": ["a.key"], "minVersion": "1.3", "clientAuthorities": "ca.pem",
+                "clientCertificate": "optional", "identityHeader": "x-client", "handshakeMs": 16, "maxHandshakes": 17},
             "admin": {"listen": "3001", "token": "0123456789abcdef"},
             "drainDelay": 15, "grace": "16",
             "hooks": {"timeMs": 5, "memoryMiB": 2, "async": true}}"#,
@@ -101,6 +108,8 @@ fn settings_of_endpoints_and_scripts_are_read() {
         trust: TrustSettings {
             hosts: vec!["api.test".to_owned()],
             origins: vec!["https://a.test".to_owned()],
+            proxies: vec!["10.0.0.0/8".to_owned()],
+            forwarded: ForwardedHeader::Forwarded,
         },
         sockets,
         connections_max: 9,
@@ -121,6 +130,21 @@ fn settings_of_endpoints_and_scripts_are_read() {
         },
         drain_delay: Duration::from_millis(15),
         grace: Duration::from_millis(16),
+        listen: ListenSettings {
+            places: vec!["3443 tls".to_owned()],
+            plain_http2: true,
+            streams_max: 15,
+        },
+        tls: TlsSettings {
+            certificates: vec!["a.pem".to_owned()],
+            keys: vec!["a.key".to_owned()],
+            oldest: TlsVersion::V13,
+            client_authorities: Some(PathBuf::from("ca.pem")),
+            client: ClientCertificate::Optional,
+            identity_header: Some("x-client".to_owned()),
+            handshake_timeout: Duration::from_millis(16),
+            handshakes_max: 17,
+        },
     };
     assert_eq!(read.front, expected);
     let hooks = read.settings.hooks;

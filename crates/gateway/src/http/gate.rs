@@ -14,7 +14,7 @@ use hyper::{
 };
 use qlio_engine::transport::HostPattern;
 
-use super::failure::Failure;
+use super::{failure::Failure, forwarded::ForwardedHeader};
 
 /// Where a browser says that a request comes from, if not from the page that it goes to.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -30,6 +30,10 @@ pub struct TrustSettings {
     /// Origins whose pages may run scripts, such as `https://console.example`, or `*` for all; pages of
     /// this server always may.
     pub origins: Vec<String>,
+    /// Networks of the proxies that are believed whose requests they pass on.
+    pub proxies: Vec<String>,
+    /// The header in which they say it.
+    pub forwarded: ForwardedHeader,
 }
 
 /// Who sent a request.
@@ -163,7 +167,8 @@ mod tests {
 
     fn gate(is_dev: bool, hosts: &[&str], origins: &[&str]) -> Gate {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        Gate::new(&TrustSettings { hosts: texts(hosts), origins: texts(origins) }, is_dev)
+        let (hosts, origins) = (texts(hosts), texts(origins));
+        Gate::new(&TrustSettings { hosts, origins, ..TrustSettings::default() }, is_dev)
     }
 
     fn is_admitted(gate: &Gate, lines: &[(&'static str, &'static str)]) -> bool {

@@ -17,6 +17,7 @@ pub mod disclosure;
 #[expect(clippy::disallowed_methods, reason = "the health check tells the time")]
 pub mod ecv;
 pub mod failure;
+pub mod forwarded;
 pub mod gate;
 pub mod incident;
 pub mod jsonp;

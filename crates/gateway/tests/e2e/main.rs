@@ -17,6 +17,7 @@ mod console;
 mod examples;
 mod executable;
 mod findings;
+mod front;
 mod grpc;
 mod heavy;
 mod init;

@@ -140,7 +140,9 @@ impl Front {
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
         let outbox = Outbox::new(limits.queue_bytes_max, Arc::clone(&quotas.answers));
-        let client = Client { head: &head, peer: peer.ip().to_canonical(), events: &events };
+        let peer =
+            self.app().shared.settings.forwarded.client(peer.ip().to_canonical(), &head.headers);
+        let client = Client { head: &head, peer, events: &events };
         let bounds = Bounds { limits, quotas: &quotas };
         let mut heart = Heart::new(&limits);
         let pings = heart.pings();

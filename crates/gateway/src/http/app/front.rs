@@ -60,9 +60,10 @@ impl Front {
 impl App for Front {
     fn answer(&self, request: Request) -> impl Future<Output = Response> {
         // Taken apart before the future begins, so that it holds the request once.
-        let (head, body) = request.message.into_parts();
+        let (mut head, body) = request.message.into_parts();
         let ends = Ends { peer: request.peer, local: request.local };
         let app = self.app();
+        app.tell_identity(&mut head.headers, request.identity.as_deref());
         async move {
             if handshake::is_asked(&head) {
                 return app.open_socket(head);

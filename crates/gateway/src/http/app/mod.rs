@@ -29,7 +29,7 @@ use std::{
 
 use bytes::Bytes;
 use hyper::{
-    Method as HttpMethod,
+    HeaderMap, Method as HttpMethod,
     body::Body,
     header::{self, HeaderName},
     http::request::Parts,
@@ -45,6 +45,7 @@ use super::{
     disclosure::{ErrorDetail, MetadataScope},
     ecv::Health,
     failure::Failure,
+    forwarded::Forwarded,
     gate::Gate,
     jsonp::Callback,
     logs::{Logs, RequestLog},
@@ -151,6 +152,10 @@ pub struct AppSettings {
     pub trace: TraceLevel,
     /// A `callback` wraps the answer in a call.
     pub allows_jsonp: bool,
+    /// What is believed of proxies.
+    pub forwarded: Forwarded,
+    /// Name of the header that tells scripts who a client with a certificate is.
+    pub identity_header: Option<String>,
 }
 
 /// The endpoints of one worker over one snapshot.
@@ -165,6 +170,8 @@ pub struct HttpApp {
     xml: XmlOptions,
     /// The setting of that name, made once; `None` if it cannot be sent.
     request_id_header: Option<HeaderName>,
+    /// The setting of that name, made once.
+    identity_header: Option<HeaderName>,
 }
 
 /// A request whose head has been read.
@@ -214,7 +221,19 @@ impl HttpApp {
         let xml = XmlOptions { coerce: engine.settings().xml_coerce, ..XmlOptions::default() };
         let (plans, load) = (PlanCache::default(), LoadWatch::new(Arc::clone(&pulse)));
         let request_id_header = respond::header_name(&shared.settings.request_id_header);
-        Self { shared, engine, plans, load, pulse, meter: None, xml, request_id_header }
+        let identity_header = shared.settings.identity_header.as_deref();
+        let identity_header = identity_header.and_then(respond::header_name);
+        Self {
+            shared,
+            engine,
+            plans,
+            load,
+            pulse,
+            meter: None,
+            xml,
+            request_id_header,
+            identity_header,
+        }
     }
 
     /// The engine of this worker.
@@ -253,6 +272,7 @@ impl HttpApp {
     {
         let Ends { peer, local } = ends.into();
         let peer = peer.ip().to_canonical();
+        let peer = self.shared.settings.forwarded.client(peer, &head.headers);
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| Box::new(RequestLog::begin(logs, head, peer)));
         let loaded = Arc::clone(&self.shared.loaded);
@@ -287,6 +307,15 @@ impl HttpApp {
             visit.end(response.status().as_u16());
         }
         response
+    }
+
+    /// Says in its header who the client is, and nothing of what it says itself.
+    fn tell_identity(&self, headers: &mut HeaderMap, identity: Option<&str>) {
+        let Some(name) = &self.identity_header else { return };
+        headers.remove(name);
+        if let Some(identity) = identity {
+            headers.insert(name.clone(), respond::header_value(identity));
+        }
     }
 
     async fn answer_to<B>(&self, exchange: &Exchange<'_>, body: B) -> Response

@@ -93,6 +93,8 @@ impl Fixture {
             metadata: MetadataScope::All,
             trace: TraceLevel::Full,
             allows_jsonp: true,
+            forwarded: Forwarded::default(),
+            identity_header: None,
         };
         let shared = Snapshot::new(Arc::new(loaded), settings);
         let runtime =

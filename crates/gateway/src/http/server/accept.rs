@@ -4,11 +4,18 @@
 //! are as fast, to the one with the fewest open ones; equal workers take turns. Whoever comes when there is no room
 //! is the business of [`super::room`].
 
-use std::{cell::Cell, io, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    cell::Cell,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    os::unix::net::UnixStream as StdUnixStream,
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
 use rustix::io::Errno;
 use tokio::{
-    net::{TcpListener, TcpSocket, TcpStream},
     runtime::Runtime,
     sync::{Semaphore, mpsc, oneshot, watch},
     task::LocalSet,
@@ -16,13 +23,13 @@ use tokio::{
 
 use super::{
     Event, EventSink, Phase,
+    door::Door,
+    listen::{BACKLOG, Incoming, Listen, Listener},
     open::{OpenCount, OpenGuard},
     pulse::Pulse,
     room::{Refusals, Spare, make_room, wait_for_room},
 };
 
-/// Connections that the kernel holds until we accept them.
-const BACKLOG: u32 = 1024;
 /// The first pause after a failure such as too many open files, so that the loop does not spin; it doubles.
 const FAILURE_PAUSE: Duration = Duration::from_millis(50);
 /// The longest of these pauses.
@@ -30,16 +37,26 @@ const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// How long nobody may have connected until the listener is closed.
 const REST_PAUSE: Duration = Duration::from_millis(5);
+/// Who connects over a unix socket.
+const THIS_MACHINE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// An accepted connection on its way to a worker.
 #[derive(Debug)]
 pub(super) struct Accepted {
-    /// The socket, registered with no runtime.
-    pub(super) stream: std::net::TcpStream,
+    pub(super) stream: Stream,
     /// The client.
     pub(super) peer: SocketAddr,
+    /// What it goes through.
+    pub(super) door: Arc<Door>,
     /// Counts the connection as open while it lives.
     pub(super) guard: OpenGuard,
+}
+
+/// A socket, registered with no runtime.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Tcp(std::net::TcpStream),
+    Unix(StdUnixStream),
 }
 
 /// What a worker is handed.
@@ -61,64 +78,32 @@ pub(super) struct Inbox {
     pub(super) pulse: Arc<Pulse>,
 }
 
-/// Opens listeners for a server that somebody else starts.
+/// Opens listeners for a server that somebody else starts, beside where they are.
 ///
 /// # Errors
 /// An address cannot be bound.
-pub fn open(addresses: &[SocketAddr]) -> io::Result<Vec<std::net::TcpListener>> {
-    let (runtime, listeners) = bind(addresses, &[])?;
+pub fn open(listens: &[Listen]) -> io::Result<Vec<(Listen, Arc<std::net::TcpListener>)>> {
+    let (runtime, listeners, bound) = bind(listens)?;
     let _entered = runtime.enter();
-    listeners.into_iter().map(TcpListener::into_std).collect()
+    let open = |(listener, listen): (Listener, Listen)| Ok((listen, listener.into_tcp()?));
+    listeners.into_iter().zip(bound).map(open).collect()
 }
 
-/// Takes the listeners that are there, or binds all addresses.
-pub(super) fn bind(
-    addresses: &[SocketAddr],
-    inherited: &[Arc<std::net::TcpListener>],
-) -> io::Result<(Runtime, Vec<TcpListener>)> {
+/// Binds everything; what was bound says with which ports.
+pub(super) fn bind(listens: &[Listen]) -> io::Result<(Runtime, Vec<Listener>, Vec<Listen>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let entered = runtime.enter();
-    if !inherited.is_empty() {
-        let take = |listener: &Arc<std::net::TcpListener>| {
-            let listener = listener.try_clone()?;
-            listener.set_nonblocking(true)?;
-            TcpListener::from_std(listener)
-        };
-        let listeners = inherited.iter().map(take).collect::<Result<_, _>>()?;
-        drop(entered);
-        return Ok((runtime, listeners));
-    }
-    let listeners = addresses
-        .iter()
-        .map(|address| {
-            let named = |error: io::Error| {
-                // The words by which scripts of the original know a taken port (SRV-60).
-                let taken = match error.kind() {
-                    io::ErrorKind::AddrInUse => format!("port {} is taken: ", address.port()),
-                    _ => String::new(),
-                };
-                let text = format!("{taken}cannot listen on {address}: {error}");
-                io::Error::new(error.kind(), text)
-            };
-            listen(*address).map_err(named)
-        })
-        .collect::<Result<_, _>>()?;
+    let listeners: Vec<Listener> = listens.iter().map(Listener::bind).collect::<Result<_, _>>()?;
+    let bound = listeners.iter().zip(listens).map(|(listener, asked)| listener.listen(asked));
+    let bound = bound.collect::<Result<_, _>>()?;
     drop(entered);
-    Ok((runtime, listeners))
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A restarted server can listen at once, although old connections linger.
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
+    Ok((runtime, listeners, bound))
 }
 
 /// Accepts until the server drains, and whoever has connected by then; then the inboxes close.
 pub(super) fn run(
     runtime: &Runtime,
-    listeners: Vec<TcpListener>,
+    listeners: Vec<Listener>,
     inboxes: Vec<Inbox>,
     connections_max: usize,
     phase: &watch::Receiver<Phase>,
@@ -162,15 +147,15 @@ struct Entrance {
 }
 
 impl Entrance {
-    async fn accept(&self, listener: &TcpListener) {
+    async fn accept(&self, listener: &Listener) {
         let mut spare = Spare::new();
         let mut pause = FAILURE_PAUSE;
         loop {
             spare.renew();
             match listener.accept().await {
-                Ok((stream, peer)) => {
+                Ok(incoming) => {
                     pause = FAILURE_PAUSE;
-                    self.admit(stream, peer).await;
+                    self.admit(incoming, &listener.door).await;
                     continue;
                 }
                 // A client that went away before we accepted is no failure of ours.
@@ -184,7 +169,7 @@ impl Entrance {
                             .tell(&format!("{words}; an idle connection was closed for it"));
                     }
                     Some(words) => match spare.accept(listener).await {
-                        Some(stream) => self.refusals.refuse(stream, words),
+                        Some(incoming) => self.refusals.refuse(incoming, &listener.door, words),
                         None => self.refusals.tell(words),
                     },
                 },
@@ -195,27 +180,36 @@ impl Entrance {
     }
 
     /// Takes the connections that wait: the system would reset them when the listener goes.
-    async fn accept_rest(&self, listener: &TcpListener) {
+    async fn accept_rest(&self, listener: &Listener) {
         for _ in 0..BACKLOG {
             let waiting = tokio::time::timeout(REST_PAUSE, listener.accept()).await;
-            let Ok(Ok((stream, peer))) = waiting else { return };
-            self.admit(stream, peer).await;
+            let Ok(Ok(incoming)) = waiting else { return };
+            self.admit(incoming, &listener.door).await;
         }
     }
 
     /// Hands a connection to a worker, or refuses it.
-    async fn admit(&self, stream: TcpStream, peer: SocketAddr) {
+    async fn admit(&self, incoming: Incoming, door: &Arc<Door>) {
         let permit = match Arc::clone(&self.slots).try_acquire_owned() {
             Ok(permit) => Some(permit),
             Err(_) if make_room(&self.inboxes).await => wait_for_room(&self.slots).await,
             Err(_) => None,
         };
-        let Some(permit) = permit else { return self.refusals.refuse_for_connections(stream) };
+        let Some(permit) = permit else {
+            return self.refusals.refuse_for_connections(incoming, door);
+        };
         let first = self.turn.replace(self.turn.get().wrapping_add(1));
         let Some(inbox) = choose(&self.inboxes, first) else {
-            return self.refusals.refuse(stream, "no worker takes connections");
+            return self.refusals.refuse(incoming, door, "no worker takes connections");
         };
-        let ready = stream.set_nodelay(true).and_then(|()| stream.into_std());
+        let (ready, peer) = match incoming {
+            Incoming::Tcp(stream, peer) => {
+                let ready = stream.set_nodelay(true).and_then(|()| stream.into_std());
+                (ready.map(Stream::Tcp), peer)
+            }
+            // Who is at the other end of it is on this machine.
+            Incoming::Unix(stream) => (stream.into_std().map(Stream::Unix), THIS_MACHINE),
+        };
         let stream = match ready {
             Ok(stream) => stream,
             Err(error) => {
@@ -223,7 +217,7 @@ impl Entrance {
             }
         };
         let guard = OpenGuard::new(&inbox.open, permit);
-        let accepted = Accepted { stream, peer, guard };
+        let accepted = Accepted { stream, peer, door: Arc::clone(door), guard };
         if inbox.sender.try_send(Handed::Connection(accepted)).is_err() {
             (self.events)(Event::AcceptFailed { message: "a worker has ended".to_owned() });
         }

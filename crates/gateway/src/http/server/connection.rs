@@ -27,8 +27,6 @@ use bytes::Bytes;
 use hyper::{Method, Version, body::Body, header};
 use qlio_http1::request::{Head, HeadLimits, HeadSearch, Refusal};
 use tokio::{
-    io::{AsyncReadExt, join},
-    net::TcpStream,
     sync::watch,
     time::{Instant, sleep, timeout},
 };
@@ -36,10 +34,13 @@ use tokio::{
 use super::{
     App, Event, EventSink, Held, Phase, Request, ServerLimits, Takeover, WorkerContext,
     accept::Accepted,
+    door::{self, Entered, SocketEnds},
+    http2,
     idle::{Seat, Seats},
     pulse::Pulse,
     request_body::Incoming,
     response_head::{self, DateClock, Next},
+    socket::Upgraded,
     timer::Timer,
     unread::Unread,
     wire::Wire,
@@ -64,12 +65,12 @@ const PASSED_BYTES_MAX: u64 = 256 * 1024;
 pub(super) struct Shared<A> {
     pub(super) app: A,
     pub(super) limits: ServerLimits,
-    events: EventSink,
+    pub(super) events: EventSink,
     phase: watch::Receiver<Phase>,
     in_flight: Cell<usize>,
     date: DateClock,
-    pulse: Arc<Pulse>,
-    unread: Unread,
+    pub(super) pulse: Arc<Pulse>,
+    pub(super) unread: Rc<Unread>,
     pub(super) seats: Rc<Seats>,
 }
 
@@ -98,7 +99,7 @@ impl<A: App> Shared<A> {
 
     /// Answers one request; never panics.
     #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold the request twice")]
-    fn answer(&self, request: Request) -> impl Future<Output = Response> {
+    pub(super) fn answer(&self, request: Request) -> impl Future<Output = Response> {
         async move {
             let Some(_slot) = Slot::take(&self.in_flight, self.limits.in_flight_max) else {
                 let reason = "the server has too many requests in flight";
@@ -156,24 +157,42 @@ impl From<Refusal> for End {
 
 /// Serves a connection to its end.
 pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted, seat: Seat) {
-    let Accepted { stream, peer, guard: _open } = accepted;
-    let stream = TcpStream::from_std(stream);
-    let (stream, local) = match stream.and_then(|stream| {
-        let local = stream.local_addr()?;
-        Ok((stream, local))
-    }) {
-        Ok(stream) => stream,
+    let Accepted { stream, peer, door, guard: _open } = accepted;
+    let mut entered = door::open(stream, peer);
+    if !door.is_plain() {
+        // Boxed, so that no connection carries the room for it all the time.
+        seat.begin_idling(Instant::now());
+        entered = Box::pin(enter(&shared, &door, entered)).await;
+        seat.end_idling();
+    }
+    drop(door);
+    let entered = match entered {
+        Ok(entered) => entered,
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            return (shared.events)(Event::TimedOut { peer, is_in_head: true });
+        }
         Err(error) => {
-            (shared.events)(Event::ConnectionFailed { peer, message: error.to_string() });
-            return;
+            return (shared.events)(Event::ConnectionFailed { peer, message: error.to_string() });
         }
     };
+    if entered.is_http2 {
+        return Box::pin(http2::drive(shared, entered, seat)).await;
+    }
+    let Entered { socket, arrived, ends: SocketEnds { peer, local }, identity, .. } = entered;
     let idle = pin!(sleep(shared.limits.idle_timeout));
     let mut phase = shared.phase();
     let draining = pin!(phase.wait_for(|phase| *phase >= Phase::Draining));
-    let wire = Wire::new(stream, Timer::new(idle));
-    let mut connection =
-        Connection { shared: &*shared, wire, draining, peer, local, seat, is_fresh: true };
+    let wire = Wire::new(socket, arrived, Timer::new(idle));
+    let mut connection = Connection {
+        shared: &*shared,
+        wire,
+        draining,
+        peer,
+        local,
+        identity,
+        seat,
+        is_fresh: true,
+    };
     let end = loop {
         if let Err(end) = connection.serve_request().await {
             break end;
@@ -195,6 +214,24 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted, sea
     }
 }
 
+/// Lets a connection in; while the server drains, only for a moment.
+async fn enter<A: App>(
+    shared: &Shared<A>,
+    door: &door::Door,
+    opened: io::Result<Entered>,
+) -> io::Result<Entered> {
+    let mut phase = shared.phase();
+    let draining = async {
+        // A server without a handle is at its end as well.
+        let _ = phase.wait_for(|phase| *phase >= Phase::Draining).await;
+        sleep(FRESH_GRACE).await;
+    };
+    tokio::select! {
+        entered = door::enter(door, opened?, shared.limits.head_timeout) => entered,
+        () = draining => Err(io::Error::other("it came while the server was ending")),
+    }
+}
+
 struct Connection<'c, A, D> {
     shared: &'c Shared<A>,
     wire: Wire<'c>,
@@ -202,6 +239,7 @@ struct Connection<'c, A, D> {
     draining: Pin<&'c mut D>,
     peer: SocketAddr,
     local: SocketAddr,
+    identity: Option<Arc<str>>,
     seat: Seat,
     /// Nothing has come yet.
     is_fresh: bool,
@@ -215,8 +253,8 @@ impl<A: App, D: Future> Connection<'_, A, D> {
         let is_head = *request.method() == Method::HEAD;
         let version = request.version();
         let (body, incoming) = Incoming::open(framing, expects_continue, &mut self.wire);
-        let (peer, local) = (self.peer, self.local);
-        let request = Request { message: request.map(|()| body), peer, local };
+        let (peer, local, identity) = (self.peer, self.local, self.identity.clone());
+        let request = Request { message: request.map(|()| body), peer, local, identity };
         // Boxed, so that an idle connection does not carry the room for it.
         let answering = Box::pin(self.shared.answer(request));
         let (mut response, incoming) = self.await_answer(answering, incoming, version).await?;
@@ -366,8 +404,7 @@ impl<A: App, D: Future> Connection<'_, A, D> {
         let Takeover { head } = takeover;
         let request = format!("{} {}", head.method, head.uri.path());
         let (phase, events) = (shared.phase(), Arc::clone(&shared.events));
-        let (reader, writer) = wire.stream.into_split();
-        let io = join(io::Cursor::new(wire.arrived.freeze()).chain(reader), writer);
+        let io = Upgraded::new(wire.arrived.freeze(), wire.stream);
         let mut holding = pin!(shared.app.hold(Held { io, head, peer, phase, events }));
         if let Err(panic) = unwound(holding.as_mut()).await {
             let incident = IncidentId::new();

@@ -1,4 +1,4 @@
-//! The HTTP/1.1 server: listening sockets, worker threads, connections, an orderly end.
+//! The HTTP server: listening sockets, worker threads, connections, an orderly end.
 //!
 //! ```text
 //! acceptor thread ── fastest ────▶ worker 0: one-threaded runtime, App, its connections
@@ -23,12 +23,17 @@
 
 mod accept;
 mod connection;
+mod door;
+mod http2;
 mod idle;
+mod listen;
 mod open;
+mod proxy_head;
 mod pulse;
 mod request_body;
 mod response_head;
 mod room;
+mod socket;
 mod timer;
 mod unread;
 mod view;
@@ -44,18 +49,16 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use hyper::http::request::Parts;
-use tokio::{
-    io::{Chain, Join},
-    net::tcp::{OwnedReadHalf, OwnedWriteHalf},
-    sync::watch,
-};
+use tokio::sync::watch;
 
 pub use accept::open;
+pub use door::Door;
+pub use listen::{Address, Listen, ListenText, SOCKET_MODE, is_listen_text};
 use open::OpenCount;
 pub use pulse::Pulse;
 pub use request_body::RequestBody;
+pub use socket::Upgraded;
 pub use view::{ServerView, WorkerView};
 
 use super::{incident::IncidentId, pace::Pace, quota::Quota, respond::Response};
@@ -95,9 +98,6 @@ pub struct Takeover {
     pub head: Arc<Parts>,
 }
 
-/// A socket, and before it what has arrived on it already.
-pub type Upgraded = Join<Chain<io::Cursor<Bytes>, OwnedReadHalf>, OwnedWriteHalf>;
-
 /// A connection that has left HTTP behind.
 pub struct Held {
     /// The connection.
@@ -121,6 +121,8 @@ pub struct Request {
     pub peer: SocketAddr,
     /// Our end of the connection.
     pub local: SocketAddr,
+    /// Who the client is, if it has shown a certificate.
+    pub identity: Option<Arc<str>>,
 }
 
 /// Bounds of the server.
@@ -142,6 +144,8 @@ pub struct ServerLimits {
     pub connections_max: usize,
     /// Requests in flight of one worker; default 10,000. More are answered with 503.
     pub in_flight_max: usize,
+    /// Requests in flight of one connection of HTTP/2; default 100. Clients know it and keep further ones.
+    pub streams_max: u32,
     /// How long shutting down waits for requests; default 30 s.
     pub drain_timeout: Duration,
 }
@@ -156,6 +160,7 @@ impl Default for ServerLimits {
             answer_pace: Pace { pause_max: Duration::from_secs(30), rate_min: 500 },
             connections_max: 20_000,
             in_flight_max: 10_000,
+            streams_max: 100,
             drain_timeout: Duration::from_secs(30),
         }
     }
@@ -164,10 +169,8 @@ impl Default for ServerLimits {
 /// What to listen on, and with how many threads.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Every worker serves all of them; port 0 takes a free port.
-    pub addresses: Vec<SocketAddr>,
-    /// Listeners that are there already, and stay when the server ends; then no address is bound.
-    pub inherited: Vec<Arc<std::net::TcpListener>>,
+    /// Every worker serves all of them.
+    pub listens: Vec<Listen>,
     /// Worker threads; at least one is started.
     pub workers: usize,
     /// Bounds.
@@ -284,7 +287,7 @@ pub struct WorkerContext {
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
-    addresses: Vec<SocketAddr>,
+    listens: Vec<Listen>,
     phase: watch::Sender<Phase>,
     /// Beside the phase, whose receivers say that somebody still serves.
     left: watch::Sender<bool>,
@@ -305,9 +308,7 @@ impl Server {
         A: App,
         F: Fn(WorkerContext) -> Result<A, FactoryError> + Send + Sync + 'static,
     {
-        let (runtime, listeners) = accept::bind(&config.addresses, &config.inherited)?;
-        let addresses =
-            listeners.iter().map(tokio::net::TcpListener::local_addr).collect::<Result<_, _>>()?;
+        let (runtime, listeners, listens) = accept::bind(&config.listens)?;
         let (phase, phase_seen) = watch::channel(Phase::Serving);
         let factory = Arc::new(factory);
         let mut workers = Vec::new();
@@ -343,7 +344,7 @@ impl Server {
             accept::run(&runtime, listeners, inboxes, connections_max, &phase_seen, &events);
         })?;
         Ok(Self {
-            addresses,
+            listens,
             phase,
             left: watch::Sender::new(false),
             pulses,
@@ -353,9 +354,9 @@ impl Server {
         })
     }
 
-    /// The bound addresses, in the order of the configuration.
-    pub fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
+    /// Where it listens, in the order of the configuration.
+    pub fn listens(&self) -> &[Listen] {
+        &self.listens
     }
 
     /// How late each worker is.

@@ -38,6 +38,28 @@ enum Source {
         hatch: Rc<Hatch>,
         length: Option<u64>,
     },
+    /// That of a stream of HTTP/2, and where its rest goes if nobody wants it.
+    Stream(hyper::body::Incoming, Leftover),
+}
+
+/// The rest of a body that nobody wanted.
+pub(super) type Leftover = Rc<RefCell<Option<hyper::body::Incoming>>>;
+
+impl RequestBody {
+    pub(super) fn of_stream(body: hyper::body::Incoming, leftover: Leftover) -> Self {
+        Self(Source::Stream(body, leftover))
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        if let Source::Stream(..) = &self.0
+            && let Source::Stream(body, leftover) =
+                mem::replace(&mut self.0, Source::Whole(Bytes::new()))
+        {
+            leftover.replace(Some(body));
+        }
+    }
 }
 
 /// Where one piece at a time is handed over.
@@ -69,6 +91,15 @@ impl Body for RequestBody {
                 };
                 next
             }
+            Source::Stream(body, _) => {
+                let frame = ready!(Pin::new(body).poll_frame(context));
+                // Trailers say nothing that anybody asks for.
+                let piece = frame.map(|frame| match frame {
+                    Ok(frame) => Ok(frame.into_data().unwrap_or_default()),
+                    Err(error) => Err(io::Error::other(error)),
+                });
+                return Poll::Ready(piece.map(|piece| piece.map(Frame::data)));
+            }
         };
         if !matches!(next, Some(Ok(_))) {
             self.0 = Source::Whole(Bytes::new());
@@ -77,7 +108,11 @@ impl Body for RequestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Source::Whole(body) if body.is_empty())
+        match &self.0 {
+            Source::Whole(body) => body.is_empty(),
+            Source::Coming { .. } => false,
+            Source::Stream(body, _) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -85,6 +120,7 @@ impl Body for RequestBody {
             Source::Whole(body) => SizeHint::with_exact(body.len() as u64),
             Source::Coming { length: Some(length), .. } => SizeHint::with_exact(*length),
             Source::Coming { .. } => SizeHint::default(),
+            Source::Stream(body, _) => body.size_hint(),
         }
     }
 }

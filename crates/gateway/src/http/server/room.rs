@@ -15,8 +15,8 @@ use std::{
 
 use hyper::Version;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, copy, sink},
-    net::{TcpListener, TcpSocket, TcpStream},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, sink},
+    net::TcpSocket,
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     time::timeout,
 };
@@ -25,6 +25,8 @@ use super::{
     Event, EventSink,
     accept::{Handed, Inbox},
     connection::split_body,
+    door::Door,
+    listen::{Incoming, Listener},
     response_head::{self, DateClock, Next},
 };
 use crate::http::{
@@ -77,14 +79,14 @@ impl Spare {
     }
 
     /// A client that would have to wait otherwise.
-    pub(super) async fn accept(&mut self, listener: &TcpListener) -> Option<TcpStream> {
+    pub(super) async fn accept(&mut self, listener: &Listener) -> Option<Incoming> {
         drop(self.0.take()?);
         let accepted = timeout(ASK_TIMEOUT, listener.accept()).await;
-        let stream = accepted.ok()?.ok().map(|(stream, _)| stream);
-        if stream.is_none() {
+        let incoming = accepted.ok()?.ok();
+        if incoming.is_none() {
             *self = Self::new();
         }
-        stream
+        incoming
     }
 
     /// Whether there is one, now that others may have been closed.
@@ -111,13 +113,18 @@ impl Refusals {
     }
 
     /// Refuses a connection beyond the limit.
-    pub(super) fn refuse_for_connections(&self, stream: TcpStream) {
+    pub(super) fn refuse_for_connections(&self, incoming: Incoming, door: &Door) {
         let most = self.connections_max;
-        self.refuse(stream, &format!("all {most} connections that there may be are in use"));
+        let reason = format!("all {most} connections that there may be are in use");
+        self.refuse(incoming, door, &reason);
     }
 
     /// Refuses a connection for this reason, which is for the log.
-    pub(super) fn refuse(&self, stream: TcpStream, reason: &str) {
+    pub(super) fn refuse(&self, incoming: Incoming, door: &Door, reason: &str) {
+        if door.tls.is_some() {
+            // What could be said would have to be encrypted, which costs more than there is room for.
+            return self.tell(&format!("{reason}; connections with TLS are closed"));
+        }
         self.tell(&format!("{reason}; clients hear 503"));
         let failure =
             Failure::Overloaded { reason: "the server has no room for a connection more" };
@@ -128,14 +135,28 @@ impl Refusals {
         answer.extend_from_slice(&body);
         if self.under_way.get() >= REFUSALS_MAX {
             // Short as it is, a new socket takes it at once; whether the client reads it is not waited for.
-            let _ = stream.into_std().and_then(|mut stream| stream.write_all(&answer));
+            let _ = match incoming {
+                Incoming::Tcp(stream, _) => {
+                    stream.into_std().and_then(|mut stream| stream.write_all(&answer))
+                }
+                Incoming::Unix(stream) => {
+                    stream.into_std().and_then(|mut stream| stream.write_all(&answer))
+                }
+            };
             return;
         }
         self.under_way.set(self.under_way.get() + 1);
         let under_way = Rc::clone(&self.under_way);
         tokio::task::spawn_local(async move {
             // Whether it is heard, breaks or takes too long: then the connection is closed.
-            let _ = timeout(REFUSAL_TIMEOUT, tell_client(stream, &answer)).await;
+            let _ = match incoming {
+                Incoming::Tcp(stream, _) => {
+                    timeout(REFUSAL_TIMEOUT, tell_client(stream, &answer)).await
+                }
+                Incoming::Unix(stream) => {
+                    timeout(REFUSAL_TIMEOUT, tell_client(stream, &answer)).await
+                }
+            };
             under_way.set(under_way.get() - 1);
         });
     }
@@ -150,7 +171,10 @@ impl Refusals {
 }
 
 /// Says it, and reads what the client still sends: closing before would throw the answer away.
-async fn tell_client(mut stream: TcpStream, answer: &[u8]) -> std::io::Result<()> {
+async fn tell_client(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    answer: &[u8],
+) -> std::io::Result<()> {
     stream.write_all(answer).await?;
     stream.shutdown().await?;
     copy(&mut stream.take(REFUSAL_BYTES_MAX), &mut sink()).await?;

@@ -7,6 +7,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
+    rc::Rc,
     sync::Arc,
     task::Waker,
     time::Duration,
@@ -43,25 +44,25 @@ impl Waiting {
 
 /// An answer that waits; it is no longer counted when this is dropped.
 #[derive(Debug)]
-pub(super) struct Stuck<'u> {
-    unread: &'u Unread,
+pub(super) struct Stuck {
+    unread: Rc<Unread>,
     number: u64,
 }
 
 impl Unread {
-    pub(super) fn new(quota: Arc<Quota>) -> Self {
-        Self { quota, waiting: RefCell::default(), so_far: Cell::new(0) }
+    pub(super) fn new(quota: Arc<Quota>) -> Rc<Self> {
+        Rc::new(Self { quota, waiting: RefCell::default(), so_far: Cell::new(0) })
     }
 
     /// Counts an answer of so many bytes, of which some were taken.
-    pub(super) fn count(&self, bytes: usize, written: usize, waker: &Waker) -> Stuck<'_> {
+    pub(super) fn count(self: &Rc<Self>, bytes: usize, written: usize, waker: &Waker) -> Stuck {
         let number = self.so_far.get();
         self.so_far.set(number + 1);
         self.quota.add(bytes);
         let waiting = Waiting { bytes, written, since: Instant::now(), waker: waker.clone() };
         self.waiting.borrow_mut().insert(number, waiting);
         while self.quota.is_exceeded() && self.cut_slowest() {}
-        Stuck { unread: self, number }
+        Stuck { unread: Rc::clone(self), number }
     }
 
     /// The most that may wait, in bytes.
@@ -83,7 +84,7 @@ impl Unread {
     }
 }
 
-impl Stuck<'_> {
+impl Stuck {
     /// Notes how much was taken; false if the answer was given up.
     pub(super) fn go_on(&self, written: usize, waker: &Waker) -> bool {
         let mut waiting = self.unread.waiting.borrow_mut();
@@ -94,7 +95,7 @@ impl Stuck<'_> {
     }
 }
 
-impl Drop for Stuck<'_> {
+impl Drop for Stuck {
     fn drop(&mut self) {
         if let Some(own) = self.unread.waiting.borrow_mut().remove(&self.number) {
             self.unread.quota.give_back(own.bytes);

@@ -15,19 +15,19 @@ use std::{
     future::poll_fn,
     io::{self, IoSlice},
     pin::{Pin, pin},
+    rc::Rc,
     task::{Context, Poll, ready},
     time::Duration,
 };
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::{
-    io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest, ReadBuf, copy, sink},
-    net::TcpStream,
+    io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy, sink},
     task::yield_now,
     time::{Instant, timeout},
 };
 
-use super::{timer::Timer, unread::Unread};
+use super::{socket::Socket, timer::Timer, unread::Unread};
 use crate::http::pace::Pace;
 
 /// What a client hears that may send its body, or that may not be there any more.
@@ -42,6 +42,10 @@ const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Bytes of such a client that are read and dropped.
 const LINGER_BYTES_MAX: u64 = 16 << 20;
 
+/// Bytes that a client may send behind its request while its answer is made, where they have to be read for its
+/// leaving to be seen; beyond it they wait in the system.
+const AHEAD_BYTES_MAX: usize = 16 * 1024;
+
 /// Bytes of an answer that are written until others have their turn.
 const TURN_BYTES: usize = 256 * 1024;
 
@@ -55,7 +59,7 @@ enum Written {
 /// A socket, and what has arrived on it and is not used yet.
 #[derive(Debug)]
 pub(super) struct Wire<'t> {
-    pub(super) stream: TcpStream,
+    pub(super) stream: Socket,
     pub(super) arrived: BytesMut,
     pub(super) timer: Timer<'t>,
     /// What is left to write of an interim answer.
@@ -63,8 +67,8 @@ pub(super) struct Wire<'t> {
 }
 
 impl<'t> Wire<'t> {
-    pub(super) fn new(stream: TcpStream, timer: Timer<'t>) -> Self {
-        Self { stream, arrived: BytesMut::new(), timer, interim: &[] }
+    pub(super) fn new(stream: Socket, arrived: BytesMut, timer: Timer<'t>) -> Self {
+        Self { stream, arrived, timer, interim: &[] }
     }
 
     /// Appends what comes to what has arrived, with room for so many bytes; 0 at the end.
@@ -106,6 +110,9 @@ impl<'t> Wire<'t> {
             let written = ready!(stream.poll_write(context, self.interim))?;
             self.interim = &self.interim[written..];
         }
+        if self.stream.holds_back() {
+            ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -116,7 +123,7 @@ impl<'t> Wire<'t> {
         mut head: &[u8],
         mut body: &[u8],
         pace: &Pace,
-        unread: &Unread,
+        unread: &Rc<Unread>,
     ) -> io::Result<()> {
         let bytes = head.len() + body.len();
         let mut waiting = None;
@@ -125,12 +132,17 @@ impl<'t> Wire<'t> {
         let mut turn_ends_at = TURN_BYTES;
         let mut write_turn = |context: &mut Context<'_>| {
             ready!(self.poll_interim(context))?;
-            while !(head.is_empty() && body.is_empty()) {
+            while !(head.is_empty() && body.is_empty()) || self.stream.holds_back() {
                 // A large answer fills the socket in one go, and to copy that much takes a while.
                 let piece = &body[..body.len().min(TURN_BYTES)];
                 let slices = [IoSlice::new(head), IoSlice::new(piece)];
                 let stream = Pin::new(&mut self.stream);
-                if let Poll::Ready(count) = stream.poll_write_vectored(context, &slices) {
+                let polled = if head.is_empty() && body.is_empty() {
+                    stream.poll_flush(context).map_ok(|()| 0)
+                } else {
+                    stream.poll_write_vectored(context, &slices)
+                };
+                if let Poll::Ready(count) = polled {
                     let count = count?;
                     let of_head = count.min(head.len());
                     head.advance(of_head);
@@ -173,17 +185,24 @@ impl<'t> Wire<'t> {
         Ok(())
     }
 
-    /// Completes when it is certain that nobody can get an answer any more. Nothing is read.
+    /// Completes when it is certain that nobody can get an answer any more. Nothing is read where the next bytes
+    /// can be looked at; elsewhere they are kept.
     ///
     /// # Cancellation
     /// Safe.
     pub(super) async fn lose_client(&mut self, may_ask: bool) {
-        let mut byte = [0; 1];
-        let peek = poll_fn(|context| self.stream.poll_peek(context, &mut ReadBuf::new(&mut byte)));
-        match peek.await {
+        let ended = if self.stream.can_peek() {
+            let mut byte = [0; 1];
+            let peek =
+                poll_fn(|context| self.stream.poll_peek(context, &mut ReadBuf::new(&mut byte)));
+            peek.await.map(|count| count == 0)
+        } else {
+            self.read_ahead().await
+        };
+        match ended {
             Err(_) => return,
-            Ok(0) if may_ask => {
-                if timeout(ASK_AFTER, self.stream.ready(Interest::ERROR)).await.is_ok() {
+            Ok(true) if may_ask => {
+                if timeout(ASK_AFTER, self.stream.broken()).await.is_ok() {
                     return;
                 }
                 self.ask_to_continue();
@@ -194,9 +213,21 @@ impl<'t> Wire<'t> {
             Ok(_) => {}
         }
         // An error of this wait is no news of the client: then the answer goes its way.
-        if self.stream.ready(Interest::ERROR).await.is_err() {
+        if self.stream.broken().await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+
+    /// Reads what comes behind a request until the client sends no more, or as much as is kept of it; true at the
+    /// end.
+    async fn read_ahead(&mut self) -> io::Result<bool> {
+        while self.arrived.len() < AHEAD_BYTES_MAX {
+            let room = AHEAD_BYTES_MAX - self.arrived.len();
+            if poll_fn(|context| self.poll_read(context, room)).await? == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Ends what we send, and reads and drops what the client still sends, so that it gets to read its answer.

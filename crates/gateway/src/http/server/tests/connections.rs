@@ -181,7 +181,7 @@ fn draining_answers_what_was_asked_and_ends_idle_connections() {
         assert!(start.elapsed() < PATIENCE);
         thread::yield_now();
     }
-    let address = running.server().addresses()[0];
+    let address = running.address();
     running.server().stopper().drain();
     idle.expect_closed();
     let start = Instant::now();
@@ -225,15 +225,15 @@ fn draining_gives_up_at_its_deadline_and_stopping_at_once() {
 fn a_failed_start_leaves_nothing_behind() {
     let running = Running::start(ServerLimits::default());
     let config = ServerConfig {
-        addresses: vec![running.server().addresses()[0]],
-        inherited: Vec::new(),
+        listens: vec![Listen::plain(running.address())],
         workers: 1,
         limits: ServerLimits::default(),
         answers: Arc::new(Quota::new(0)),
     };
     let error = Server::start(&config, Arc::new(drop), |_| Err::<Dummy, _>("unused".into()));
     assert_eq!(error.expect_err("the port is taken").kind(), io::ErrorKind::AddrInUse);
-    let config = ServerConfig { addresses: vec![([127, 0, 0, 1], 0).into()], ..config };
+    let config =
+        ServerConfig { listens: vec![Listen::plain(([127, 0, 0, 1], 0).into())], ..config };
     let error = Server::start(&config, Arc::new(drop), |_| Err::<Dummy, _>("no luck".into()));
     assert_eq!(error.expect_err("the factory fails").to_string(), "no luck");
 }

@@ -4,6 +4,7 @@
 mod bodies;
 mod clients;
 mod connections;
+mod http2;
 mod requests;
 
 use std::{
@@ -160,11 +161,16 @@ impl Running {
 
     /// With so many bytes of answers that may wait to be taken.
     fn start_with_answers(limits: ServerLimits, workers: usize, answers: usize) -> Self {
+        let listen = Listen::plain(([127, 0, 0, 1], 0).into());
+        Self::start_at(listen, limits, workers, answers)
+    }
+
+    fn start_at(listen: Listen, limits: ServerLimits, workers: usize, answers: usize) -> Self {
         let notes = Notes::default();
         let (release, released) = watch::channel(false);
-        let addresses = vec![([127, 0, 0, 1], 0).into()];
+        let listens = vec![listen];
         let answers = Arc::new(Quota::new(answers));
-        let config = ServerConfig { addresses, inherited: Vec::new(), workers, limits, answers };
+        let config = ServerConfig { listens, workers, limits, answers };
         let (events, app_notes) = (notes.clone(), notes.clone());
         let server = Server::start(
             &config,
@@ -181,8 +187,15 @@ impl Running {
         self.server.as_ref().expect("not ended yet")
     }
 
+    fn address(&self) -> SocketAddr {
+        match self.server().listens()[0].address {
+            Address::Tcp(address) => address,
+            Address::Unix(..) => panic!("it listens on TCP"),
+        }
+    }
+
     fn connect(&self) -> Client {
-        let stream = TcpStream::connect(self.server().addresses()[0]).expect("is listening");
+        let stream = TcpStream::connect(self.address()).expect("is listening");
         stream.set_read_timeout(Some(PATIENCE)).expect("a valid timeout");
         Client { stream, buffer: Vec::new() }
     }
