@@ -6,11 +6,13 @@
 use futures_util::future::try_join_all;
 use qlio_data::{Text, Value};
 use qlio_plan::operator::{
-    Equality, JoinKey, Joins, NullKeys, Placement, Program, Reading, Scan, Select, Side,
+    Equality, JoinKey, Joins, Placement, Program, Reading, Scan, Select, Side,
 };
 
 use super::{
+    asking::Fetched,
     conditions::own,
+    pushdown,
     statement::{Resolved, local_rows, resolve},
 };
 use crate::{
@@ -20,12 +22,14 @@ use crate::{
     http,
     operator::{
         join::{cross_product, pairs, too_many_rows},
+        null_keys::usable,
         pieces::{self, PIECE},
         program::Machine,
         project,
         rows::{Relation, Rows, ValueRows},
         tuples::{NO_ROW, Numbered, Tuples},
     },
+    own::Own,
     run::Run,
 };
 
@@ -39,10 +43,16 @@ const BLOCK_ROWS: usize = 256;
 pub(super) struct Reader<'a> {
     pub(super) run: &'a Run<'a>,
     pub(super) select: &'a Select,
-    joins: &'a Joins,
+    pub(super) joins: &'a Joins,
     pub(super) machine: &'a Machine<'a>,
     pub(super) deadline: Deadline,
     pub(super) rows_max: usize,
+}
+
+/// What has been read of a source before its turn.
+enum Read {
+    Whole(Relation),
+    Asked(Fetched),
 }
 
 /// The rows of a select; `around` are those that it is run for, if it depends on some.
@@ -80,9 +90,17 @@ pub(super) async fn read(
         // An absent first source gives an absent result, an empty one an empty list.
         return Ok(Relation::Value(value.clone()));
     }
+    let mut early: Vec<Option<Fetched>> = joins.placements.iter().map(|_| None).collect();
     for (place, placement) in joins.placements.iter().enumerate() {
         let is_unit = place == 0 && !is_dependent;
-        let read = whole[placement.source].take();
+        let read = match whole[placement.source].take() {
+            Some(read) => Some(Read::Whole(read)),
+            None if early[place].is_none() => {
+                reader.fetch_beside(place, &tuples, &mut early).await?;
+                early[place].take().map(Read::Asked)
+            }
+            None => early[place].take().map(Read::Asked),
+        };
         tuples = reader.place(placement, tuples, read, is_unit).await?;
         run.budget.charge_rows(tuples.len())?;
     }
@@ -118,6 +136,18 @@ impl Reader<'_> {
         Ok(whole)
     }
 
+    /// What the table of a source is asked for: by the statement, by rows that are there, and by tests.
+    pub(super) async fn own(
+        &self,
+        source: usize,
+        bound: Vec<(Text, Value)>,
+    ) -> Result<Own, RunError> {
+        let mut own = own(self.run, &self.scan(source).conditions).await?;
+        own.extend(bound);
+        pushdown::bind_source(self.machine, &self.joins.pushed, source, &mut own);
+        Ok(own)
+    }
+
     /// The rows of a source; a table is given these parameters besides those of the statement.
     pub(super) async fn read_source(
         &self,
@@ -128,8 +158,7 @@ impl Reader<'_> {
         match Box::pin(resolve(self.run, &scan.source)).await? {
             Resolved::Local(value) => local_rows(self.run, scan, value).await,
             Resolved::Table(table) => {
-                let mut own = own(self.run, &scan.conditions).await?;
-                own.extend(bound);
+                let own = self.own(source, bound).await?;
                 http::scan_source(self.run, self.select, scan, self.deadline, table, own).await
             }
         }
@@ -140,7 +169,7 @@ impl Reader<'_> {
         &self,
         placement: &Placement,
         tuples: Tuples,
-        read: Option<Relation>,
+        read: Option<Read>,
         is_unit: bool,
     ) -> Result<Tuples, RunError> {
         let scan = self.scan(placement.source);
@@ -153,7 +182,10 @@ impl Reader<'_> {
                 (rows, found)
             }
             Reading::Whole => {
-                let rows = read.and_then(Relation::into_rows);
+                let rows = match read {
+                    Some(Read::Whole(read)) => read.into_rows(),
+                    _ => None,
+                };
                 let rows = rows.unwrap_or_else(|| Rows::new(scan.width()));
                 if is_unit {
                     let pairs = (0..rows.len() as u32).map(|row| (0, row));
@@ -165,7 +197,13 @@ impl Reader<'_> {
                     (rows, found)
                 }
             }
-            Reading::Asked(bindings) => self.ask(placement, bindings, &tuples).await?,
+            Reading::Asked(bindings) => {
+                let fetched = match read {
+                    Some(Read::Asked(fetched)) => fetched,
+                    _ => self.fetch(placement, bindings, &tuples).await?,
+                };
+                self.divide(placement, bindings, fetched, &tuples).await?
+            }
         };
         if placement.is_left {
             found = fill_missing(&self.run.budget, found, tuples.len()).await?;
@@ -402,19 +440,6 @@ impl Reader<'_> {
     }
 }
 
-/// A key as far as it can meet something.
-pub(super) fn usable(value: Value, nulls: NullKeys) -> Option<Value> {
-    match nulls {
-        NullKeys::OnlyNull => (!value.is_absent()).then_some(value),
-        NullKeys::Never => match value.elements() {
-            Some(items) if items.iter().any(Value::is_nothing) => {
-                Some(items.iter().filter(|item| !item.is_nothing()).cloned().collect())
-            }
-            _ => (!value.is_nothing()).then_some(value),
-        },
-    }
-}
-
 /// The pairs, and for each row without a partner a pair with nothing, in the order of the rows.
 async fn fill_missing(
     budget: &Budget,
@@ -469,14 +494,5 @@ mod tests {
             turns_of(async |budget| fill_missing(budget, found.clone(), count as usize).await);
         assert_eq!((filled.len(), filled.last()), (count as usize, Some(&(count - 1, 3))));
         assert!(turns > 1, "{turns} turns");
-    }
-
-    #[test]
-    fn keys_without_a_value_meet_what_they_may() {
-        assert_eq!(usable(Value::Absent, NullKeys::OnlyNull), None);
-        assert_eq!(usable(Value::Null, NullKeys::OnlyNull), Some(Value::Null));
-        assert_eq!(usable(Value::Null, NullKeys::Never), None);
-        let list = Value::array(vec![Value::Null, Value::int(1)]);
-        assert_eq!(usable(list, NullKeys::Never), Some(Value::array(vec![Value::int(1)])));
     }
 }

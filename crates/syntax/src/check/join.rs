@@ -16,7 +16,7 @@ use crate::{
     spelling,
 };
 
-/// Whether a select is a join as older scripts could write it: two names, a comma, plain columns.
+/// Whether a select is a join as older scripts could write it: two names, a comma, plain columns, and conditions.
 fn is_plain_join(node: &Select) -> bool {
     let [main, joined] = node.sources.as_slice() else { return false };
     let has_new_column = match &node.columns {
@@ -26,7 +26,8 @@ fn is_plain_join(node: &Select) -> bool {
         }),
     };
     let is_named = |source: &Source| source.select.is_none() && source.joint == Joint::Comma;
-    is_named(main)
+    !node.conditions.is_empty()
+        && is_named(main)
         && is_named(joined)
         && !is_list_of(joined, std::slice::from_ref(main))
         && !has_new_column
@@ -56,14 +57,6 @@ pub(super) fn refuse_hidden_aliases(checker: &mut Checker<'_>, site: Site, node:
 /// Checks a select from several sources; so many of the known aliases are those around it.
 pub(super) fn check(checker: &mut Checker<'_>, site: Site, node: &Select, outside: usize) {
     let is_plain = is_plain_join(node);
-    if is_plain && node.conditions.is_empty() {
-        let (first, last) = (&node.sources[0], &node.sources[1]);
-        let span = first.span.to(last.span);
-        // A blank at the end, as it was in ql.io 0.8 (EXE-20).
-        let message = "Missing join condition in statement ";
-        let diagnostic = checker.add(site, codes::MISSING_JOIN_CONDITION, span, message);
-        diagnostic.hints.push("say which rows belong together: `join b as y on y.id = x.b`".into());
-    }
     if !is_plain {
         aliases(checker, site, node);
     }
