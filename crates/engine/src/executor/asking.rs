@@ -12,7 +12,7 @@ use qlio_plan::{
 
 use super::{
     conditions::own,
-    joins::{PAIR_BYTES, Reader, usable},
+    joins::{PAIR_BYTES, Reader},
     statement::{Resolved, resolve},
 };
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
     http,
     operator::{
         join::{do_meet, too_many_rows},
+        null_keys::usable,
         rows::{Relation, Rows},
         tuples::Tuples,
     },

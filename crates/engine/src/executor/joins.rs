@@ -6,7 +6,7 @@
 use futures_util::future::try_join_all;
 use qlio_data::{Text, Value};
 use qlio_plan::operator::{
-    Equality, JoinKey, Joins, NullKeys, Placement, Program, Reading, Scan, Select, Side,
+    Equality, JoinKey, Joins, Placement, Program, Reading, Scan, Select, Side,
 };
 
 use super::{
@@ -20,6 +20,7 @@ use crate::{
     http,
     operator::{
         join::{cross_product, pairs, too_many_rows},
+        null_keys::usable,
         pieces::{self, PIECE},
         program::Machine,
         project,
@@ -402,19 +403,6 @@ impl Reader<'_> {
     }
 }
 
-/// A key as far as it can meet something.
-pub(super) fn usable(value: Value, nulls: NullKeys) -> Option<Value> {
-    match nulls {
-        NullKeys::OnlyNull => (!value.is_absent()).then_some(value),
-        NullKeys::Never => match value.elements() {
-            Some(items) if items.iter().any(Value::is_nothing) => {
-                Some(items.iter().filter(|item| !item.is_nothing()).cloned().collect())
-            }
-            _ => (!value.is_nothing()).then_some(value),
-        },
-    }
-}
-
 /// The pairs, and for each row without a partner a pair with nothing, in the order of the rows.
 async fn fill_missing(
     budget: &Budget,
@@ -469,14 +457,5 @@ mod tests {
             turns_of(async |budget| fill_missing(budget, found.clone(), count as usize).await);
         assert_eq!((filled.len(), filled.last()), (count as usize, Some(&(count - 1, 3))));
         assert!(turns > 1, "{turns} turns");
-    }
-
-    #[test]
-    fn keys_without_a_value_meet_what_they_may() {
-        assert_eq!(usable(Value::Absent, NullKeys::OnlyNull), None);
-        assert_eq!(usable(Value::Null, NullKeys::OnlyNull), Some(Value::Null));
-        assert_eq!(usable(Value::Null, NullKeys::Never), None);
-        let list = Value::array(vec![Value::Null, Value::int(1)]);
-        assert_eq!(usable(list, NullKeys::Never), Some(Value::array(vec![Value::int(1)])));
     }
 }

@@ -16,7 +16,7 @@ use qlio_data::{
 use qlio_plan::operator::{Calculation, MemberName, Operation, PatternManner, Place, Program};
 use qlio_syntax::diagnostic::codes;
 
-use super::{filter::Expectation, tuples::Tuple};
+use super::{filter::Expectation, null_keys, tuples::Tuple};
 use crate::{
     budget::{Budget, VALUE_BYTES},
     error::{Origin, RunError},
@@ -326,6 +326,10 @@ fn apply_test(operation: &Operation, stack: &mut Vec<Value>) {
         Operation::Equals => {
             let (left, right) = pop_two(stack);
             are_equal(&left, &right)
+        }
+        Operation::Meets => {
+            let (left, right) = pop_two(stack);
+            null_keys::do_meet(left, right)
         }
         Operation::Compare(comparison) => {
             let (left, right) = pop_two(stack);

@@ -1,68 +1,44 @@
-//! Chance, and tables made by it.
+//! Chance whose choices can be made again, and made smaller: a failing case is shrunk by its choices.
 
-/// A generator that gives the same for the same seed.
-pub(crate) struct Random(u64);
+/// A generator that gives the same for the same seed, or makes choices that were made before.
+pub(crate) struct Random {
+    state: u64,
+    /// What is chosen first; behind it 0, of which makers of queries make the simplest.
+    given: Option<Vec<u32>>,
+    /// What has been chosen.
+    pub(crate) choices: Vec<u32>,
+}
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        let state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        Self { state, given: None, choices: Vec::new() }
+    }
+
+    pub(crate) fn again(choices: Vec<u32>) -> Self {
+        Self { state: 1, given: Some(choices), choices: Vec::new() }
     }
 
     /// A number below another.
-    pub(crate) fn below(&mut self, count: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % count
+    pub(crate) fn below(&mut self, count: u32) -> u32 {
+        let chosen = if let Some(given) = &self.given {
+            given.get(self.choices.len()).map_or(0, |choice| (*choice).min(count - 1))
+        } else {
+            self.state ^= self.state << 13;
+            self.state ^= self.state >> 7;
+            self.state ^= self.state << 17;
+            u32::try_from((self.state >> 16) % u64::from(count)).expect("below a small number")
+        };
+        self.choices.push(chosen);
+        chosen
     }
 
-    pub(crate) fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
+    /// True once in so many times; false is the simpler choice.
+    pub(crate) fn one_in(&mut self, count: u32) -> bool {
+        self.below(count) == count - 1
     }
 
-    pub(crate) fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[usize::try_from(self.below(choices.len() as u64)).expect("small")]
-    }
-}
-
-/// The same tables for both.
-pub(crate) struct Tables {
-    pub(crate) ql: String,
-    pub(crate) sql: String,
-}
-
-/// `t (id, a, b, c)` and `u (k, v, w)`: few values and many nulls.
-pub(crate) fn tables(random: &mut Random) -> Tables {
-    let mut tables = Tables {
-        ql: String::new(),
-        sql: "pragma case_sensitive_like = on; create table t (id, a, b, c); create table u (k, v, w);"
-            .to_owned(),
-    };
-    for (table, columns) in [("t", ["id", "a", "b", "c"].as_slice()), ("u", &["k", "v", "w"])] {
-        let mut rows = Vec::new();
-        let count = if random.one_in(12) { 0 } else { 1 + random.below(9) };
-        for number in 0..count {
-            let cells: Vec<_> = columns.iter().map(|column| cell(random, column, number)).collect();
-            let members: Vec<_> = columns
-                .iter()
-                .zip(&cells)
-                .map(|(name, cell)| format!("\"{name}\": {cell}"))
-                .collect();
-            rows.push(format!("{{{}}}", members.join(", ")));
-            let values = cells.join(", ").replace('"', "'");
-            tables.sql.push_str(&format!("insert into {table} values ({values});"));
-        }
-        tables.ql.push_str(&format!("{table} = [{}]\n", rows.join(", ")));
-    }
-    tables
-}
-
-fn cell(random: &mut Random, column: &str, number: u64) -> String {
-    match column {
-        "id" => number.to_string(),
-        _ if random.one_in(3) => "null".to_owned(),
-        "b" | "w" => format!("\"{}\"", random.of(&["a", "b", "ab", "B", "", "a b"])),
-        "c" => random.of(&["0", "1", "1.0", "-2.5", "0.5", "3", "10"]).to_owned(),
-        _ => random.below(4).to_string(),
+    pub(crate) fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(u32::try_from(choices.len()).expect("few choices")) as usize]
     }
 }

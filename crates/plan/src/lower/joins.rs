@@ -14,7 +14,7 @@ use super::{
     program::RowColumns,
     scope::{Matches, Part, Scope},
     select::{ScanBuilder, scan},
-    terms::{Term, split},
+    terms::{Term, split, split_condition},
 };
 use crate::operator::{
     Condition, Delays, Joins, Placement, Reading, RowArgument, ScanColumns, Select, Source,
@@ -78,7 +78,11 @@ impl Lowering<'_> {
                         RowArgument::Column { side, column }
                     }));
                 }
-                _ => self.sort_term(condition, None, false, &mut drafts, &mut terms),
+                _ => {
+                    for term in split_condition(condition) {
+                        self.sort_term(&term, None, false, &mut drafts, &mut terms);
+                    }
+                }
             }
         }
         for (place, draft) in select.sources.iter().enumerate() {

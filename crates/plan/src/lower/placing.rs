@@ -85,9 +85,8 @@ impl Lowering<'_> {
         if positions.is_empty() {
             return None;
         }
-        let tests: Vec<&ast::Condition> =
-            positions.iter().map(|position| &terms[*position].condition).collect();
-        Some(self.scoped(|compiler| compiler.all_of(&tests)))
+        let tests: Vec<&Term> = positions.iter().map(|position| &terms[*position]).collect();
+        Some(self.scoped(|compiler| compiler.all_terms(&tests)))
     }
 
     /// Compiles something of the innermost select; what is the same for all rows is kept for its steps.

@@ -27,7 +27,7 @@ pub(super) use columns::{OutputName, RowColumns, output_names};
 pub(super) use group::{Groups, is_grouped};
 pub(super) use pushdown::{Push, is_declared, pushes};
 
-use super::{Lowering, mentions::word_path, scope::NestedValue};
+use super::{Lowering, mentions::word_path, scope::NestedValue, terms::Term};
 use crate::{
     catalog,
     operator::{Calculation, Given, MemberName, NestedManner, Operand, Operation, Place, Program},
@@ -79,6 +79,19 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
     /// The program that holds if all conditions do.
     pub(super) fn all_of(&mut self, tests: &[&ast::Condition]) -> Program {
         self.joined(tests, false, |compiler, test| compiler.condition(test));
+        self.finish()
+    }
+
+    /// The same for terms that rows of several sources are tested by.
+    pub(super) fn all_terms(&mut self, terms: &[&Term]) -> Program {
+        self.joined(terms, false, |compiler, term| match term.meeting() {
+            None => compiler.condition(&term.condition),
+            Some([left, right]) => {
+                compiler.emit(left);
+                compiler.emit(right);
+                compiler.operations.push(Operation::Meets);
+            }
+        });
         self.finish()
     }
 

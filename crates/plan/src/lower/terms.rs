@@ -48,15 +48,63 @@ impl SideOfEquality {
     }
 }
 
-/// The terms that `and` joins, outermost.
+impl Term {
+    /// The two values, if it holds only for rows where neither is null (JOI-16, SUB-4).
+    pub(super) fn meeting(&self) -> Option<[&Expression; 2]> {
+        let equality = self.equality.as_ref().filter(|it| it.nulls == NullKeys::Never)?;
+        let [left, right] = &equality.sides;
+        let are_of_two_rows =
+            !left.sources.is_empty() && !right.sources.is_empty() && left.sources != right.sources;
+        let is_meeting = left.is_around || right.is_around || are_of_two_rows;
+        is_meeting.then_some([&left.value, &right.value])
+    }
+}
+
+/// The terms of an `on` that `and` joins, outermost; parentheses change nothing.
 pub(super) fn split(expression: &Expression) -> Vec<Condition> {
     let as_condition = |expression: &Expression| match &expression.kind {
         ExpressionKind::Condition(condition) => (**condition).clone(),
         _ => Condition::Test(expression.clone()),
     };
+    let mut terms = Vec::new();
+    each_term(expression, &mut |term| terms.push(as_condition(term)));
+    terms
+}
+
+/// The terms of a condition of `where`. What stands in parentheses asks no table for a value.
+pub(super) fn split_condition(condition: &Condition) -> Vec<Condition> {
+    match condition {
+        Condition::Test(test) => {
+            let mut terms = Vec::new();
+            each_term(test, &mut |term| terms.push(Condition::Test(term.clone())));
+            terms
+        }
+        other => vec![other.clone()],
+    }
+}
+
+/// What `and` joins. Nothing here recurses deeper than the tree, which the parser bounds.
+fn each_term(expression: &Expression, take: &mut dyn FnMut(&Expression)) {
     match &expression.kind {
-        ExpressionKind::All(items) => items.iter().map(as_condition).collect(),
-        _ => vec![as_condition(expression)],
+        ExpressionKind::All(items) => items.iter().for_each(|item| each_term(item, take)),
+        ExpressionKind::Group(inner) if is_conjunction(inner) => each_term(inner, take),
+        _ => take(expression),
+    }
+}
+
+fn is_conjunction(expression: &Expression) -> bool {
+    match &expression.kind {
+        ExpressionKind::All(_) => true,
+        ExpressionKind::Group(inner) => is_conjunction(inner),
+        _ => false,
+    }
+}
+
+/// A test without the parentheses around it.
+fn bare(expression: &Expression) -> &Expression {
+    match &expression.kind {
+        ExpressionKind::Group(inner) => bare(inner),
+        _ => expression,
     }
 }
 
@@ -82,6 +130,15 @@ impl Lowering<'_> {
     }
 
     fn equality(&self, condition: &Condition, is_on: bool) -> Option<Equality> {
+        if let Condition::Test(test) = condition
+            && let ExpressionKind::Condition(inner) = &bare(test).kind
+        {
+            return self.equality(inner, is_on);
+        }
+        let bared = match condition {
+            Condition::Test(test) => Some(bare(test)),
+            _ => None,
+        };
         let (left, right, asks) = match condition {
             Condition::Equals { path, operand, .. } => {
                 let OperandKind::Path(right) = &operand.kind else { return None };
@@ -90,15 +147,15 @@ impl Lowering<'_> {
                 }
                 (of_path(path), of_path(right), true)
             }
-            Condition::Test(Expression {
-                kind: ExpressionKind::Compare { left, comparison, right },
-                ..
-            }) => match comparison {
-                Comparison::Equals => ((**left).clone(), (**right).clone(), true),
-                Comparison::Same => ((**left).clone(), (**right).clone(), false),
+            _ => match &bared?.kind {
+                ExpressionKind::Compare { left, comparison: Comparison::Equals, right } => {
+                    ((**left).clone(), (**right).clone(), true)
+                }
+                ExpressionKind::Compare { left, comparison: Comparison::Same, right } => {
+                    ((**left).clone(), (**right).clone(), false)
+                }
                 _ => return None,
             },
-            _ => return None,
         };
         let sides = [left, right].map(|value| SideOfEquality {
             sources: self.sources_of(|found| mentions::of_expression(&value, found)),

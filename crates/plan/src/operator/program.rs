@@ -82,6 +82,8 @@ pub enum Operation {
     Negate(usize),
     /// Loosely equal, or some element of the one and some of the other.
     Equals,
+    /// The same, but null equals nothing.
+    Meets,
     /// Less, greater and so on.
     Compare(test::Comparison),
     /// Whether the value below this many others equals one of them.

@@ -56,15 +56,8 @@ pub(super) fn refuse_hidden_aliases(checker: &mut Checker<'_>, site: Site, node:
 /// Checks a select from several sources; so many of the known aliases are those around it.
 pub(super) fn check(checker: &mut Checker<'_>, site: Site, node: &Select, outside: usize) {
     let is_plain = is_plain_join(node);
-    if is_plain && node.conditions.is_empty() {
-        let (first, last) = (&node.sources[0], &node.sources[1]);
-        let span = first.span.to(last.span);
-        // A blank at the end, as it was in ql.io 0.8 (EXE-20).
-        let message = "Missing join condition in statement ";
-        let diagnostic = checker.add(site, codes::MISSING_JOIN_CONDITION, span, message);
-        diagnostic.hints.push("say which rows belong together: `join b as y on y.id = x.b`".into());
-    }
-    if !is_plain {
+    // Older scripts always said which rows belong together; what had no alias was refused as a column.
+    if !is_plain || node.conditions.is_empty() {
         aliases(checker, site, node);
     }
     let around = checker.around[..outside].to_vec();
