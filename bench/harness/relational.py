@@ -24,8 +24,10 @@ from .processes import Processes, cpu_seconds, free_port
 
 SEED = 20
 ROUNDS = 5
-# The sizes that tell how the time grows, as parts of the whole.
-PARTS = (0.25, 0.5, 1)
+# The sizes that tell how the time grows, as multiples of the one that is compared, and how often each is asked: the
+# median of a few short answers says more about the machine than about the growth.
+SIZES = (0.25, 0.5, 1, 2)
+GROWTH_ROUNDS = 11
 ANSWER_SECONDS_MAX = 120
 SETTINGS = {
     "maxResponseLength": 500_000_000,
@@ -274,8 +276,8 @@ def measure(binary, works, rounds, folder, command, databases, say):
         for work in works:
             say(work.title)
             points = []
-            for part in PARTS:
-                size = int(work.size * part)
+            for multiple in SIZES:
+                size = int(work.size * multiple)
                 place = folder / work.name / str(size)
                 paths = write_rows(place, work, size)
                 _Files.bodies = {f"/{path.name}": path.read_bytes() for path in paths.values()}
@@ -283,18 +285,21 @@ def measure(binary, works, rounds, folder, command, databases, say):
                     qlio = Qlio(processes, binary, place, work, server.server_port)
                     _, text = qlio.answer()
                     result = canonical(work, text)
-                    taken = {"qlio": []}
-                    names = databases if part == 1 else []
+                    own = []
+                    if multiple == 1:
+                        taken = {"qlio": own}
+                        size_bytes = sum(len(body) for body in _Files.bodies.values())
+                    names = databases if multiple == 1 else []
                     for name in names:
                         _, answer = _run_database(command, name, work, place)
                         if canonical(work, answer) != result:
                             raise RuntimeError(f"{work.name}: {name} and qlio disagree")
                     for _ in range(rounds):
-                        taken["qlio"].append(qlio.answer()[0])
+                        own.append(qlio.answer()[0])
                         for name in names:
                             taken.setdefault(name, []).append(_run_database(command, name, work, place)[0])
-                points.append((size, sorted(times["cpu"] for times in taken["qlio"])[rounds // 2]))
-            size_bytes = sum(len(body) for body in _Files.bodies.values())
+                    grown = own + [qlio.answer()[0] for _ in range(GROWTH_ROUNDS - len(own))]
+                points.append((size, median(grown, "cpu")))
             document["works"].append({"name": work.name, "title": work.title, "bytes": size_bytes, "taken": taken, "exponent": slope(points)})
     finally:
         server.shutdown()

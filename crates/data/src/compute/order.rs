@@ -63,6 +63,36 @@ impl Key {
         }))
     }
 
+    /// The key of a whole number.
+    pub fn whole(number: i64) -> Self {
+        Self(Form::Whole(number))
+    }
+
+    /// The key of null.
+    pub fn nothing() -> Self {
+        Self(Form::Nothing)
+    }
+
+    /// The whole number that it is the key of, if it fits 64 bits.
+    pub fn to_whole(&self) -> Option<i64> {
+        match &self.0 {
+            Form::Whole(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The beginning of the key as a number: of two keys the lesser one never has the greater number.
+    pub fn prefix(&self) -> u64 {
+        let content = match &self.0 {
+            Form::Boolean(_) | Form::Nothing => 0,
+            Form::Whole(number) => number_prefix(&whole_bytes(*number)),
+            Form::Number(bytes) => number_prefix(bytes),
+            Form::Text(text) => first_bytes(text.as_bytes()) >> RANK_BITS,
+            Form::Structure(bytes) => first_bytes(bytes.get(1..).unwrap_or_default()) >> RANK_BITS,
+        };
+        (u64::from(self.0.rank()) << (u64::BITS - RANK_BITS)) | content
+    }
+
     /// Whether it is the key of null or of nothing, which stand last unless asked otherwise.
     pub fn is_nothing(&self) -> bool {
         self.0 == Form::Nothing
@@ -76,6 +106,51 @@ impl Key {
             Form::Text(_) | Form::Boolean(_) | Form::Whole(_) | Form::Nothing => 0,
         }
     }
+}
+
+/// Bits that the kind of a value takes in the prefix of a key.
+const RANK_BITS: u32 = 3;
+
+/// The first eight bytes, as far as there are some.
+fn first_bytes(bytes: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = bytes.len().min(first.len());
+    first[..length].copy_from_slice(&bytes[..length]);
+    u64::from_be_bytes(first)
+}
+
+/// Bits of an exponent, and of the digits behind it, in the prefix of a number; two are left for its sign.
+const EXPONENT_BITS: u32 = 11;
+const DIGITS_BITS: u32 = u64::BITS - RANK_BITS - 2 - EXPONENT_BITS;
+/// Digits that fit these bits.
+const PREFIX_DIGITS: usize = 14;
+
+/// The beginning of a number that was written by [`put_number`]: its sign, its exponent as far as it fits, and
+/// its first digits.
+fn number_prefix(bytes: &[u8]) -> u64 {
+    let sign = bytes.first().copied().unwrap_or(1);
+    if sign == 1 {
+        return 1 << (EXPONENT_BITS + DIGITS_BITS);
+    }
+    let turned = if sign == 0 { u8::MAX } else { 0 };
+    let mut exponent = [0; 8];
+    for (byte, written) in exponent.iter_mut().zip(&bytes[1..]) {
+        *byte = written ^ turned;
+    }
+    let exponent = (u64::from_be_bytes(exponent) ^ (1 << 63)).cast_signed();
+    let most = (1 << (EXPONENT_BITS - 1)) - 1;
+    let size = if exponent.abs() >= most {
+        // Beside the least or the greatest exponent there are no digits.
+        if exponent > 0 { (1 << (EXPONENT_BITS + DIGITS_BITS)) - 1 } else { 0 }
+    } else {
+        let written = bytes.get(9..).unwrap_or_default().iter().map(|byte| byte ^ turned);
+        let digits = written.take_while(|byte| *byte > 0).map(|byte| u64::from(byte - 1));
+        let digits = digits.chain(std::iter::repeat(0)).take(PREFIX_DIGITS);
+        let digits = digits.fold(0, |number, digit| number * 10 + digit);
+        ((exponent + most).cast_unsigned() << DIGITS_BITS) | digits
+    };
+    let least = 1 << (EXPONENT_BITS + DIGITS_BITS);
+    if sign == 0 { (least - 1) - size } else { (2 * least) | size }
 }
 
 impl Form {
@@ -336,6 +411,9 @@ mod tests {
         for (at, left) in rising.iter().enumerate() {
             for (other, right) in rising.iter().enumerate() {
                 assert_eq!(key(left).cmp(&key(right)), at.cmp(&other), "{left} {right}");
+                if at <= other {
+                    assert!(key(left).prefix() <= key(right).prefix(), "{left} {right}");
+                }
                 let (left, right) =
                     (json::parse_str(left).unwrap(), json::parse_str(right).unwrap());
                 assert_eq!(compare(&left, &right), Ok(at.cmp(&other)), "{left:?} {right:?}");
@@ -388,6 +466,9 @@ mod tests {
             let [x, y, z] = [&a, &b, &c].map(|value| Key::of(value).unwrap());
             prop_assert_eq!(x.cmp(&y), y.cmp(&x).reverse());
             prop_assert_eq!(x.cmp(&y), compare(&a, &b).unwrap());
+            if x <= y {
+                prop_assert!(x.prefix() <= y.prefix());
+            }
             if x <= y && y <= z {
                 prop_assert!(x <= z);
             }

@@ -1,17 +1,18 @@
 //! Asking tables for what the rows of other sources need (JOI-22): each value once, in batches where the table
 //! declares by which column to tell its rows apart.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use foldhash::quality::RandomState;
-use qlio_data::{Value, codec::json};
+use futures_util::future::{try_join, try_join_all};
+use qlio_data::{Text, Value, codec::json};
 use qlio_plan::{
     catalog::Table,
-    operator::{Binding, Placement, Reading, Scan},
+    operator::{Binding, JoinKey, Placement, Reading, Scan},
 };
+use qlio_syntax::diagnostic::codes;
 
 use super::{
-    conditions::own,
     joins::{PAIR_BYTES, Reader},
     statement::{Resolved, resolve},
 };
@@ -20,39 +21,156 @@ use crate::{
     error::RunError,
     http,
     operator::{
-        join::{do_meet, too_many_rows},
+        join::{do_meet, pairs, too_many_rows},
         null_keys::usable,
-        rows::{Relation, Rows},
+        rows::{Relation, Rows, ValueRows},
         tuples::Tuples,
     },
 };
 
+/// What a table has answered, before its rows are divided.
+pub(super) struct Fetched {
+    answer: Answer,
+    /// The rows that it was asked for are no longer the same: sources came since.
+    is_early: bool,
+}
+
+enum Answer {
+    /// A variable of the embedding caller has the table's name.
+    Local(Rows),
+    /// Nothing was to be asked.
+    Nothing,
+    /// One statement was made for all these values.
+    AtOnce { rows: Rows, asked: Vec<Value> },
+    /// A statement was made for each combination of values; each has its range of the rows.
+    Each { rows: Rows, ranges: Vec<Range<u32>>, questions: Questions },
+}
+
 impl Reader<'_> {
+    /// Asks the table of a source, and at the same time those that come behind it as far as they need nothing but
+    /// the rows that are there and no test before them could drop rows (JOI-15). What others answer is put in
+    /// their places.
+    pub(super) async fn fetch_beside(
+        &self,
+        place: usize,
+        tuples: &Tuples,
+        early: &mut [Option<Fetched>],
+    ) -> Result<(), RunError> {
+        let Reading::Asked(_) = &self.joins.placements[place].reading else { return Ok(()) };
+        let mut others = Vec::new();
+        for (at, placement) in self.joins.placements.iter().enumerate().skip(place) {
+            if let Reading::Asked(bindings) = &placement.reading
+                && at > place
+                && placement.asked_behind <= place
+                && early[at].is_none()
+            {
+                others.push((at, placement, bindings));
+            }
+            if placement.test.is_some() || placement.filter.is_some() {
+                break;
+            }
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        let own = async {
+            let placement = &self.joins.placements[place];
+            let Reading::Asked(bindings) = &placement.reading else { return Ok(None) };
+            self.fetch(placement, bindings, tuples).await.map(Some)
+        };
+        let divisions = self.machine.zero_divisions.get();
+        let fetches = others.iter().map(|(_, placement, bindings)| async {
+            match self.fetch(placement, bindings, tuples).await {
+                Ok(fetched) => Ok(Some(fetched)),
+                // With fewer rows it may be possible: it is asked again when its turn comes.
+                Err(error) if is_of_rows(&error) => Ok(None),
+                Err(error) => Err(error),
+            }
+        });
+        let (own, fetched) = try_join(own, try_join_all(fetches)).await?;
+        self.machine.zero_divisions.set(divisions);
+        early[place] = own;
+        for ((at, ..), fetched) in others.into_iter().zip(fetched) {
+            early[at] = fetched.map(|fetched| Fetched { is_early: true, ..fetched });
+        }
+        Ok(())
+    }
+
     /// Asks a table for what the rows that are there need.
-    pub(super) async fn ask(
+    pub(super) async fn fetch(
         &self,
         placement: &Placement,
         bindings: &[Binding],
         tuples: &Tuples,
-    ) -> Result<(Rows, Vec<(u32, u32)>), RunError> {
+    ) -> Result<Fetched, RunError> {
         let scan = self.scan(placement.source);
         let Resolved::Table(table) = Box::pin(resolve(self.run, &scan.source)).await? else {
-            // A variable of the embedding caller has the table's name.
             let rows = self.read_source(placement.source, Vec::new()).await?.into_rows();
             let rows = rows.unwrap_or_else(|| Rows::new(scan.width()));
-            let found = self.meet(placement, &placement.keys, tuples, &rows).await?;
-            return Ok((rows, found));
+            return Ok(Fetched { answer: Answer::Local(rows), is_early: false });
         };
         let questions = self.questions(bindings, tuples).await?;
-        if questions.asked.is_empty() {
-            return Ok((Rows::new(scan.width()), Vec::new()));
-        }
-        if let [binding] = bindings
+        let answer = if questions.asked.is_empty() {
+            Answer::Nothing
+        } else if let [binding] = bindings
             && binding.is_declared
         {
-            return self.ask_at_once(placement, binding, questions, tuples).await;
+            let asked: Vec<Value> = questions.asked.into_iter().flatten().collect();
+            let bound = vec![(binding.parameter.clone(), Value::array(asked.clone()))];
+            let rows = self.read_source(placement.source, bound).await?.into_rows();
+            Answer::AtOnce { rows: rows.unwrap_or_else(|| Rows::new(scan.width())), asked }
+        } else {
+            self.ask_each(placement, bindings, table, questions).await?
+        };
+        Ok(Fetched { answer, is_early: false })
+    }
+
+    /// The pairs of rows that are there and rows of an answer.
+    pub(super) async fn divide(
+        &self,
+        placement: &Placement,
+        bindings: &[Binding],
+        fetched: Fetched,
+        tuples: &Tuples,
+    ) -> Result<(Rows, Vec<(u32, u32)>), RunError> {
+        let scan = self.scan(placement.source);
+        match fetched.answer {
+            Answer::Nothing => Ok((Rows::new(scan.width()), Vec::new())),
+            Answer::Local(rows) => {
+                let found = self.meet(placement, &placement.keys, tuples, &rows).await?;
+                Ok((rows, found))
+            }
+            Answer::AtOnce { rows, asked } => {
+                let without_test = Placement {
+                    source: placement.source,
+                    is_left: placement.is_left,
+                    reading: Reading::Whole,
+                    asked_behind: 0,
+                    keys: Vec::new(),
+                    test: None,
+                    filter: None,
+                };
+                let found = self.meet(&without_test, &placement.keys, tuples, &rows).await?;
+                let mut is_known = vec![false; rows.len()];
+                for (_, row) in &found {
+                    is_known[*row as usize] = true;
+                }
+                if fetched.is_early && is_known.contains(&false) {
+                    self.know_asked(placement, asked, &rows, &mut is_known).await?;
+                }
+                self.warn_of_strangers(scan, &is_known);
+                let found = self.test(placement, tuples, &rows, found).await?;
+                Ok((rows, found))
+            }
+            Answer::Each { rows, ranges, mut questions } => {
+                if fetched.is_early {
+                    let divisions = self.machine.zero_divisions.get();
+                    self.ask_again(bindings, &mut questions, tuples).await?;
+                    self.machine.zero_divisions.set(divisions);
+                }
+                self.divide_each(placement, rows, ranges, questions, tuples).await
+            }
         }
-        self.ask_each(placement, bindings, table, questions, tuples).await
     }
 
     /// What is to be asked: the different values of the parameters, and which of them each row needs.
@@ -61,9 +179,23 @@ impl Reader<'_> {
         bindings: &[Binding],
         tuples: &Tuples,
     ) -> Result<Questions, RunError> {
+        let mut questions = Questions::default();
+        self.ask_again(bindings, &mut questions, tuples).await?;
+        Ok(questions)
+    }
+
+    /// The same for other rows: what has been asked stays.
+    async fn ask_again(
+        &self,
+        bindings: &[Binding],
+        questions: &mut Questions,
+        tuples: &Tuples,
+    ) -> Result<(), RunError> {
         let budget = &self.run.budget;
-        let mut known: HashMap<String, u32, RandomState> = HashMap::default();
-        let mut questions = Questions { asked: Vec::new(), of_rows: Vec::new() };
+        let Questions { asked, known, of_rows } = questions;
+        of_rows.clear();
+        // For each value the last row that needs it: one whose list has it twice needs it once.
+        let mut needed_by = vec![usize::MAX; asked.len()];
         let mut stack = Vec::new();
         for number in 0..tuples.len() {
             let tuple = tuples.tuple(number);
@@ -81,56 +213,51 @@ impl Reader<'_> {
             }
             for combination in combinations {
                 let key = key_text(&combination);
-                let next = questions.asked.len() as u32;
+                let next = asked.len() as u32;
                 let length = key.len();
                 let question = *known.entry(key).or_insert(next);
                 if question == next {
                     budget.charge_memory(length + combination.len() * VALUE_BYTES)?;
-                    questions.asked.push(combination);
+                    asked.push(combination);
+                    needed_by.push(usize::MAX);
                 }
-                questions.of_rows.push((number as u32, question));
+                if std::mem::replace(&mut needed_by[question as usize], number) == number {
+                    continue;
+                }
+                of_rows.push((number as u32, question));
             }
         }
-        budget.charge_memory(questions.of_rows.len() * PAIR_BYTES)?;
-        Ok(questions)
+        budget.charge_memory(of_rows.len() * PAIR_BYTES)
     }
 
-    /// One statement for all values; the declared column tells whose rows are whose.
-    async fn ask_at_once(
+    /// Rows of an answer that hold one of the values that were asked for, whether or not a row still needs it.
+    async fn know_asked(
         &self,
         placement: &Placement,
-        binding: &Binding,
-        questions: Questions,
-        tuples: &Tuples,
-    ) -> Result<(Rows, Vec<(u32, u32)>), RunError> {
-        let scan = self.scan(placement.source);
-        let values: Value = questions.asked.into_iter().flatten().collect();
-        let bound = vec![(binding.parameter.clone(), values)];
-        let rows = self.read_source(placement.source, bound).await?.into_rows();
-        let rows = rows.unwrap_or_else(|| Rows::new(scan.width()));
-        let without_test = Placement {
-            source: placement.source,
-            is_left: placement.is_left,
-            reading: Reading::Whole,
-            keys: Vec::new(),
-            test: None,
-            filter: None,
-        };
-        let found = self.meet(&without_test, &placement.keys, tuples, &rows).await?;
-        self.warn_of_strangers(scan, &rows, &found);
-        let found = self.test(placement, tuples, &rows, found).await?;
-        Ok((rows, found))
+        asked: Vec<Value>,
+        rows: &Rows,
+        is_known: &mut [bool],
+    ) -> Result<(), RunError> {
+        let Some(key) = placement.keys.iter().find(|key| !key.is_answered) else { return Ok(()) };
+        let budget = &self.run.budget;
+        budget.charge_memory(asked.len() * VALUE_BYTES)?;
+        let mut values = ValueRows::with_capacity(1, asked.len());
+        for value in asked {
+            values.push([value]);
+        }
+        let key =
+            JoinKey { main_column: 0, joined_column: key.column, joined_name: Text::default() };
+        for (_, row) in pairs(budget, &values.into(), rows, &[key], self.rows_max).await? {
+            is_known[row as usize] = true;
+        }
+        Ok(())
     }
 
     /// Rows that belong to no value that was asked for are dropped, and that is told.
-    fn warn_of_strangers(&self, scan: &Scan, rows: &Rows, found: &[(u32, u32)]) {
-        let mut is_known = vec![false; rows.len()];
-        for (_, row) in found {
-            is_known[*row as usize] = true;
-        }
+    fn warn_of_strangers(&self, scan: &Scan, is_known: &[bool]) {
         let strangers = is_known.iter().filter(|is_known| !**is_known).count();
         if strangers > 0 {
-            let (name, count) = (&scan.source.name, rows.len());
+            let (name, count) = (&scan.source.name, is_known.len());
             self.run.warn(format!(
                 "{strangers} of {count} rows of {name} belong to no value that was asked for"
             ));
@@ -144,14 +271,12 @@ impl Reader<'_> {
         bindings: &[Binding],
         table: &Arc<Table>,
         questions: Questions,
-        tuples: &Tuples,
-    ) -> Result<(Rows, Vec<(u32, u32)>), RunError> {
-        let budget = &self.run.budget;
+    ) -> Result<Answer, RunError> {
         let scan = self.scan(placement.source);
-        let own = own(self.run, &scan.conditions).await?;
-        let owns = questions.asked.into_iter().map(|values| {
+        let own = self.own(placement.source, Vec::new()).await?;
+        let owns = questions.asked.iter().map(|values| {
             let names = bindings.iter().map(|binding| binding.parameter.clone());
-            own.iter().cloned().chain(names.zip(values)).collect()
+            own.iter().cloned().chain(names.zip(values.iter().cloned())).collect()
         });
         let answers = http::scan_each(
             self.run,
@@ -175,6 +300,19 @@ impl Reader<'_> {
             }
             ranges.push(before..rows.len() as u32);
         }
+        Ok(Answer::Each { rows, ranges, questions })
+    }
+
+    /// The pairs of rows that are there and rows of the answers for what they need.
+    async fn divide_each(
+        &self,
+        placement: &Placement,
+        rows: Rows,
+        ranges: Vec<Range<u32>>,
+        questions: Questions,
+        tuples: &Tuples,
+    ) -> Result<(Rows, Vec<(u32, u32)>), RunError> {
+        let budget = &self.run.budget;
         let mut found = Vec::new();
         let mut stack = Vec::new();
         let mut keys = Vec::new();
@@ -214,11 +352,20 @@ impl Reader<'_> {
 }
 
 /// The different values that a table is asked for.
+#[derive(Default)]
 struct Questions {
     /// The values of the parameters, in the order of the rows that need them first.
     asked: Vec<Vec<Value>>,
+    /// The number of each of them, by its text.
+    known: HashMap<String, u32, RandomState>,
     /// For each row that is there what it needs, by number; a row whose value is a list needs several.
     of_rows: Vec<(u32, u32)>,
+}
+
+/// Whether an error is about the rows a table would be asked for, and nothing was sent: they are too many, or
+/// hold what cannot be computed with.
+fn is_of_rows(error: &RunError) -> bool {
+    [codes::WRONG_OPERAND, codes::MAX_NESTED_REQUESTS].contains(&error.code)
 }
 
 /// The values that a table is asked for: of a list its elements, null for nothing.

@@ -26,6 +26,7 @@ use crate::{
         program::Machine,
         rows::{Rows, ValueRows},
         sort,
+        sort_keys::SortKeys,
         tuples::{Tuple, Tuples},
     },
     run::Run,
@@ -282,7 +283,13 @@ impl Member {
             Some(limit) if !call.is_distinct => usize::try_from(limit).unwrap_or(usize::MAX),
             _ => usize::MAX,
         };
-        let order = sort::sort(machine.budget, waiting.len(), &keys, &call.order, wanted).await?;
+        let width = call.order.len();
+        let mut of_columns = SortKeys::new(machine.budget, width, waiting.len())?;
+        for (place, key) in keys.into_iter().enumerate() {
+            of_columns.push(machine.budget, place % width, key)?;
+        }
+        let rows = 0..waiting.len();
+        let order = sort::sort(machine.budget, rows, &of_columns, &call.order, wanted).await?;
         for place in order {
             let (arguments, number) = &waiting[place as usize];
             self.give(machine, call, arguments, *number)?;

@@ -10,7 +10,9 @@ use qlio_plan::operator::{
 };
 
 use super::{
+    asking::Fetched,
     conditions::own,
+    pushdown,
     statement::{Resolved, local_rows, resolve},
 };
 use crate::{
@@ -27,6 +29,7 @@ use crate::{
         rows::{Relation, Rows, ValueRows},
         tuples::{NO_ROW, Numbered, Tuples},
     },
+    own::Own,
     run::Run,
 };
 
@@ -40,10 +43,16 @@ const BLOCK_ROWS: usize = 256;
 pub(super) struct Reader<'a> {
     pub(super) run: &'a Run<'a>,
     pub(super) select: &'a Select,
-    joins: &'a Joins,
+    pub(super) joins: &'a Joins,
     pub(super) machine: &'a Machine<'a>,
     pub(super) deadline: Deadline,
     pub(super) rows_max: usize,
+}
+
+/// What has been read of a source before its turn.
+enum Read {
+    Whole(Relation),
+    Asked(Fetched),
 }
 
 /// The rows of a select; `around` are those that it is run for, if it depends on some.
@@ -81,9 +90,17 @@ pub(super) async fn read(
         // An absent first source gives an absent result, an empty one an empty list.
         return Ok(Relation::Value(value.clone()));
     }
+    let mut early: Vec<Option<Fetched>> = joins.placements.iter().map(|_| None).collect();
     for (place, placement) in joins.placements.iter().enumerate() {
         let is_unit = place == 0 && !is_dependent;
-        let read = whole[placement.source].take();
+        let read = match whole[placement.source].take() {
+            Some(read) => Some(Read::Whole(read)),
+            None if early[place].is_none() => {
+                reader.fetch_beside(place, &tuples, &mut early).await?;
+                early[place].take().map(Read::Asked)
+            }
+            None => early[place].take().map(Read::Asked),
+        };
         tuples = reader.place(placement, tuples, read, is_unit).await?;
         run.budget.charge_rows(tuples.len())?;
     }
@@ -119,6 +136,18 @@ impl Reader<'_> {
         Ok(whole)
     }
 
+    /// What the table of a source is asked for: by the statement, by rows that are there, and by tests.
+    pub(super) async fn own(
+        &self,
+        source: usize,
+        bound: Vec<(Text, Value)>,
+    ) -> Result<Own, RunError> {
+        let mut own = own(self.run, &self.scan(source).conditions).await?;
+        own.extend(bound);
+        pushdown::bind_source(self.machine, &self.joins.pushed, source, &mut own);
+        Ok(own)
+    }
+
     /// The rows of a source; a table is given these parameters besides those of the statement.
     pub(super) async fn read_source(
         &self,
@@ -129,8 +158,7 @@ impl Reader<'_> {
         match Box::pin(resolve(self.run, &scan.source)).await? {
             Resolved::Local(value) => local_rows(self.run, scan, value).await,
             Resolved::Table(table) => {
-                let mut own = own(self.run, &scan.conditions).await?;
-                own.extend(bound);
+                let own = self.own(source, bound).await?;
                 http::scan_source(self.run, self.select, scan, self.deadline, table, own).await
             }
         }
@@ -141,7 +169,7 @@ impl Reader<'_> {
         &self,
         placement: &Placement,
         tuples: Tuples,
-        read: Option<Relation>,
+        read: Option<Read>,
         is_unit: bool,
     ) -> Result<Tuples, RunError> {
         let scan = self.scan(placement.source);
@@ -154,7 +182,10 @@ impl Reader<'_> {
                 (rows, found)
             }
             Reading::Whole => {
-                let rows = read.and_then(Relation::into_rows);
+                let rows = match read {
+                    Some(Read::Whole(read)) => read.into_rows(),
+                    _ => None,
+                };
                 let rows = rows.unwrap_or_else(|| Rows::new(scan.width()));
                 if is_unit {
                     let pairs = (0..rows.len() as u32).map(|row| (0, row));
@@ -166,7 +197,13 @@ impl Reader<'_> {
                     (rows, found)
                 }
             }
-            Reading::Asked(bindings) => self.ask(placement, bindings, &tuples).await?,
+            Reading::Asked(bindings) => {
+                let fetched = match read {
+                    Some(Read::Asked(fetched)) => fetched,
+                    _ => self.fetch(placement, bindings, &tuples).await?,
+                };
+                self.divide(placement, bindings, fetched, &tuples).await?
+            }
         };
         if placement.is_left {
             found = fill_missing(&self.run.budget, found, tuples.len()).await?;

@@ -4,12 +4,15 @@
 //! Only what surely leaves no row out is asked for: the tests are made again on the rows that come.
 
 use qlio_data::Value;
-use qlio_plan::operator::{Given, PushedValue, Select, Steps};
+use qlio_plan::operator::{Given, Pushed, PushedValue, Select, Steps};
 
 use super::{conditions::is_list, steps};
 use crate::{
     error::RunError,
-    operator::{program::GivenValue, tuples::Tuple},
+    operator::{
+        program::{GivenValue, Machine},
+        tuples::Tuple,
+    },
     own::Own,
     run::Run,
 };
@@ -54,6 +57,25 @@ pub(super) async fn bind(
         own.push((pushed.parameter.clone(), value));
     }
     Ok(Bound::Asks(givens))
+}
+
+/// Adds what tests of one of several sources make its table ask for; what it is asked for anyway stays.
+pub(super) fn bind_source(
+    machine: &Machine<'_>,
+    pushed: &[(usize, Pushed)],
+    source: usize,
+    own: &mut Own,
+) {
+    let mut stack = Vec::new();
+    for (_, pushed) in pushed.iter().filter(|(of, _)| *of == source) {
+        let PushedValue::Program(program) = &pushed.value else { continue };
+        // What cannot be computed fails with the first row that it is compared with.
+        let value = machine.run(program, &mut stack, Tuple::without_cells(), 0).unwrap_or_default();
+        let is_given = own.iter().any(|(name, _)| *name == pushed.parameter);
+        if !is_given && !value.is_array() && is_askable(&value) {
+            own.push((pushed.parameter.clone(), value));
+        }
+    }
 }
 
 /// What a condition expects, as a parameter of the same condition has it: one value, or a list of them.

@@ -9,7 +9,7 @@ use std::{cell::Cell, collections::HashSet, ops::Range};
 use foldhash::quality::RandomState;
 use qlio_data::{Value, compute::order::Key};
 use qlio_plan::operator::{
-    self, Bound, Joins, OutputValue, Program, Select, SourceKind, Stage, Steps,
+    self, Bound, Joins, Operation, OutputValue, Program, Select, SourceKind, Stage, Steps,
 };
 use qlio_syntax::diagnostic::codes;
 
@@ -25,6 +25,7 @@ use crate::{
         program::{GivenValue, Machine},
         rows::{Relation, Rows, bounds},
         shape, sort,
+        sort_keys::SortKeys,
         tuples::{Numbered, Tuples},
     },
     request::Caller,
@@ -356,29 +357,32 @@ async fn order(
     ranges: Option<Vec<Range<usize>>>,
 ) -> Result<Tuples, RunError> {
     let count = rows.len();
-    let mut keys = Vec::with_capacity(count.saturating_mul(steps.order.len()));
-    machine.budget.charge_memory(keys.capacity().saturating_mul(size_of::<Key>()))?;
+    let mut keys = SortKeys::new(machine.budget, steps.order.len(), count)?;
     let mut stack = Vec::new();
     for number in 0..count {
-        for key in &steps.order {
-            let value = machine.run(&key.program, &mut stack, rows.tuple(number), number)?;
-            keys.push(key_of(machine.budget, &value)?);
+        for (place, key) in steps.order.iter().enumerate() {
+            let tuple = rows.tuple(number);
+            if let [Operation::Column(side, column)] = key.program.operations.as_slice()
+                && let Some(whole) = tuple.cell(*side, *column).whole()
+            {
+                keys.push_whole(machine.budget, place, whole)?;
+                continue;
+            }
+            let value = machine.run(&key.program, &mut stack, tuple, number)?;
+            keys.push(machine.budget, place, key_of(machine.budget, &value)?)?;
         }
         if machine.budget.spend(steps.order.len()) {
             machine.budget.pause().await?;
         }
     }
     let Some(ranges) = ranges else {
-        let order = sort::sort(machine.budget, count, &keys, &steps.order, wanted).await?;
+        let order = sort::sort(machine.budget, 0..count, &keys, &steps.order, wanted).await?;
         machine.budget.charge_memory(order.len() * NUMBER_BYTES)?;
         return rows.select(machine.budget, order).await;
     };
     let mut order = Vec::with_capacity(count);
-    let width = steps.order.len();
     for range in ranges {
-        let keys = &keys[range.start * width..range.end * width];
-        let own = sort::sort(machine.budget, range.len(), keys, &steps.order, wanted).await?;
-        order.extend(own.into_iter().map(|number| number + range.start as u32));
+        order.extend(sort::sort(machine.budget, range, &keys, &steps.order, wanted).await?);
     }
     machine.budget.charge_memory(order.len() * NUMBER_BYTES)?;
     rows.select(machine.budget, order).await

@@ -1,40 +1,231 @@
 //! Sorting rows (ORD-1 to ORD-5).
 //!
-//! In: the keys of rows, made once. Out: the order of the rows, as their numbers. The sort is stable, and
-//! a merge of sorted runs, so that it pauses between the steps; only as many rows are kept as are wanted.
+//! In: the keys of rows, made once. Out: the order of the rows, as their numbers. The sort is stable, and pauses
+//! between steps. Many rows are sorted by their codes, digit by digit, and only those with the same code by their
+//! keys; if few rows are wanted, others are dropped on the way.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
 
-use qlio_data::compute::order::Key;
 use qlio_plan::operator::SortKey;
 
+use super::sort_keys::SortKeys;
 use crate::{budget::Budget, error::RunError};
 
 /// Rows that are sorted without a pause.
 const RUN_ROWS: usize = 256;
 
-/// The order of `count` rows, of which the first `wanted` are needed. `keys` has those of each row side by
-/// side.
+/// Rows that are compared and not coded: the codes would cost more.
+const COMPARED_ROWS_MAX: usize = 32;
+
+/// Rows that are moved by a digit before others may have their turn.
+const BLOCK_ROWS: usize = 4096;
+
+/// Bits of a digit.
+const DIGIT_BITS: u32 = 11;
+const DIGITS: usize = 1 << DIGIT_BITS;
+
+/// The code of a row, and its number.
+type Coded = (u64, u32);
+
+/// The order of some rows, of which the first `wanted` are needed.
 pub(crate) async fn sort(
     budget: &Budget,
-    count: usize,
-    keys: &[Key],
+    rows: Range<usize>,
+    keys: &SortKeys,
     order: &[SortKey],
     wanted: usize,
 ) -> Result<Vec<u32>, RunError> {
     let width = order.len();
-    let compare = |left: u32, right: u32| {
-        let keys_of = |row: u32| &keys[row as usize * width..][..width];
-        let pairs = keys_of(left).iter().zip(keys_of(right));
-        pairs
-            .zip(order)
-            .map(|((left, right), key)| compare_keys(left, right, key))
-            .find(|found| found.is_ne())
-            .unwrap_or(Ordering::Equal)
-    };
-    // Row numbers fit, because rows do not fit into memory otherwise.
-    let mut rows: Vec<u32> = (0..count as u32).collect();
-    let mut runs: Vec<Vec<u32>> = Vec::with_capacity(count.div_ceil(RUN_ROWS));
+    let compare = |left: u32, right: u32| keys.compare(order, left, right);
+    if rows.len() <= COMPARED_ROWS_MAX {
+        // Row numbers fit, because rows do not fit into memory otherwise.
+        let mut sorted: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
+        sorted.sort_by(|left, right| compare(*left, *right));
+        sorted.truncate(wanted);
+        if budget.spend(rows.len() * width) {
+            budget.pause().await?;
+        }
+        return Ok(sorted);
+    }
+    let coding = keys.coding(order);
+    let mut candidates = Candidates::new(wanted, coding.is_exact);
+    budget.charge_memory(rows.len().min(candidates.full).saturating_mul(size_of::<Coded>()))?;
+    for start in rows.clone().step_by(BLOCK_ROWS) {
+        let block = start..rows.end.min(start + BLOCK_ROWS);
+        let units = block.len() * width;
+        for row in block {
+            candidates.take((coding.code(row), row as u32));
+        }
+        if budget.spend(units) {
+            budget.pause().await?;
+        }
+    }
+    let coded = sort_codes(budget, candidates.rows, candidates.are_mixed).await?;
+    let mut sorted: Vec<u32> = coded.iter().map(|(_, row)| *row).collect();
+    if !coding.is_exact {
+        sort_equals(budget, &coded, &mut sorted, width, wanted, &compare).await?;
+    }
+    sorted.truncate(wanted);
+    Ok(sorted)
+}
+
+/// Rows that may be among the first that are wanted.
+struct Candidates {
+    rows: Vec<Coded>,
+    wanted: usize,
+    /// Codes tell all rows apart that differ.
+    is_exact: bool,
+    /// Rows with a greater code are not among the first.
+    most: u64,
+    /// With so many, those that are too many are dropped.
+    full: usize,
+    /// What was dropped has mixed up the others.
+    are_mixed: bool,
+}
+
+impl Candidates {
+    fn new(wanted: usize, is_exact: bool) -> Self {
+        let full = wanted.saturating_mul(2).saturating_add(RUN_ROWS);
+        Self { rows: Vec::new(), wanted, is_exact, most: u64::MAX, full, are_mixed: false }
+    }
+
+    #[inline]
+    fn take(&mut self, row: Coded) {
+        if row.0 > self.most {
+            return;
+        }
+        self.rows.push(row);
+        if self.rows.len() >= self.full {
+            self.drop_last();
+        }
+    }
+
+    fn drop_last(&mut self) {
+        if self.wanted == 0 {
+            self.rows.clear();
+            return;
+        }
+        self.are_mixed = true;
+        let (_, last, _) = self.rows.select_nth_unstable(self.wanted - 1);
+        let last = *last;
+        self.most = last.0;
+        if self.is_exact {
+            self.rows.truncate(self.wanted);
+        } else {
+            // Which of them are the first is not known.
+            self.rows.retain(|row| row.0 <= last.0);
+        }
+        self.full = self.full.max(2 * self.rows.len());
+    }
+}
+
+/// Rows by their codes, and of equal codes by their numbers.
+async fn sort_codes(
+    budget: &Budget,
+    mut rows: Vec<Coded>,
+    are_mixed: bool,
+) -> Result<Vec<Coded>, RunError> {
+    if rows.len() <= BLOCK_ROWS {
+        rows.sort_unstable();
+        if budget.spend(rows.len()) {
+            budget.pause().await?;
+        }
+        return Ok(rows);
+    }
+    budget.charge_memory(rows.len().saturating_mul(size_of::<Coded>()))?;
+    let mut moved = vec![(0, 0); rows.len()];
+    if are_mixed {
+        sort_by(budget, &mut rows, &mut moved, |row| u64::from(row.1)).await?;
+    }
+    sort_by(budget, &mut rows, &mut moved, |row| row.0).await?;
+    Ok(rows)
+}
+
+/// A stable sort by a number, from its lowest digit on. Digits that are the same everywhere cost nothing.
+async fn sort_by(
+    budget: &Budget,
+    rows: &mut Vec<Coded>,
+    moved: &mut Vec<Coded>,
+    number: impl Fn(&Coded) -> u64,
+) -> Result<(), RunError> {
+    let (mut all, mut some) = (u64::MAX, 0);
+    for block in rows.chunks(BLOCK_ROWS) {
+        for row in block {
+            all &= number(row);
+            some |= number(row);
+        }
+        if budget.spend(block.len() / 8) {
+            budget.pause().await?;
+        }
+    }
+    let differs = all ^ some;
+    for shift in (0..u64::BITS).step_by(DIGIT_BITS as usize) {
+        if (differs >> shift) & (DIGITS as u64 - 1) == 0 {
+            continue;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a digit is small")]
+        let digit = |row: &Coded| (number(row) >> shift) as usize & (DIGITS - 1);
+        let mut ends = vec![0_u32; DIGITS];
+        for block in rows.chunks(BLOCK_ROWS) {
+            for row in block {
+                ends[digit(row)] += 1;
+            }
+            if budget.spend(block.len() / 8) {
+                budget.pause().await?;
+            }
+        }
+        let mut start = 0;
+        for end in &mut ends {
+            start += std::mem::replace(end, start);
+        }
+        for block in rows.chunks(BLOCK_ROWS) {
+            for row in block {
+                let place = &mut ends[digit(row)];
+                moved[*place as usize] = *row;
+                *place += 1;
+            }
+            if budget.spend(block.len() / 4) {
+                budget.pause().await?;
+            }
+        }
+        std::mem::swap(rows, moved);
+    }
+    Ok(())
+}
+
+/// Puts rows with the same code in the order of their keys.
+async fn sort_equals(
+    budget: &Budget,
+    coded: &[Coded],
+    rows: &mut [u32],
+    width: usize,
+    wanted: usize,
+    compare: &impl Fn(u32, u32) -> Ordering,
+) -> Result<(), RunError> {
+    let mut start = 0;
+    for run in coded.chunk_by(|left, right| left.0 == right.0) {
+        let end = start + run.len();
+        if run.len() > 1 && start < wanted {
+            let wanted = wanted - start;
+            sort_compared(budget, &mut rows[start..end], width, wanted, compare).await?;
+        }
+        if budget.spend(run.len()) {
+            budget.pause().await?;
+        }
+        start = end;
+    }
+    Ok(())
+}
+
+/// A stable sort by comparing, of which the first `wanted` are needed; behind them anything may stand.
+async fn sort_compared(
+    budget: &Budget,
+    rows: &mut [u32],
+    width: usize,
+    wanted: usize,
+    compare: &impl Fn(u32, u32) -> Ordering,
+) -> Result<(), RunError> {
+    let mut runs: Vec<Vec<u32>> = Vec::with_capacity(rows.len().div_ceil(RUN_ROWS));
     for run in rows.chunks_mut(RUN_ROWS) {
         run.sort_by(|left, right| compare(*left, *right));
         if budget.spend(run.len() * width) {
@@ -49,13 +240,15 @@ pub(crate) async fn sort(
             match pairs.next() {
                 None => merged.push(left),
                 Some(right) => {
-                    merged.push(merge(budget, &left, &right, wanted, width, &compare).await?);
+                    merged.push(merge(budget, &left, &right, wanted, width, compare).await?);
                 }
             }
         }
         runs = merged;
     }
-    Ok(runs.pop().unwrap_or_default())
+    let sorted = runs.pop().unwrap_or_default();
+    rows[..sorted.len()].copy_from_slice(&sorted);
+    Ok(())
 }
 
 /// Two sorted runs as one; of equal rows those of the left come first.
@@ -89,64 +282,129 @@ async fn merge(
     Ok(merged)
 }
 
-fn compare_keys(left: &Key, right: &Key, key: &SortKey) -> Ordering {
-    match (left.is_nothing(), right.is_nothing()) {
-        (true, true) => Ordering::Equal,
-        (true, false) if key.are_nulls_first => Ordering::Less,
-        (true, false) => Ordering::Greater,
-        (false, true) if key.are_nulls_first => Ordering::Greater,
-        (false, true) => Ordering::Less,
-        (false, false) if key.is_descending => right.cmp(left),
-        (false, false) => left.cmp(right),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::{collection::vec, prelude::*};
-    use qlio_data::Value;
+    use proptest::{collection::vec, prelude::*, sample::select};
+    use qlio_data::{Value, codec::json, compute::order::Key};
     use qlio_plan::operator::Program;
 
     use super::*;
 
-    fn key(is_descending: bool, are_nulls_first: bool) -> SortKey {
-        let program = Program { operations: Vec::new(), places: Vec::new() };
-        SortKey { program, is_descending, are_nulls_first }
+    /// Few different values, so that many are equal, and nothing among them.
+    const FEW: &[&str] = &["null", "1", "2", "3", "-4"];
+
+    /// Whole numbers of a range that fills a code.
+    const WIDE: &[&str] =
+        &["null", "0", "-9223372036854775808", "-9223372036854775807", "9223372036854775807", "12"];
+
+    /// Of all kinds, some with the same beginning.
+    const ANY: &[&str] = &[
+        "null",
+        "false",
+        "true",
+        "0",
+        "1.5",
+        "-1.5",
+        "1e400",
+        "-1e-400",
+        "123456789012345678",
+        "\"\"",
+        "123456789012345678.5",
+        "\"a long text, the one\"",
+        "\"a long text, the other\"",
+        "[1]",
+        "[2]",
+        "{}",
+        "{\"a\": 1}",
+        "-3",
+        "1000",
+    ];
+
+    fn order_of(keys: [(bool, bool); 2]) -> Vec<SortKey> {
+        keys.into_iter()
+            .map(|(is_descending, are_nulls_first)| {
+                let program = Program { operations: Vec::new(), places: Vec::new() };
+                SortKey { program, is_descending, are_nulls_first }
+            })
+            .collect()
     }
 
-    /// Few different values, so that many are equal, and nothing among them.
-    fn keys(rows: &[(u8, u8)]) -> Vec<Key> {
-        let key = |number: u8| match number % 5 {
-            0 => Value::Null,
-            rest => Value::int(i64::from(rest)),
-        };
-        let pairs = rows.iter().flat_map(|(first, second)| [key(*first), key(*second)]);
-        pairs.map(|value| Key::of(&value).expect("a small value")).collect()
+    fn key(text: &str) -> Key {
+        Key::of(&json::parse_str(text).expect("JSON")).expect("a small value")
+    }
+
+    /// As the rule says it, without codes.
+    fn expected(rows: &[[Key; 2]], order: &[SortKey]) -> Vec<u32> {
+        let mut sorted: Vec<u32> = (0..rows.len() as u32).collect();
+        sorted.sort_by(|left, right| {
+            let pairs = rows[*left as usize].iter().zip(&rows[*right as usize]).zip(order);
+            pairs
+                .map(|((left, right), key)| match (left.is_nothing(), right.is_nothing()) {
+                    (true, true) => Ordering::Equal,
+                    (true, false) if key.are_nulls_first => Ordering::Less,
+                    (true, false) => Ordering::Greater,
+                    (false, true) if key.are_nulls_first => Ordering::Greater,
+                    (false, true) => Ordering::Less,
+                    _ if key.is_descending => right.cmp(left),
+                    _ => left.cmp(right),
+                })
+                .find(|found| found.is_ne())
+                .unwrap_or(Ordering::Equal)
+        });
+        sorted
+    }
+
+    fn check(
+        pool: &[&'static [&'static str]; 2],
+        picked: &[(usize, usize)],
+        wanted: usize,
+        order: &[SortKey],
+    ) -> Result<(), TestCaseError> {
+        let keys = pool.map(|texts| texts.iter().map(|text| key(text)).collect::<Vec<_>>());
+        let of = |at: usize, number: usize| keys[at][number % keys[at].len()].clone();
+        let rows: Vec<[Key; 2]> = picked.iter().map(|(a, b)| [of(0, *a), of(1, *b)]).collect();
+        let budget = Budget::unlimited();
+        let mut keys = SortKeys::new(&budget, 2, rows.len()).expect("room");
+        for row in &rows {
+            for (column, key) in row.iter().enumerate() {
+                match key.to_whole() {
+                    Some(number) => keys.push_whole(&budget, column, number),
+                    None => keys.push(&budget, column, key.clone()),
+                }
+                .expect("room");
+            }
+        }
+        let mut expected = expected(&rows, order);
+        expected.truncate(wanted);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let sorted = runtime.block_on(sort(&budget, 0..rows.len(), &keys, order, wanted));
+        prop_assert_eq!(sorted.expect("no limit"), expected);
+        Ok(())
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
         #[test]
         fn the_order_is_that_of_a_stable_sort(
-            rows in vec(any::<(u8, u8)>(), 0..1500),
-            wanted in 0_usize..1600,
-            down in any::<bool>(),
-            first in any::<bool>(),
+            first in select(vec![FEW, WIDE, ANY]),
+            second in select(vec![FEW, WIDE, ANY]),
+            picked in prop_oneof![
+                vec(any::<(usize, usize)>(), 0..60),
+                vec(any::<(usize, usize)>(), 0..6000),
+            ],
+            wanted in prop_oneof![0_usize..40, 0_usize..6000, Just(usize::MAX)],
+            directions in any::<[(bool, bool); 2]>(),
         ) {
-            let order = [key(down, first), key(!down, false)];
-            let keys = keys(&rows);
-            let mut expected: Vec<u32> = (0..rows.len() as u32).collect();
-            expected.sort_by(|left, right| {
-                let of = |row: &u32, at: usize| &keys[*row as usize * 2 + at];
-                compare_keys(of(left, 0), of(right, 0), &order[0])
-                    .then_with(|| compare_keys(of(left, 1), of(right, 1), &order[1]))
-            });
-            expected.truncate(wanted);
-            let budget = Budget::unlimited();
-            let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-            let sorted = runtime
-                .block_on(sort(&budget, rows.len(), &keys, &order, wanted))
-                .expect("no limit");
-            prop_assert_eq!(sorted, expected);
+            check(&[first, second], &picked, wanted, &order_of(directions))?;
         }
+    }
+
+    #[test]
+    fn null_has_its_place_beside_all_numbers() {
+        let picked: Vec<_> = (0..5000).map(|number| (number, number / 7)).collect();
+        for directions in [[(false, true), (true, false)], [(true, true), (false, false)]] {
+            check(&[WIDE, FEW], &picked, usize::MAX, &order_of(directions)).expect("the order");
+        }
+        assert!(Key::of(&Value::Null).expect("small").is_nothing());
     }
 }

@@ -247,6 +247,11 @@ impl Tuples {
         }
     }
 
+    /// Whether rows stand in another order than what they are made of.
+    pub(crate) fn are_moved(&self) -> bool {
+        !matches!(self.form, Form::One { selected: None, .. })
+    }
+
     /// Whether no row holds values: all are text.
     pub(crate) fn is_text(&self) -> bool {
         match &self.form {

@@ -40,9 +40,8 @@ fn smaller(mut choices: Vec<u32>, attempts: &mut u32, fails: impl Fn(&[u32]) -> 
             without.drain(at..end);
             let mut zeroed = choices.clone();
             zeroed[at..end].fill(0);
-            if !keep(&mut choices, without) && !keep(&mut choices, zeroed) {
-                at += size;
-            } else if at + size >= choices.len() {
+            let is_smaller = keep(&mut choices, without) || keep(&mut choices, zeroed);
+            if !is_smaller || at + size >= choices.len() {
                 at += size;
             }
         }

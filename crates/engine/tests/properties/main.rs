@@ -2,9 +2,12 @@
 //! order in which its upstreams answer.
 
 mod budgets;
+mod expressions;
 mod fixture;
 mod joins;
+mod listing;
 mod operators;
+mod tables;
 
 use std::{sync::atomic::Ordering, time::Duration};
 

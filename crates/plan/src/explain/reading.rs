@@ -55,6 +55,8 @@ pub(super) fn readings(select: &Select, depth: usize, found: &mut Vec<ExplainedR
                 };
             }
         }
+        let pushed = joins.pushed.iter().filter(|(of, _)| *of == placement.source);
+        source.asks.extend(pushed.map(|(_, it)| it.parameter.to_string()));
         if placement.is_left {
             source.reads.push_str(", rows without a partner stay");
         }

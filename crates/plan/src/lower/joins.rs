@@ -11,14 +11,15 @@ use super::{
     Lowering,
     condition::delays,
     mentions::{self, is_list_of, name_path},
-    program::RowColumns,
+    program::{RowColumns, pushes},
     scope::{Matches, Part, Scope},
     select::{ScanBuilder, scan},
+    table_of,
     terms::{Term, split, split_condition},
 };
 use crate::operator::{
-    Condition, Delays, Joins, Placement, Reading, RowArgument, ScanColumns, Select, Source,
-    SourceKind,
+    Condition, Delays, Joins, Operation, Placement, Pushed, PushedValue, Reading, RowArgument,
+    ScanColumns, Select, Source, SourceKind,
 };
 
 /// A source while it is planned.
@@ -93,10 +94,11 @@ impl Lowering<'_> {
             }
         }
         let (placements, tests) = self.place(&drafts, &mut terms);
+        let pushed = self.pushed_of_sources(&drafts, &terms, &placements);
         let tests: Vec<&ast::Condition> =
             tests.iter().map(|term| &terms[*term].condition).collect();
         let steps = self.steps(select, (&tests, &[]), RowColumns::Scoped, &mut output);
-        self.finish_sources(select, drafts, placements, output, row_calls, steps)
+        self.finish_sources(select, drafts, (placements, pushed), output, row_calls, steps)
     }
 
     /// A function may replace rows, and then nobody knows for which row around they are.
@@ -160,6 +162,53 @@ impl Lowering<'_> {
         drafts
     }
 
+    /// What tests of one source alone make its table ask for, beside what conditions and rows give it; of a left
+    /// join only those that its `on` makes. All of them are made again on the rows that come.
+    fn pushed_of_sources(
+        &mut self,
+        drafts: &[Draft<'_>],
+        terms: &[Term],
+        placements: &[Placement],
+    ) -> Vec<(usize, Pushed)> {
+        let mut found = Vec::new();
+        for placement in placements {
+            let source = placement.source;
+            let draft = &drafts[source];
+            let Some(table) = table_of(&draft.source) else { continue };
+            let verb = table.verb(VerbKind::Select).filter(|verb| !verb.columns.is_empty());
+            let Some(verb) = verb else { continue };
+            let of_left = draft.is_left().then_some(source);
+            let tests: Vec<&ast::Condition> = terms
+                .iter()
+                .filter(|term| {
+                    term.sources == [source] && term.of_left == of_left && !term.has_select
+                })
+                .map(|term| &term.condition)
+                .filter(|condition| matches!(condition, ast::Condition::Test(_)))
+                .collect();
+            let pushes = pushes(&tests, &verb.columns, draft.alias());
+            let pushed = self.scoped(|compiler| compiler.pushed(&pushes));
+            let bindings = match &placement.reading {
+                Reading::Asked(bindings) => bindings.as_slice(),
+                _ => &[],
+            };
+            // Of several values each could be a request, and nobody would have bounded them.
+            let is_one = |it: &Pushed| match &it.value {
+                PushedValue::Condition(_) => false,
+                PushedValue::Program(program) => {
+                    !matches!(program.operations.last(), Some(Operation::List(_)))
+                }
+            };
+            let is_free = |it: &Pushed| {
+                is_one(it)
+                    && !draft.conditions.iter().any(|condition| condition.name == it.parameter)
+                    && !bindings.iter().any(|binding| binding.parameter == it.parameter)
+            };
+            found.extend(pushed.into_iter().filter(is_free).map(|pushed| (source, pushed)));
+        }
+        found
+    }
+
     /// Gives a condition to the source that it asks something of, or makes it a term that joins or tests.
     fn sort_term(
         &mut self,
@@ -218,7 +267,7 @@ impl Lowering<'_> {
         &mut self,
         select: &ast::Select,
         drafts: Vec<Draft<'_>>,
-        placements: Vec<Placement>,
+        (placements, pushed): (Vec<Placement>, Vec<(usize, Pushed)>),
         output: crate::operator::Output,
         row_calls: Vec<crate::operator::RowCall>,
         steps: crate::operator::Steps,
@@ -234,7 +283,9 @@ impl Lowering<'_> {
                     Reading::Asked(bindings) => Some(bindings),
                     _ => None,
                 });
-                asked.flatten().map(|binding| binding.parameter.to_string()).collect()
+                let asked = asked.flatten().map(|binding| binding.parameter.to_string());
+                let pushed = pushed.iter().filter(|(of, _)| *of == place);
+                asked.chain(pushed.map(|(_, it)| it.parameter.to_string())).collect()
             })
             .collect();
         let tables = drafts.iter().filter(|draft| draft.is_table);
@@ -265,8 +316,14 @@ impl Lowering<'_> {
         let first = scans.next().expect("the parser demands a source");
         let is_in_order = placements.iter().enumerate().all(|(place, it)| it.source == place);
         let nested = scope.nested.into_iter().map(|(nested, _)| nested).collect();
-        let joins =
-            Joins { scans: scans.collect(), around: scope.around, placements, is_in_order, nested };
+        let joins = Joins {
+            scans: scans.collect(),
+            around: scope.around,
+            placements,
+            is_in_order,
+            pushed,
+            nested,
+        };
         Select {
             scan: first,
             join: None,

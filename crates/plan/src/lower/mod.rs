@@ -411,6 +411,13 @@ impl<'a> Lowering<'a> {
         self.inline_index.contains_key(name) || self.catalog.table(name).is_some()
     }
 
+    /// Whether a table says which parameters decide its columns.
+    fn declares_columns(&self, name: &str) -> bool {
+        let table = self.inline_table(name).or_else(|| self.catalog.table(name));
+        let verb = table.and_then(|table| table.verb(ast::VerbKind::Select));
+        verb.is_some_and(|verb| !verb.columns.is_empty())
+    }
+
     fn inline_table(&self, name: &str) -> Option<&Arc<Table>> {
         self.inline_index.get(name).map(|index| &self.inline_tables[*index])
     }

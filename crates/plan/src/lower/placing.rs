@@ -38,7 +38,10 @@ impl Lowering<'_> {
             }
             let source = next.unwrap_or(segment[0]);
             let is_first = !placed.contains(&true);
-            let reading = self.reading(source, drafts, terms, &placed);
+            let (reading, needs) = self.reading(source, drafts, terms, &placed);
+            let place_of =
+                |of: &usize| placements.iter().position(|it: &Placement| it.source == *of);
+            let asked_behind = needs.iter().filter_map(place_of).map(|place| place + 1).max();
             let keys = self.keys(source, drafts, terms, &placed);
             placed[source] = true;
             let is_left = drafts[source].is_left();
@@ -75,7 +78,15 @@ impl Lowering<'_> {
             }
             let test = self.test_of(&own, terms);
             let filter = self.test_of(&behind, terms);
-            placements.push(Placement { source, is_left, reading, keys, test, filter });
+            placements.push(Placement {
+                source,
+                is_left,
+                reading,
+                asked_behind: asked_behind.unwrap_or(0),
+                keys,
+                test,
+                filter,
+            });
         }
         let rest = (0..terms.len()).filter(|position| !terms[*position].is_done).collect();
         (placements, rest)
@@ -90,7 +101,10 @@ impl Lowering<'_> {
     }
 
     /// Compiles something of the innermost select; what is the same for all rows is kept for its steps.
-    fn scoped<T>(&mut self, compile: impl FnOnce(&mut Compiler<'_, '_, '_, '_>) -> T) -> T {
+    pub(super) fn scoped<T>(
+        &mut self,
+        compile: impl FnOnce(&mut Compiler<'_, '_, '_, '_>) -> T,
+    ) -> T {
         let mut compiler = Compiler::new(self, RowColumns::Scoped);
         let compiled = compile(&mut compiler);
         let givens = compiler.givens;
@@ -98,23 +112,24 @@ impl Lowering<'_> {
         compiled
     }
 
-    /// The parameters that rows give a table, or the list that it is.
+    /// The parameters that rows give a table, or the list that it is; and the sources of their values.
     fn reading(
         &mut self,
         source: usize,
         drafts: &[Draft<'_>],
         terms: &mut [Term],
         placed: &[bool],
-    ) -> Reading {
+    ) -> (Reading, Vec<usize>) {
         let draft = &drafts[source];
         if let Some(path) = &draft.list {
             let (side, column) = self.scoped_column(path, Matches::Value);
-            return Reading::Elements { side, column };
+            return (Reading::Elements { side, column }, Vec::new());
         }
         if !draft.is_table {
-            return Reading::Whole;
+            return (Reading::Whole, Vec::new());
         }
         let mut bindings = Vec::new();
+        let mut needs = Vec::new();
         for term in terms.iter_mut().filter(|term| is_of(term, source, drafts)) {
             let Some((own, other)) = key_sides(term, source, placed) else { continue };
             let Some(equality) = term.equality.as_ref().filter(|it| it.asks) else { continue };
@@ -129,12 +144,14 @@ impl Lowering<'_> {
                 self.report_undeclared_key(draft, &offer.parameter, path.span);
             }
             let value = self.scoped(|compiler| compiler.program(&equality.sides[other].value));
+            needs.extend_from_slice(&equality.sides[other].sources);
             // Only what is declared is tested again.
             term.is_answered = !offer.is_declared;
             let parameter = offer.parameter.as_str().into();
             bindings.push(Binding { parameter, value, is_declared: offer.is_declared });
         }
-        if bindings.is_empty() { Reading::Whole } else { Reading::Asked(bindings) }
+        let reading = if bindings.is_empty() { Reading::Whole } else { Reading::Asked(bindings) };
+        (reading, needs)
     }
 
     /// What must be equal for a row of a source to be a partner.

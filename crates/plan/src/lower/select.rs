@@ -50,7 +50,10 @@ impl Lowering<'_> {
         if !select.unions.is_empty() {
             return self.union(select);
         }
-        if !mentions::is_plain(select, &|name| self.has_table(name)) {
+        // Older scripts knew no declared columns, which may be asked for all rows at once.
+        let declares = |source: &ast::Source| self.declares_columns(&source.name.text);
+        let is_declared_join = select.sources.len() > 1 && select.sources.iter().any(declares);
+        if is_declared_join || !mentions::is_plain(select, &|name| self.has_table(name)) {
             return self.select_sources(select);
         }
         match select.sources.as_slice() {

@@ -86,7 +86,11 @@ pub(super) fn split_condition(condition: &Condition) -> Vec<Condition> {
 /// What `and` joins. Nothing here recurses deeper than the tree, which the parser bounds.
 fn each_term(expression: &Expression, take: &mut dyn FnMut(&Expression)) {
     match &expression.kind {
-        ExpressionKind::All(items) => items.iter().for_each(|item| each_term(item, take)),
+        ExpressionKind::All(items) => {
+            for item in items {
+                each_term(item, take);
+            }
+        }
         ExpressionKind::Group(inner) if is_conjunction(inner) => each_term(inner, take),
         _ => take(expression),
     }

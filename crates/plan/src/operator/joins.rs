@@ -7,7 +7,7 @@
 
 use qlio_data::Text;
 
-use super::{Program, Scan, Select, Side};
+use super::{Program, Pushed, Scan, Select, Side};
 
 /// How the sources of a select become rows.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct Joins {
     pub placements: Vec<Placement>,
     /// Sources are read in the order of the text, so rows come in theirs.
     pub is_in_order: bool,
+    /// What tests make the table of a source ask for, whatever its rows hold (TAB-25).
+    pub pushed: Vec<(usize, Pushed)>,
     /// The selects inside of expressions that depend on the row.
     pub nested: Vec<Nested>,
 }
@@ -58,6 +60,8 @@ pub struct Placement {
     pub is_left: bool,
     /// How its rows are read.
     pub reading: Reading,
+    /// How many sources must be there before its table can be asked.
+    pub asked_behind: usize,
     /// What must be equal; rows are found by it.
     pub keys: Vec<Equality>,
     /// What must hold besides for a row to be a partner.

@@ -16,7 +16,7 @@ use crate::{
     spelling,
 };
 
-/// Whether a select is a join as older scripts could write it: two names, a comma, plain columns.
+/// Whether a select is a join as older scripts could write it: two names, a comma, plain columns, and conditions.
 fn is_plain_join(node: &Select) -> bool {
     let [main, joined] = node.sources.as_slice() else { return false };
     let has_new_column = match &node.columns {
@@ -26,7 +26,8 @@ fn is_plain_join(node: &Select) -> bool {
         }),
     };
     let is_named = |source: &Source| source.select.is_none() && source.joint == Joint::Comma;
-    is_named(main)
+    !node.conditions.is_empty()
+        && is_named(main)
         && is_named(joined)
         && !is_list_of(joined, std::slice::from_ref(main))
         && !has_new_column
@@ -56,8 +57,7 @@ pub(super) fn refuse_hidden_aliases(checker: &mut Checker<'_>, site: Site, node:
 /// Checks a select from several sources; so many of the known aliases are those around it.
 pub(super) fn check(checker: &mut Checker<'_>, site: Site, node: &Select, outside: usize) {
     let is_plain = is_plain_join(node);
-    // Older scripts always said which rows belong together; what had no alias was refused as a column.
-    if !is_plain || node.conditions.is_empty() {
+    if !is_plain {
         aliases(checker, site, node);
     }
     let around = checker.around[..outside].to_vec();

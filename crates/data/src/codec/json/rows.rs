@@ -9,7 +9,7 @@ use super::{
     text::{unescape, write_string},
     to_string,
 };
-use crate::{Text, Value, value::loose::LooseValue};
+use crate::{Number, Text, Value, value::loose::LooseValue};
 
 /// A cell of a row: a place in the text of a table, or a value.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +62,17 @@ impl<'t> RowCell<'t> {
         }
     }
 
+    /// The whole number that the cell is, if it is one of few enough digits.
+    #[inline]
+    pub fn whole(self) -> Option<i64> {
+        match self {
+            Self::Text { table, row, column } => whole_of(table.json(row, column).0),
+            Self::Value(Value::Number(Number::Int(number))) => Some(*number),
+            Self::Value(Value::Number(Number::Source(text))) => whole_of(text),
+            Self::Value(_) => None,
+        }
+    }
+
     /// A byte of the cell: whoever asks for it has the cell brought in from memory.
     #[inline]
     pub fn first_byte(self) -> u8 {
@@ -70,6 +81,27 @@ impl<'t> RowCell<'t> {
             Self::Value(value) => u8::from(value.is_absent()),
         }
     }
+}
+
+/// Digits of a number that fits 64 bits, whatever they are.
+const WHOLE_DIGITS_MAX: usize = 18;
+
+/// The whole number that a text is: a sign, and digits.
+#[inline]
+fn whole_of(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    if digits.is_empty() || digits.len() > WHOLE_DIGITS_MAX {
+        return None;
+    }
+    let mut number = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + i64::from(digit);
+    }
+    Some(if digits.len() < text.len() { -number } else { number })
 }
 
 /// The form of a written row.
