@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make files")]
 #![expect(clippy::unwrap_used, reason = "a broken test bench must fail the test")]
 
+mod console;
 mod grammar;
 mod metrics;
 mod rules;
