@@ -27,9 +27,8 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 fn the_console_is_built_of_its_sources() {
     let root = docs().join("../web/console");
     let beside = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path());
-    let beside = beside.filter(|path| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(is_source)
-    });
+    let beside = beside
+        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_source));
     let mut files: Vec<(String, PathBuf)> = beside
         .chain(files_of(&root.join("src")))
         .map(|path| (path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), path))
