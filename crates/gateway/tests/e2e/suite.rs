@@ -129,6 +129,6 @@ fn the_tests_of_the_example_app_pass() {
     {
         let finished = run(arguments, folder, "");
         assert_eq!(finished.code(), Some(0), "{}{}", finished.stdout, finished.stderr);
-        assert!(finished.stdout.contains("1..5\nok 1 - colours\n"), "{}", finished.stdout);
+        assert!(finished.stdout.contains("1..7\nok 1 - colours\n"), "{}", finished.stdout);
     }
 }
