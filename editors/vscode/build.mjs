@@ -24,7 +24,8 @@ let module = values.wasm;
 if (!module) {
   const target = 'wasm32-unknown-unknown';
   execFileSync('cargo', ['build', '--release', '--locked', '--target', target], { cwd: here('server'), stdio: 'inherit' });
-  module = here(`server/target/${target}/release/qlio_language_server.wasm`);
+  const built = process.env.CARGO_TARGET_DIR ?? here('server/target');
+  module = resolve(built, target, 'release/qlio_language_server.wasm');
 }
 if (resolve(module) !== here('dist/language.wasm')) await cp(module, here('dist/language.wasm'));
 for (const file of ['desktop.cjs', 'browser.cjs', 'language.wasm']) {
