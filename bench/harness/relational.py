@@ -26,7 +26,7 @@ SEED = 20
 ROUNDS = 5
 # The sizes that tell how the time grows, as multiples of the one that is compared, and how often each is asked: the
 # median of a few short answers says more about the machine than about the growth.
-SIZES = (0.25, 0.5, 1, 2)
+SIZES = (0.125, 0.25, 0.5, 1)
 GROWTH_ROUNDS = 11
 ANSWER_SECONDS_MAX = 120
 SETTINGS = {
