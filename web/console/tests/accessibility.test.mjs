@@ -137,7 +137,8 @@ test("the keyboard alone reaches everything and leaves the editor", async () => 
   await page.getByRole("separator", { name: "Width of the script" }).focus();
   const before = await page.locator(".pane-script").evaluate((pane) => pane.offsetWidth);
   await page.keyboard.press("ArrowLeft");
-  assert.ok((await page.locator(".pane-script").evaluate((pane) => pane.offsetWidth)) < before);
+  // The page is drawn anew a moment later.
+  await page.waitForFunction((width) => document.querySelector(".pane-script").offsetWidth < width, before);
   await page.keyboard.press("Control+Alt+3");
   await page.waitForFunction(() => document.activeElement?.closest(".pane-plan") !== null);
   await page.keyboard.press("Control+Alt+1");
