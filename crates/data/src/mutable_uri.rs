@@ -1,4 +1,4 @@
-//! A URI whose query can be changed: what "patch uri" hooks get, and how every URI is normalised
+//! URIs taken apart and put together: how every URI is normalised, and what "patch uri" hooks change
 //! (URI-18, HOK-6).
 //!
 //! In: any text. Out: a URI of printable ASCII without blanks. Scheme and host are lower-case, an
@@ -6,9 +6,9 @@
 //! that are array indexes to JavaScript come first in ascending order. Dot segments and ports stay
 //! as written, and nothing is resolved against anything.
 
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
-use crate::{Object, Text, Value, path::step, percent};
+use crate::{Text, path::step, percent};
 
 /// JavaScript's largest array index; larger numbers are ordinary names.
 const INDEX_MAX: usize = 4_294_967_294;
@@ -17,224 +17,92 @@ const INDEX_MAX: usize = 4_294_967_294;
 #[derive(Debug, Clone, PartialEq)]
 pub struct MutableUri {
     /// Scheme, authority and path, normalised.
-    base: String,
-    params: Params,
+    pub base: String,
+    /// Decoded names with their decoded values, in the order in which JavaScript has the members of an object.
+    pub params: Vec<(Text, Vec<Text>)>,
     /// Normalised, without `#`.
-    fragment: Option<String>,
+    pub fragment: Option<String>,
 }
-
-/// The parameters of a query, repeated names collected, in order of first occurrence.
-#[derive(Debug, Clone, Default)]
-struct Params {
-    entries: Vec<(Text, Vec<Value>)>,
-    positions: HashMap<Text, usize>,
-}
-
-/// Why a [`MutableUri`] refuses what it is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MutableUriError {
-    /// The text is empty.
-    Empty,
-    /// The name of a parameter is empty.
-    NoName,
-    /// The value of a parameter is absent or null.
-    NoValue,
-}
-
-impl fmt::Display for MutableUriError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "a uri must not be empty",
-            Self::NoName => "a parameter needs a name",
-            Self::NoValue => "a parameter needs a value",
-        })
-    }
-}
-
-impl std::error::Error for MutableUriError {}
 
 /// Normalises a URI (URI-18).
 pub fn normalize(uri: &str) -> String {
-    MutableUri::read(uri).format()
+    let MutableUri { base, params, fragment } = MutableUri::parse(uri);
+    let mut text = UriText::new(base);
+    for (name, values) in &params {
+        for value in values {
+            text.push_param(name, value);
+        }
+    }
+    text.finish(fragment.as_deref())
 }
 
 impl MutableUri {
-    /// Takes a URI apart. Any text but the empty one is accepted.
-    pub fn parse(text: &str) -> Result<Self, MutableUriError> {
-        if text.is_empty() { Err(MutableUriError::Empty) } else { Ok(Self::read(text)) }
-    }
-
-    fn read(text: &str) -> Self {
+    /// Takes a URI apart; any text is one.
+    pub fn parse(text: &str) -> Self {
         let (text, fragment) = match text.split_once('#') {
             Some((text, fragment)) => (text, Some(write_path(fragment))),
             None => (text, None),
         };
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
-        let mut params = Params::default();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = percent::decode_form_lossy(name).into();
-            params.values(name).push(Value::string(percent::decode_form_lossy(value)));
-        }
-        Self { base: base(address), params, fragment }
-    }
-
-    /// The normalised text. Numbers and booleans print, a list repeats its name, null, absent
-    /// values and objects print as empty.
-    pub fn format(&self) -> String {
-        let mut text = self.base.clone();
-        let mut separator = '?';
-        for (name, values) in self.params.in_order() {
-            for value in values {
-                text.push(separator);
-                separator = '&';
-                percent::encode_component(name, &mut text);
-                text.push('=');
-                if let Some(scalar) = value.scalar_text() {
-                    percent::encode_component(&scalar, &mut text);
-                }
-            }
-        }
-        if let Some(fragment) = &self.fragment {
-            text.push('#');
-            text.push_str(fragment);
-        }
-        text
-    }
-
-    /// Adds a value behind those that the name has. The elements of an array are added one by one.
-    pub fn add_param(&mut self, name: &str, value: &Value) -> Result<(), MutableUriError> {
-        check(name, value)?;
-        let added = each_value(value);
-        self.params.values(name.into()).extend(added);
-        Ok(())
-    }
-
-    /// Replaces all values of a name; it moves to the end, as a removed and added name does.
-    pub fn set_param(&mut self, name: &str, value: &Value) -> Result<(), MutableUriError> {
-        check(name, value)?;
-        self.params.entries.retain(|(present, _)| present != name);
-        self.params.reindex();
-        self.add_param(name, value)
-    }
-
-    /// Removes a name with all its values, or only the values whose text is that of `value`.
-    pub fn remove_param(&mut self, name: &str, value: Option<&Value>) {
-        let removed = value.map(|value| value.scalar_text().unwrap_or_default());
-        for (present, values) in &mut self.params.entries {
-            if present == name {
-                match &removed {
-                    None => values.clear(),
-                    Some(text) => {
-                        values.retain(|value| value.scalar_text().unwrap_or_default() != *text);
-                    }
-                }
-            }
-        }
-        self.params.drop_empty();
-    }
-
-    /// The value of a name, the array of its values if it has several, or absent.
-    pub fn get_param(&self, name: &str) -> Value {
-        match self.params.positions.get(name).and_then(|at| self.params.entries.get(*at)) {
-            Some((_, values)) => one_or_list(values),
-            None => Value::Absent,
-        }
-    }
-
-    /// All parameters: name to value, or to the array of its values.
-    pub fn params(&self) -> Object {
-        self.params.in_order().map(|(name, values)| (name.clone(), one_or_list(values))).collect()
-    }
-
-    /// Replaces all parameters; how writes to the map that a hook sees take effect.
-    pub fn set_params(&mut self, params: &Object) {
-        self.params = Params::default();
-        for (name, value) in params.iter().filter(|(_, value)| !value.is_absent()) {
-            let added = each_value(value);
-            self.params.values(name.clone()).extend(added);
-        }
-    }
-
-    /// Removes empty values, and names that have no other.
-    pub fn remove_empty_params(&mut self) {
-        for (_, values) in &mut self.params.entries {
-            values.retain(|value| value.as_str() != Some(""));
-        }
-        self.params.drop_empty();
+        Self { base: base(address), params: parse_query(query), fragment }
     }
 }
 
-impl Params {
-    /// The values of a name, created at the end if there is none yet.
-    fn values(&mut self, name: Text) -> &mut Vec<Value> {
-        let next = self.entries.len();
-        let at = *self.positions.entry(name.clone()).or_insert(next);
-        if at == next {
-            self.entries.push((name, Vec::new()));
+/// The text of a URI, to which parameters are appended.
+#[derive(Debug)]
+pub struct UriText {
+    text: String,
+    separator: char,
+}
+
+impl UriText {
+    /// Starts with the scheme, authority and path, which are normalised.
+    pub fn new(base: String) -> Self {
+        Self { text: base, separator: '?' }
+    }
+
+    /// Bytes so far.
+    #[expect(clippy::len_without_is_empty, reason = "the text of a URI is never empty")]
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Appends a parameter, encoded.
+    pub fn push_param(&mut self, name: &str, value: &str) {
+        self.text.push(self.separator);
+        self.separator = '&';
+        percent::encode_component(name, &mut self.text);
+        self.text.push('=');
+        percent::encode_component(value, &mut self.text);
+    }
+
+    /// Ends with the fragment, which is normalised.
+    pub fn finish(mut self, fragment: Option<&str>) -> String {
+        if let Some(fragment) = fragment {
+            self.text.push('#');
+            self.text.push_str(fragment);
         }
-        &mut self.entries[at].1
-    }
-
-    fn drop_empty(&mut self) {
-        self.entries.retain(|(_, values)| !values.is_empty());
-        self.reindex();
-    }
-
-    fn reindex(&mut self) {
-        self.positions =
-            self.entries.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
-    }
-
-    /// The entries as JavaScript orders the members of an object: indexes first, ascending.
-    fn in_order(&self) -> impl Iterator<Item = (&Text, &Vec<Value>)> {
-        let index = |name: &Text| step::index_of(name).filter(|index| *index <= INDEX_MAX);
-        let mut indexed: Vec<_> = self
-            .entries
-            .iter()
-            .filter_map(|(name, values)| Some((index(name)?, (name, values))))
-            .collect();
-        indexed.sort_by_key(|(index, _)| *index);
-        let named = self.entries.iter().filter(move |(name, _)| index(name).is_none());
-        indexed
-            .into_iter()
-            .map(|(_, entry)| entry)
-            .chain(named.map(|(name, values)| (name, values)))
+        self.text
     }
 }
 
-impl PartialEq for Params {
-    fn eq(&self, other: &Self) -> bool {
-        let texts = |params: &Self| -> Vec<(Text, Vec<Text>)> {
-            let text = |value: &Value| value.scalar_text().unwrap_or_default();
-            let entry = |(name, values): &(Text, Vec<Value>)| {
-                (name.clone(), values.iter().map(text).collect())
-            };
-            params.entries.iter().map(entry).collect()
-        };
-        texts(self) == texts(other)
+fn parse_query(query: &str) -> Vec<(Text, Vec<Text>)> {
+    let mut params: Vec<(Text, Vec<Text>)> = Vec::new();
+    let mut positions: HashMap<Text, usize> = HashMap::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = Text::from(percent::decode_form_lossy(name));
+        let value = Text::from(percent::decode_form_lossy(value));
+        let at = *positions.entry(name.clone()).or_insert(params.len());
+        match params.get_mut(at) {
+            Some((_, values)) => values.push(value),
+            None => params.push((name, vec![value])),
+        }
     }
-}
-
-fn check(name: &str, value: &Value) -> Result<(), MutableUriError> {
-    if name.is_empty() {
-        Err(MutableUriError::NoName)
-    } else if value.is_nothing() {
-        Err(MutableUriError::NoValue)
-    } else {
-        Ok(())
-    }
-}
-
-fn each_value(value: &Value) -> Vec<Value> {
-    value.elements().map_or_else(|| vec![value.clone()], std::borrow::Cow::into_owned)
-}
-
-fn one_or_list(values: &[Value]) -> Value {
-    match values {
-        [only] => only.clone(),
-        several => Value::array(several.to_vec()),
-    }
+    let index = |name: &Text| step::index_of(name).filter(|index| *index <= INDEX_MAX);
+    // Indexes come first, ascending; the others stay as they are.
+    params.sort_by_key(|(name, _)| index(name).map_or((true, 0), |index| (false, index)));
+    params
 }
 
 fn write_path(text: &str) -> String {
@@ -289,10 +157,6 @@ mod tests {
 
     use super::*;
 
-    fn uri(text: &str) -> MutableUri {
-        MutableUri::parse(text).expect("not empty")
-    }
-
     #[test]
     fn uris_are_normalised() {
         for (text, normal) in [
@@ -317,65 +181,17 @@ mod tests {
         ] {
             assert_eq!(normalize(text), normal, "{text}");
         }
-        assert_eq!(MutableUri::parse(""), Err(MutableUriError::Empty));
     }
 
     #[test]
-    fn adding_appends_and_setting_replaces() {
-        let mut it = uri("/q?f=1");
-        it.add_param("f", &Value::string("2")).expect("valid");
-        assert_eq!(it.format(), "/q?f=1&f=2");
-        it.add_param("n", &Value::int(0)).expect("valid");
-        it.add_param("on", &Value::Bool(false)).expect("valid");
-        assert_eq!(it.format(), "/q?f=1&f=2&n=0&on=false");
-        it.set_param("f", &Value::array(vec![Value::int(3), Value::string("x y")])).expect("valid");
-        assert_eq!(it.format(), "/q?n=0&on=false&f=3&f=x%20y");
-        assert_eq!(it.add_param("a", &Value::Null), Err(MutableUriError::NoValue));
-        assert_eq!(it.set_param("a", &Value::Absent), Err(MutableUriError::NoValue));
-        assert_eq!(it.set_param("", &Value::int(1)), Err(MutableUriError::NoName));
-    }
-
-    #[test]
-    fn removing_takes_all_values_or_the_equal_ones() {
-        let mut it = uri("/q?f=1&f=2&f=1&g=");
-        it.remove_param("f", Some(&Value::int(1)));
-        assert_eq!(it.format(), "/q?f=2&g=");
-        it.remove_param("f", Some(&Value::string("9")));
-        assert_eq!(it.format(), "/q?f=2&g=");
-        it.remove_param("f", None);
-        it.remove_param("gone", None);
-        assert_eq!(it.format(), "/q?g=");
-    }
-
-    #[test]
-    fn parameters_read_as_text_list_or_nothing() {
-        let it = uri("/q?a=1&b=x&a=2&c");
-        assert_eq!(it.get_param("b").as_str(), Some("x"));
-        assert_eq!(it.get_param("c").as_str(), Some(""));
-        assert!(it.get_param("d").is_absent());
-        assert_eq!(it.get_param("a").elements().map(|list| list.len()), Some(2));
-    }
-
-    #[test]
-    fn the_map_of_parameters_can_be_written_back() {
-        let mut it = uri("/q?a=1&b=2");
-        let mut params = it.params();
-        params.remove("a");
-        params.insert("c", Value::int(3));
-        params.insert("o", Value::object(Object::new()));
-        it.set_params(&params);
-        assert_eq!(it.format(), "/q?b=2&c=3&o=");
-    }
-
-    #[test]
-    fn empty_parameters_go_also_inside_lists() {
-        let mut it = uri("/q?page=&s=1&t=&t=2&u=&u=");
-        it.remove_empty_params();
-        assert_eq!(it.format(), "/q?s=1&t=2");
-        let mut it = uri("/q?page=&s=1");
-        it.set_param("page", &Value::Number(crate::Number::Float(3.0))).expect("valid");
-        it.remove_empty_params();
-        assert_eq!(it.format(), "/q?s=1&page=3");
+    fn parameters_are_decoded_and_collected() {
+        let uri = MutableUri::parse("/q?b=x+y&7=1&b=%C3%A5&c");
+        let params: Vec<_> = uri
+            .params
+            .iter()
+            .map(|(name, values)| (&**name, values.iter().map(|value| &**value).collect()))
+            .collect::<Vec<(&str, Vec<&str>)>>();
+        assert_eq!(params, [("7", vec!["1"]), ("b", vec!["x y", "å"]), ("c", vec![""])]);
     }
 
     proptest! {

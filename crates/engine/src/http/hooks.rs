@@ -10,7 +10,7 @@ use qlio_syntax::diagnostic::codes;
 
 use super::{
     Call,
-    view::{TemplateNames, from_object, lazy_statement, to_object, visible_params},
+    view::{TemplateNames, lazy_statement, to_object, visible_params, write_headers},
 };
 use crate::{
     body::{
@@ -21,8 +21,8 @@ use crate::{
     heavy::Wanted,
     run::Run,
     sandbox::{
-        ArgsApart, Content, Decode, Hook, HookArgs, HookResult, HookSession, Lazy, Parsed, Patch,
-        Payload, Sandbox, Script, ScriptError, ScriptErrorKind, SessionApart,
+        ArgsApart, Content, Decode, HeaderChange, Hook, HookArgs, HookResult, HookSession, Lazy,
+        Parsed, Patch, Payload, Sandbox, Script, ScriptError, ScriptErrorKind, SessionApart,
     },
     scope::StatementParams,
     slice,
@@ -30,7 +30,7 @@ use crate::{
     verb_scripts::{Template, VerbScripts},
 };
 
-/// About how many bytes the headers of an answer take inside the interpreter.
+/// About how many bytes the headers of a request or an answer take inside the interpreter.
 const HEADERS_WEIGHT: usize = 16 << 10;
 
 /// What `compute key` decided.
@@ -215,7 +215,7 @@ impl Hooks {
         }
         let shown = shown_headers(&headers);
         match self.call(run, HookArgs::PatchHeaders { uri, headers: &shown }).await? {
-            HookResult::Headers(Some(object)) => from_object(&object),
+            HookResult::Headers(change) => changed(headers, &change),
             _ => Ok(headers),
         }
     }
@@ -258,10 +258,8 @@ impl Hooks {
         headers: &mut HeaderMap,
     ) -> Result<Option<Payload>, RunError> {
         match self.call(run, args).await? {
-            HookResult::Body { payload, headers: changed } => {
-                if let Some(changed) = changed {
-                    *headers = from_object(&changed)?;
-                }
+            HookResult::Body { payload, headers: change } => {
+                *headers = changed(std::mem::take(headers), &change)?;
                 Ok(payload)
             }
             _ => Ok(None),
@@ -455,7 +453,21 @@ pub(super) fn written(session: &HookSession) -> Vec<(Text, Value)> {
 
 /// The headers of a request, for hooks.
 fn shown_headers(headers: &HeaderMap) -> Lazy {
-    Lazy::from(Value::object(to_object(headers)))
+    let headers = headers.clone();
+    Lazy::new(HEADERS_WEIGHT, move || Value::object(to_object(&headers)))
+}
+
+/// Headers after a hook.
+fn changed(mut headers: HeaderMap, change: &HeaderChange) -> Result<HeaderMap, RunError> {
+    match change {
+        HeaderChange::None => {}
+        HeaderChange::Some(written) => write_headers(&mut headers, written)?,
+        HeaderChange::All(all) => {
+            headers = HeaderMap::with_capacity(all.len());
+            write_headers(&mut headers, all)?;
+        }
+    }
+    Ok(headers)
 }
 
 /// The headers of an answer, for hooks.

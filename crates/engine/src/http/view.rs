@@ -113,14 +113,15 @@ impl Names for ParamNames<'_> {
 
 /// What hooks see as `statement`, made when one of them looks at it.
 pub(super) fn lazy_statement(call: &Call<'_>, own: &[(Text, Value)]) -> Lazy {
-    let (table, kind, execution) = (Arc::clone(call.table), call.kind, execution_record(call, own));
-    let make = move || table.verb(kind).map(|verb| verb_record(&table, verb, execution.clone()));
+    let (table, kind) = (Arc::clone(call.table), call.kind);
+    let execution = Execution::of(call, own);
+    let make = move || table.verb(kind).map(|verb| verb_record(&table, verb, execution.record()));
     Lazy::new(0, move || make().map_or(Value::Absent, Value::object))
 }
 
 /// What templates see as `statement`.
 pub(super) fn statement_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
-    verb_record(call.table, call.verb, execution_record(call, own))
+    verb_record(call.table, call.verb, Execution::of(call, own).record())
 }
 
 /// The record of a verb, with that of the executing statement in it.
@@ -187,7 +188,7 @@ fn verb_record(table: &Table, verb: &Verb, execution: Object) -> Object {
 
 /// What a connector sees as `statement`.
 pub(super) fn connector_statement(call: &Call<'_>, own: &[(Text, Value)]) -> Value {
-    connector_record(call.table, call.verb, execution_record(call, own))
+    connector_record(call.table, call.verb, Execution::of(call, own).record())
 }
 
 /// What a connector sees as its verb.
@@ -263,53 +264,87 @@ fn body_record(body: &Body) -> Value {
     Value::object(record)
 }
 
-/// The executing statement itself.
-fn execution_record(call: &Call<'_>, own: &[(Text, Value)]) -> Object {
-    let mut record = Object::new();
-    record.insert("type", Value::from(call.kind.as_str()));
-    record.insert("line", Value::from(call.line));
-    if let Some(name) = call.assign {
-        record.insert("assign", Value::String(name.clone()));
-    }
-    if let Some(scan) = call.scan {
-        record.insert("columns", columns_record(scan, call.output));
-        let alias = scan.source.alias.as_ref();
-        let source = named(scan.source.name.clone(), alias);
-        record.insert("fromClause", Value::array(vec![Value::object(source)]));
-    }
-    let Delays { timeout_ms, delay_ms_min, delay_ms_max, .. } = *call.delays;
-    for (name, value) in [
-        ("limit", call.limit),
-        ("offset", call.offset),
-        ("timeout", timeout_ms),
-        ("minDelay", delay_ms_min),
-        ("maxDelay", delay_ms_max),
-    ] {
-        if let Some(value) = value {
-            record.insert(name, Value::from(value));
+/// What is known of an executing statement, from which its record is made for scripts that look at it.
+struct Execution {
+    kind: VerbKind,
+    line: u32,
+    assign: Option<Text>,
+    /// Its columns and sources, which are the same each time.
+    scan: Option<Value>,
+    bounds: [(&'static str, Option<u64>); 5],
+    conditions: Vec<(Text, Value)>,
+}
+
+impl Execution {
+    fn of(call: &Call<'_>, own: &[(Text, Value)]) -> Self {
+        let Delays { timeout_ms, delay_ms_min, delay_ms_max, .. } = *call.delays;
+        let has_conditions = matches!(call.kind, VerbKind::Select | VerbKind::Delete);
+        // Both are among the parameters, but they are no conditions.
+        let paging = [(&call.verb.limit_name, call.limit), (&call.verb.offset_name, call.offset)];
+        let is_condition =
+            |name: &Text| !paging.iter().any(|(paged, count)| *paged == name && count.is_some());
+        let conditions = own.iter().filter(|(name, _)| has_conditions && is_condition(name));
+        Self {
+            kind: call.kind,
+            line: call.line,
+            assign: call.assign.cloned(),
+            scan: call
+                .scan
+                .map(|scan| scan.shown.get_or_init(|| scan_record(scan, call.output)).clone()),
+            bounds: [
+                ("limit", call.limit),
+                ("offset", call.offset),
+                ("timeout", timeout_ms),
+                ("minDelay", delay_ms_min),
+                ("maxDelay", delay_ms_max),
+            ],
+            conditions: conditions.cloned().collect(),
         }
     }
-    if !matches!(call.kind, VerbKind::Select | VerbKind::Delete) {
-        return record;
+
+    /// The executing statement itself.
+    fn record(&self) -> Object {
+        let mut record = Object::new();
+        record.insert("type", Value::from(self.kind.as_str()));
+        record.insert("line", Value::from(self.line));
+        if let Some(name) = &self.assign {
+            record.insert("assign", Value::String(name.clone()));
+        }
+        if let Some(Value::Object(scan)) = &self.scan {
+            for (name, value) in scan.iter() {
+                record.insert(name.clone(), value.clone());
+            }
+        }
+        for (name, value) in self.bounds {
+            if let Some(value) = value {
+                record.insert(name, Value::from(value));
+            }
+        }
+        if matches!(self.kind, VerbKind::Select | VerbKind::Delete) {
+            record.insert("whereCriteria", self.conditions.iter().map(criterion).collect());
+        }
+        record
     }
-    // Both are among the parameters, but they are no conditions.
-    let paging = [(&call.verb.limit_name, call.limit), (&call.verb.offset_name, call.offset)];
-    let conditions = own
-        .iter()
-        .filter(|(name, _)| !paging.iter().any(|(paged, count)| *paged == name && count.is_some()));
-    let criteria = conditions.map(|(name, value)| {
-        let side = |key: &str, value: Value| Value::object([(key, value)].into_iter().collect());
-        let criterion: Object = [
-            ("operator", Value::from(if value.is_array() { "in" } else { "=" })),
-            ("lhs", side("name", Value::String(name.clone()))),
-            ("rhs", side("value", value.clone())),
-        ]
-        .into_iter()
-        .collect();
-        Value::object(criterion)
-    });
-    record.insert("whereCriteria", criteria.collect());
-    record
+}
+
+fn criterion((name, value): &(Text, Value)) -> Value {
+    let side = |key: &str, value: Value| Value::object([(key, value)].into_iter().collect());
+    let criterion: Object = [
+        ("operator", Value::from(if value.is_array() { "in" } else { "=" })),
+        ("lhs", side("name", Value::String(name.clone()))),
+        ("rhs", side("value", value.clone())),
+    ]
+    .into_iter()
+    .collect();
+    Value::object(criterion)
+}
+
+/// The columns and the source of a select.
+fn scan_record(scan: &Scan, output: Option<&Output>) -> Value {
+    let source = named(scan.source.name.clone(), scan.source.alias.as_ref());
+    let sources = Value::array(vec![Value::object(source)]);
+    let members = [("columns", columns_record(scan, output)), ("fromClause", sources)];
+    Value::object(members.into_iter().collect())
 }
 
 /// The columns of a select, in order: `{type, name, alias?}` each, or one of these for `*`. Half of a
@@ -367,9 +402,8 @@ pub(super) fn to_object(headers: &HeaderMap) -> Object {
     object
 }
 
-/// Headers as hooks left them; of names that differ in case only the last one stays (CON-31).
-pub(super) fn from_object(object: &Object) -> Result<HeaderMap, RunError> {
-    let mut headers = HeaderMap::with_capacity(object.len());
+/// Writes headers as a hook left them; of names that differ in case only the last one stays (CON-31).
+pub(super) fn write_headers(headers: &mut HeaderMap, object: &Object) -> Result<(), RunError> {
     for (name, value) in object.iter() {
         let invalid = || {
             let message = format!("Invalid header value for {name}");
@@ -387,5 +421,5 @@ pub(super) fn from_object(object: &Object) -> Result<HeaderMap, RunError> {
             headers.append(&parsed, HeaderValue::from_str(&text).map_err(|_| invalid())?);
         }
     }
-    Ok(headers)
+    Ok(())
 }

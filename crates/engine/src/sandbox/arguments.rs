@@ -15,7 +15,7 @@ use rquickjs::{
 use super::{
     convert,
     error::Fault,
-    hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},
+    hooks::{Content, HeaderChange, Hook, HookArgs, HookResult, Parsed, Payload},
     instance::{HostState, byte_array},
     lazy::Lazy,
     machine::Entered,
@@ -65,6 +65,7 @@ mod part {
     pub(super) const PARAMS: u32 = 4;
     pub(super) const WRITTEN: u32 = 5;
     pub(super) const STATEMENT: u32 = 6;
+    pub(super) const HEADER_MEMBERS: u32 = 7;
 }
 
 /// Answers the kernel: a value, or `target` filled with the members of one.
@@ -104,6 +105,7 @@ pub(super) fn ask<'js>(
         }
         part::WRITTEN => fill(&Value::object(inputs.written.clone())),
         part::STATEMENT => fill(inputs.statement.get()),
+        part::HEADER_MEMBERS => fill(inputs.headers.as_ref().map_or(&Value::Absent, Lazy::get)),
         _ => Err(Exception::throw_message(&ctx, "the kernel asked for what there is not")),
     }
 }
@@ -233,14 +235,22 @@ fn text_of<'js>(entered: &Entered<'_, 'js>, value: &JsValue<'js>) -> Result<Opti
     }
 }
 
-/// Headers with text values; members without a value are left out. `None` if the hook did not look at them.
+/// What a hook made of headers.
 fn changed_headers<'js>(
     entered: &Entered<'_, 'js>,
     headers: &JsValue<'js>,
-) -> Result<Option<Object>, Fault> {
+) -> Result<HeaderChange, Fault> {
     if headers.is_undefined() {
-        return Ok(None);
+        return Ok(HeaderChange::None);
     }
+    if let Some(written) = view::written_members(headers)? {
+        return header_texts(entered, &written).map(HeaderChange::Some);
+    }
+    header_texts(entered, headers).map(HeaderChange::All)
+}
+
+/// Headers with text values; members without a value are left out.
+fn header_texts<'js>(entered: &Entered<'_, 'js>, headers: &JsValue<'js>) -> Result<Object, Fault> {
     let Value::Object(members) = entered.to_value(headers)? else {
         return Err(Fault::result("the headers must be an object"));
     };
@@ -258,7 +268,7 @@ fn changed_headers<'js>(
         };
         headers.insert(name.clone(), value);
     }
-    Ok(Some(headers))
+    Ok(headers)
 }
 
 /// The payload, and the value of `{value: …}`.

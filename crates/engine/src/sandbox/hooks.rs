@@ -218,6 +218,17 @@ pub enum Parsed {
     Value(Value),
 }
 
+/// What a hook made of headers; values are text or lists of text.
+#[derive(Debug, Clone)]
+pub enum HeaderChange {
+    /// It did not touch them.
+    None,
+    /// It wrote these and looked at no others, which stay.
+    Some(Object),
+    /// These are all.
+    All(Object),
+}
+
 /// What a hook gave, falsy results already read as their meaning.
 #[derive(Debug, Clone)]
 pub enum HookResult {
@@ -230,14 +241,14 @@ pub enum HookResult {
         /// The hook gave a list, of whatever length.
         is_list: bool,
     },
-    /// `patch headers`: all headers, unless the hook did not look at them; values are text or lists of text.
-    Headers(Option<Object>),
+    /// `patch headers`.
+    Headers(HeaderChange),
     /// `body template` and `patch body`.
     Body {
         /// The new template or payload; `None` keeps what there was.
         payload: Option<Payload>,
-        /// The headers as the hook left them, unless it did not look at them.
-        headers: Option<Object>,
+        /// What it made of the headers.
+        headers: HeaderChange,
     },
     /// `compute key`: `None` means do not cache.
     Key(Option<String>),

@@ -21,7 +21,7 @@ use super::{
     function::Scope,
     log::LogBuffer,
     realm::Realm,
-    services,
+    services, uri,
 };
 
 /// Number of characters before the author's first character in a compiled module.
@@ -268,6 +268,7 @@ fn host_services<'js>(
         }),
     )?;
     coding::add(ctx, &services)?;
+    uri::add(ctx, &services)?;
     services::add(ctx, &services, host)?;
     Ok(services)
 }

@@ -5,7 +5,7 @@
 'use strict';
 
 // Taken before any script runs, so that scripts which change the built-ins break only themselves.
-const { defineProperty, create, freeze, hasOwn, keys, getPrototypeOf, setPrototypeOf } = Object;
+const { assign, defineProperty, create, freeze, hasOwn, keys, getPrototypeOf, setPrototypeOf } = Object;
 const PENDING = Symbol('pending');
 const TIMERS_MAX = 10000;
 
@@ -257,6 +257,21 @@ viewTraps.get = function (target, name) {
 function view(isList, source, at) {
     return new ProxyClass(isList ? [] : {}, { __proto__: viewTraps, source, at, make: view, isFrozen: false });
 }
+// Headers, to which hooks mostly only add: what is written waits in the target until something of them is read.
+const headerTraps = { __proto__: viewTraps };
+headerTraps.set = function (target, name, value) {
+    // What is no text takes a header away.
+    if (typeof value === 'string' || typeof value === 'number') { this.isWritten = true; } else { fill(this, target); }
+    target[name] = value;
+    return true;
+};
+function fillHeaders(call, target, make) {
+    if (target === undefined) { ask(HEADER_MEMBERS, call); return; }
+    const written = { ...target };
+    for (const name of keys(written)) { delete target[name]; }
+    ask(HEADER_MEMBERS, call, target, make);
+    assign(target, written);
+}
 function frozenView(isList, source, at) {
     return new ProxyClass(isList ? [] : {}, { __proto__: viewTraps, source, at, make: frozenView, isFrozen: true });
 }
@@ -269,6 +284,7 @@ const BYTES = 3;
 const PARAMS = 4;
 const WRITTEN = 5;
 const STATEMENT = 6;
+const HEADER_MEMBERS = 7;
 const { ask } = host;
 
 // ---- executions of statements
@@ -356,7 +372,8 @@ const statement = ({ call }) => statementOf(call);
 const params = ({ id, call }) => paramsOf(id, call);
 const uriText = ({ call }) => ask(URI, call);
 const uri = ({ call }) => mutableUri(ask(URI, call));
-const headers = ({ call }) => ask(HEADERS, call, undefined, view);
+const headers = ({ call }) =>
+    new ProxyClass({}, { __proto__: headerTraps, source: fillHeaders, at: call, make: view, isFrozen: false, isWritten: false });
 const body = ({ call }) => ask(BODY, call, undefined, view);
 const bytes = ({ call }) => bufferOf(ask(BYTES, call));
 

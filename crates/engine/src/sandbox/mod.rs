@@ -39,6 +39,7 @@ mod test_module;
 #[cfg(test)]
 mod tests;
 mod transformer;
+mod uri;
 mod view;
 
 pub(crate) use self::instance::Decode;
@@ -48,7 +49,7 @@ pub use self::{
     connector::{ConnectorScript, Described, Outcome, Refusal, Request, Response, Task, Turn},
     error::{ScriptError, ScriptErrorKind},
     function::{FunctionModule, RowArgument, RowCall, Rows, Scope},
-    hooks::{Content, Hook, HookArgs, HookResult, Parsed, Payload},
+    hooks::{Content, HeaderChange, Hook, HookArgs, HookResult, Parsed, Payload},
     lazy::Lazy,
     limits::SandboxLimits,
     log::{LogLine, Severity},

@@ -119,8 +119,24 @@ pub(super) fn look_behind<'js>(
     }
     let Some(source) = source.as_function() else { return Ok(Behind::Nothing) };
     let at: JsValue<'js> = handler.get("at")?;
+    if handler.get::<_, Option<bool>>("isWritten")? == Some(true) {
+        // What it was and what was written into it are put together when something asks for its members.
+        if let Some(view) = value.as_object() {
+            view.contains_key("")?;
+        }
+        return proxy.target().map(Behind::Target);
+    }
     let nothing = || JsValue::new_undefined(ctx.clone());
     TAKEN.take();
     source.call::<_, ()>((at, nothing(), nothing()))?;
     Ok(TAKEN.take().map_or(Behind::Nothing, Behind::Value))
+}
+
+/// What a script has written into headers of which it has read nothing.
+pub(super) fn written_members<'js>(value: &JsValue<'js>) -> rquickjs::Result<Option<JsValue<'js>>> {
+    let Some(proxy) = value.as_proxy() else { return Ok(None) };
+    let handler = proxy.handler()?;
+    let is_written = handler.get::<_, Option<bool>>("isWritten")? == Some(true);
+    let is_unread = is_written && !handler.get::<_, JsValue<'js>>("source")?.is_null();
+    if is_unread { Ok(Some(proxy.target()?.into_value())) } else { Ok(None) }
 }

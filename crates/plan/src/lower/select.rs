@@ -1,6 +1,6 @@
 //! Selects from one source, and the parts that joins share: scan columns, row calls, output.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
 
 use qlio_data::{projection::Projection, template::Template};
 use qlio_syntax::{
@@ -398,7 +398,8 @@ pub(super) fn scan(
     for condition in &conditions {
         projection.add_path(&condition.path);
     }
-    Scan { source, columns, conditions, delays, projection, answer }
+    let shown = OnceLock::new();
+    Scan { source, columns, conditions, delays, projection, answer, shown }
 }
 
 /// The parts of a row that the columns read.

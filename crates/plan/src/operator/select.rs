@@ -4,7 +4,9 @@
 //! functions stand behind the selected ones. Names appear only when the output is shaped, so a
 //! hidden column can never collide with an alias (JOI-12).
 
-use qlio_data::{Text, path::Path, projection::Projection};
+use std::sync::OnceLock;
+
+use qlio_data::{Text, Value, path::Path, projection::Projection};
 
 use super::{Callee, ColumnPath, Delays, Expression, Joins, Operand, Program, Source, Steps};
 
@@ -61,6 +63,8 @@ pub struct Scan {
     pub projection: Projection,
     /// The parts that a decoder keeps of an answer of the table: the columns, below the resultset.
     pub answer: Projection,
+    /// What hooks see of it as members of `statement`, made by the engine when the first one is called (HOK-5).
+    pub shown: OnceLock<Value>,
 }
 
 impl Scan {

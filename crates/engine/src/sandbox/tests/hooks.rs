@@ -144,22 +144,57 @@ fn patch_uri_changes_drops_and_multiplies() {
 fn patch_headers_returns_or_changes_them() {
     let headers = lazy(r#"{"accept": "x", "n": "1"}"#);
     let args = HookArgs::PatchHeaders { uri: "http://h/q?b=2", headers: &headers };
-    let given = |source: &str| match Table::new(source).call(args).unwrap() {
-        HookResult::Headers(headers) => text_of(&Value::object(headers.unwrap())),
-        other => panic!("{other:?}"),
+    let given = |body: &str| {
+        let source = format!("exports['patch headers'] = function (args) {{ {body} }};");
+        match Table::new(&source).call(args).unwrap() {
+            HookResult::Headers(change) => described(change),
+            other => panic!("{other:?}"),
+        }
     };
-    assert_eq!(
-        given(
-            "exports['patch headers'] = function (args) { args.headers['x-own'] = args.uri.getParam('b'); };"
+    for (body, expected) in [
+        ("", "none"),
+        ("args.headers['x-own'] = args.uri.getParam('b');", r#"some {"x-own":"2"}"#),
+        ("args.headers.n = 2; return args.headers;", r#"some {"n":"2"}"#),
+        (
+            "args.headers.n = 2; args.headers.m = args.headers.accept;",
+            r#"all {"accept":"x","n":"2","m":"x"}"#,
         ),
-        r#"{"accept":"x","n":"1","x-own":"2"}"#
-    );
-    assert_eq!(
-        given(
-            "exports['patch headers'] = function () { return {a: 1, b: true, c: null, d: ['x', 2], e: {}}; };"
+        ("args.headers.m = '3'; delete args.headers.accept;", r#"all {"n":"1","m":"3"}"#),
+        ("args.headers.accept = null;", r#"all {"n":"1"}"#),
+        ("args.headers.m = 3; args.headers.accept = undefined;", r#"all {"n":"1","m":"3"}"#),
+        (
+            "args.headers.b = 2; return {names: Object.keys(args.headers)};",
+            r#"all {"names":["accept","n","b"]}"#,
         ),
-        r#"{"a":"1","b":"true","d":["x","2"]}"#
+        (
+            "return {a: 1, b: true, c: null, d: ['x', 2], e: {}};",
+            r#"all {"a":"1","b":"true","d":["x","2"]}"#,
+        ),
+    ] {
+        assert_eq!(given(body), expected, "{body}");
+    }
+}
+
+/// A change of headers as text.
+fn described(change: HeaderChange) -> String {
+    match change {
+        HeaderChange::None => "none".to_owned(),
+        HeaderChange::Some(written) => format!("some {}", text_of(&Value::object(written))),
+        HeaderChange::All(all) => format!("all {}", text_of(&Value::object(all))),
+    }
+}
+
+#[test]
+fn headers_that_were_written_are_whole_wherever_they_go() {
+    let headers = lazy(r#"{"accept": "x"}"#);
+    let args = HookArgs::PatchHeaders { uri: "http://h/", headers: &headers };
+    let table = Table::new(
+        "exports['patch headers'] = function (args) { args.headers.m = '3'; args.params.seen = args.headers; return {}; };",
     );
+    let session = table.session("{}");
+    session.call(&table.patch, args).unwrap();
+    let overlay = session.overlay();
+    assert_eq!(text_of(overlay.get("seen").unwrap()), r#"{"accept":"x","m":"3"}"#);
 }
 
 #[test]
@@ -171,9 +206,7 @@ fn body_hooks_give_payloads_and_keep_header_changes() {
     };
     let args = HookArgs::PatchBody { uri: "http://h/", headers: &headers, body: &body };
     let given = |source: &str| match Table::new(source).call(args).unwrap() {
-        HookResult::Body { payload, headers } => {
-            (payload, headers.map(|headers| text_of(&Value::object(headers))))
-        }
+        HookResult::Body { payload, headers } => (payload, described(headers)),
         other => panic!("{other:?}"),
     };
     let (payload, headers) = given(
@@ -182,7 +215,7 @@ fn body_hooks_give_payloads_and_keep_header_changes() {
     let payload = payload.unwrap();
     assert!(matches!(&payload.content, Some(Content::Text(text)) if *text == "ABC"), "{payload:?}");
     assert_eq!(payload.media_type.as_deref(), Some("text/plain;x"));
-    assert_eq!(headers.as_deref(), Some(r#"{"a":"1","b":"2"}"#));
+    assert_eq!(headers, r#"some {"b":"2"}"#);
     assert!(given("exports['patch body'] = function (args) { };").0.is_none());
     let (payload, _) =
         given("exports['patch body'] = function () { return {content: new Buffer([0, 255])}; };");
@@ -407,7 +440,7 @@ fn arguments_end_with_their_call_but_what_was_seen_stays() {
         "var kept, seen;
          exports['patch status'] = function (args) { kept = args; seen = args.body; };
          exports['patch response'] = function (args) {
-             try { return kept.headers; } catch (error) { return [error.message, seen.list[1].a]; } };",
+             try { return kept.headers.accept; } catch (error) { return [error.message, seen.list[1].a]; } };",
     );
     assert_eq!(table.status(r#"{"list": [0, {"a": 7}]}"#), None);
     assert_eq!(
