@@ -183,7 +183,7 @@ test("a module that is not there, or stops, is told, and no text is lost", async
 });
 
 test("pages keep the rules in light and dark", async () => {
-  for (const path of ["language/guide/06-joins.html", "errors/index.html", "playground.html"]) {
+  for (const path of ["language/guide/06-joins.html", "operating/stop.html", "playground.html"]) {
     const { page, context, notes } = await open(path, withAxe);
     if (path === "playground.html") await page.waitForSelector(".picture img");
     await hold(page, path);
