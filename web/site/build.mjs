@@ -44,8 +44,9 @@ async function bundle() {
   };
   const shared = { bundle: true, minify: true, target: "es2023", charset: "utf8", legalComments: "none", logLevel: "warning" };
   const assets = join(out, "assets");
-  await build({
+  const { metafile } = await build({
     ...shared,
+    metafile: true,
     entryPoints: ["src/site.ts", "src/playground.tsx", "src/worker.mjs", "src/styles/site.css"],
     format: "esm",
     jsx: "automatic",
@@ -56,6 +57,22 @@ async function bundle() {
     entryNames: "[name]",
   });
   await build({ ...shared, entryPoints: ["src/theme.ts"], format: "iife", outdir: assets });
+  await writeFile(join(assets, "NOTICE.txt"), await notice(Object.keys(metafile.inputs)));
+}
+
+/** The licences of what is passed on, which its authors want to go with it. */
+async function notice(inputs) {
+  const bundled = inputs.map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean);
+  const parts = ["The site of qlio contains these packages.\n"];
+  for (const folder of [...new Set(bundled), "node_modules/pagefind"].sort()) {
+    const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    if (!file) throw new Error(`${name} has no licence file`);
+    // Pagefind has a folder of them, its own under the same name.
+    const path = (await stat(join(folder, file))).isDirectory() ? join(folder, file, file) : join(folder, file);
+    parts.push(`${"=".repeat(72)}\n${name} ${version} (${license})\n\n${(await readFile(path, "utf8")).trim()}\n`);
+  }
+  return parts.join("\n");
 }
 
 /** The module that the extension for VS Code has as well. */
