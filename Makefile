@@ -43,6 +43,11 @@ profiled: ## Build the executable to ship, optimised by a profile of itself (10 
 console: ## Build the page of the console, web/console/dist (needs Node)
 	@cd web/console && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check && npm run --silent build -- --sizes
 
+.PHONY: site
+site: ## Build the site of these pages, searchable, with a playground: target/site (needs Node)
+	@$(with) scripts/site
+	@echo "to look at it: node web/site/serve.mjs"
+
 .PHONY: dist
 dist: ## Build the packages: archive, Debian, npm, pip, container, checksums, into target/dist (15 minutes; PROFILE=dev: quicker)
 	@$(with) scripts/dist

@@ -12,7 +12,7 @@ use crate::{
     names::{Meaning, Names},
 };
 
-/// The command that the server itself executes: the plan of a document as text.
+/// The command that the server itself executes: the plan of a document, as text or as a picture.
 pub(crate) const PLAN: &str = "qlio.plan";
 
 /// The command that clients execute that can run scripts, named in `initializationOptions.commands`.
@@ -64,9 +64,19 @@ pub(crate) fn lenses(
     list(found)
 }
 
-/// The plan of a text, as `qlio plan` prints it.
-pub(crate) fn plan(document: &Document, catalog: &Catalog) -> Result<Value, Refusal> {
+/// The plan of a text, as `qlio plan` prints it in this format; without one, as text.
+pub(crate) fn plan(
+    document: &Document,
+    format: Option<&str>,
+    catalog: &Catalog,
+) -> Result<Value, Refusal> {
     let (_, explanation) = plan_of(&document.text, catalog)
         .ok_or_else(|| Refusal::failed("the script has errors, so it has no plan"))?;
-    Ok(Value::from(explain::to_text(&explanation, None)))
+    match format {
+        None | Some("text") => Ok(Value::from(explain::to_text(&explanation, None))),
+        Some("svg") => Ok(Value::from(explain::to_svg(&explanation, None))),
+        Some(other) => {
+            Err(Refusal::params(format!("plans are `text` or `svg`, there is no `{other}`")))
+        }
+    }
 }

@@ -264,10 +264,12 @@ impl<H: Host> Server<H> {
                 if command != lens::PLAN {
                     return Err(Refusal::params(format!("there is no command `{command}`")));
                 }
-                let uri = params.member("arguments").element(0);
+                let arguments = params.member("arguments");
+                let uri = arguments.element(0);
                 let uri =
                     uri.as_str().ok_or_else(|| Refusal::params("the first argument is a URI"))?;
-                lens::plan(self.document(uri)?, &self.app.catalog)
+                let format = arguments.element(1);
+                lens::plan(self.document(uri)?, format.as_str(), &self.app.catalog)
             }
             (Stage::Ready, method) => match method.strip_prefix("textDocument/") {
                 Some(about) => self.about_document(about, params),
