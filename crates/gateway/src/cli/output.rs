@@ -9,7 +9,7 @@ mod csv;
 mod grid;
 mod table;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write};
 
 use clap::ValueEnum;
 use qlio_data::{Value, codec::json};
@@ -80,7 +80,8 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
 
 fn push_escaped(character: char, out: &mut String) {
     if is_obeyed(character) {
-        out.push_str(&format!("\\u{:04x}", u32::from(character)));
+        // Writing to a text does not fail.
+        let _ = write!(out, "\\u{:04x}", u32::from(character));
     } else {
         out.push(character);
     }

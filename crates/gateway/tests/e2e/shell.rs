@@ -46,6 +46,7 @@ impl Shown {
 }
 
 /// Runs the program on a terminal of 80 columns; nothing without Python.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn on_terminal(
     arguments: &[&str],
     folder: &Path,

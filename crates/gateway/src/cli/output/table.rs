@@ -94,7 +94,9 @@ fn columns(grid: &Grid<'_>, size: TableSize) -> Vec<Column> {
     let needs = |bound: usize| columns.iter().map(|column| column.width.min(bound)).sum::<usize>();
     let fits = |bound: &usize| size.width.is_none_or(|width| needs(*bound) + gaps <= width);
     let bound = (COLUMN_WIDTH_MIN..=COLUMN_WIDTH_MAX).rev().find(fits).unwrap_or(COLUMN_WIDTH_MIN);
-    columns.iter_mut().for_each(|column| column.width = column.width.min(bound));
+    for column in &mut columns {
+        column.width = column.width.min(bound);
+    }
     columns
 }
 

@@ -1,5 +1,7 @@
 //! What an input of the shell means: a script, or a command that begins with a dot.
 
+use std::fmt::Write;
+
 use clap::ValueEnum;
 use qlio_syntax::{ending::Ending, spelling::closest};
 
@@ -149,7 +151,8 @@ pub(super) fn help() -> String {
     );
     for (name, argument, does) in COMMANDS {
         let head = format!("{name} {argument}");
-        text.push_str(&format!("{head:<18}{does}\n"));
+        // Writing to a text does not fail.
+        let _ = writeln!(text, "{head:<18}{does}");
     }
     text
 }

@@ -5,6 +5,7 @@
 
 use std::{
     borrow::Cow,
+    fmt::Write,
     path::PathBuf,
     sync::{Arc, mpsc},
     thread,
@@ -282,7 +283,8 @@ fn coloured(text: &str, catalog: &Catalog) -> String {
         };
         let span = painted.span.range();
         out.push_str(&text[end..span.start]);
-        out.push_str(&format!("\x1b[{colour}m{}\x1b[0m", &text[span.clone()]));
+        // Writing to a text does not fail.
+        let _ = write!(out, "\x1b[{colour}m{}\x1b[0m", &text[span.clone()]);
         end = span.end;
     }
     out.push_str(&text[end..]);

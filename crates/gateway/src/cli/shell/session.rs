@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::FutureExt;
 use qlio_data::{
     Object, Text, Value,
     codec::json,
@@ -20,7 +21,7 @@ use qlio_plan::{
     compile,
     explain::{explain, to_text},
 };
-use qlio_syntax::{diagnostic::Diagnostic, source::Span};
+use qlio_syntax::diagnostic::Diagnostic;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     task::yield_now,
@@ -163,7 +164,7 @@ impl<'s> Session<'s> {
             Command::Output(Some(output)) => self.ways.output = output,
             Command::Output(None) => {
                 let name = clap::ValueEnum::to_possible_value(&self.ways.output);
-                report::note(name.as_ref().map_or("", |name| name.get_name()));
+                report::note(name.as_ref().map_or("", clap::builder::PossibleValue::get_name));
             }
             Command::Rows(rows_max) => self.ways.rows_max = rows_max,
             Command::Time(is_on) => self.ways.tells_time = is_on,
@@ -299,8 +300,7 @@ impl<'s> Session<'s> {
         let secrets = self.catalog.secrets();
         let message = replaced(&Text::from(error.message.as_str()), secrets);
         let line = error.line.map(|line| load::span_at(script, line as usize, None));
-        let problem =
-            Diagnostic::error(error.code, line.unwrap_or(Span::default()), &*escaped(&message));
+        let problem = Diagnostic::error(error.code, line.unwrap_or_default(), &*escaped(&message));
         report::diagnostics(&[problem], place, script);
         let facts = redact(run_error::body(error), secrets);
         let told = ["message", "code", "line"];
@@ -373,7 +373,6 @@ impl Interrupts {
 
     /// Those of before meant something else.
     fn forget(&mut self) {
-        use futures_util::FutureExt;
         while self.0.as_mut().is_some_and(|signal| signal.recv().now_or_never().is_some()) {}
     }
 }
