@@ -15,11 +15,24 @@ use crate::{
 /// More are not sent; the client asks again when more is typed.
 const ITEMS_MAX: usize = 1000;
 
-/// The completions at an offset.
-pub(crate) fn at(document: &Document, offset: usize, catalog: &Catalog) -> Value {
-    let mut found: Vec<Item> = complete::at(&document.text, offset, catalog)
+/// Something that could be written.
+#[derive(Debug, Clone)]
+pub struct Suggestion {
+    /// The text to write.
+    pub label: String,
+    /// A few words about it; may be empty.
+    pub detail: String,
+    /// The stretch that it replaces.
+    pub replace: Span,
+    kind: i64,
+    documentation: Option<&'static str>,
+}
+
+/// What could be written at byte `offset` of `text`, in the order in which it fits best.
+pub fn suggest(text: &str, offset: usize, catalog: &Catalog) -> Vec<Suggestion> {
+    let mut found: Vec<Suggestion> = complete::at(text, offset, catalog)
         .into_iter()
-        .map(|one| Item {
+        .map(|one| Suggestion {
             kind: number(one.kind),
             label: one.label,
             detail: one.detail,
@@ -27,7 +40,13 @@ pub(crate) fn at(document: &Document, offset: usize, catalog: &Catalog) -> Value
             replace: one.replace,
         })
         .collect();
-    add_functions(document, offset, &mut found);
+    add_functions(text, offset, &mut found);
+    found
+}
+
+/// The completions at an offset.
+pub(crate) fn at(document: &Document, offset: usize, catalog: &Catalog) -> Value {
+    let mut found = suggest(&document.text, offset, catalog);
     let is_cut = found.len() > ITEMS_MAX;
     found.truncate(ITEMS_MAX);
     // They come in the order in which they fit best; clients would order them by name.
@@ -35,15 +54,7 @@ pub(crate) fn at(document: &Document, offset: usize, catalog: &Catalog) -> Value
     object([("isIncomplete", Value::from(is_cut)), ("items", list(items))])
 }
 
-struct Item {
-    label: String,
-    kind: i64,
-    detail: String,
-    documentation: Option<&'static str>,
-    replace: Span,
-}
-
-impl Item {
+impl Suggestion {
     fn write(&self, rank: usize, document: &Document) -> Value {
         let edit = object([
             ("range", document.range(self.replace)),
@@ -64,13 +75,13 @@ impl Item {
 }
 
 /// Functions stand where columns do.
-fn add_functions(document: &Document, offset: usize, found: &mut Vec<Item>) {
-    let wanted = qlio_syntax::complete::at(&document.text, offset);
+fn add_functions(text: &str, offset: usize, found: &mut Vec<Suggestion>) {
+    let wanted = qlio_syntax::complete::at(text, offset);
     if !wanted.wants.iter().any(|wanted| matches!(wanted, Wanted::Column { .. })) {
         return;
     }
     let functions = function::all().filter(|function| function.name.starts_with(&wanted.typed));
-    found.extend(functions.map(|function| Item {
+    found.extend(functions.map(|function| Suggestion {
         label: function.name.to_owned(),
         kind: 3,
         detail: function.signature.to_owned(),

@@ -82,7 +82,8 @@ fn statement_of(names: &Names, name: &str) -> Option<Span> {
     found
 }
 
-fn describe_table(table: &Table, catalog: &Catalog) -> String {
+/// A table in some Markdown: its documentation, its requests and parameters, which routes use it.
+pub fn describe_table(table: &Table, catalog: &Catalog) -> String {
     let mut text = format!("**table** `{}`\n\n", table.name);
     for docs in &table.docs {
         let _ = writeln!(text, "{}\n", docs.trim());

@@ -7,6 +7,9 @@
 //!                     └ syntax (tokens, completions, problems), plan (catalog, rounds)
 //! ```
 //!
+//! Hosts that have a text and no protocol, such as the prompt of a shell, ask [`paint`], [`suggest`] and
+//! [`describe_table`].
+//!
 //! In: the text of one message at a time, and an [`App`] whenever the [`Host`] is asked for one. Out: the
 //! texts of messages. The crate opens no file and no socket and has no clock, so the same messages
 //! always give the same answers. It is total on whatever a client sends: a bad position is moved to the
@@ -35,6 +38,9 @@ pub mod textmate;
 mod uri;
 
 pub use app::{App, AppFile, Host};
+pub use completion::{Suggestion, suggest};
 pub use document::TEXT_BYTES_MAX;
+pub use hover::describe_table;
+pub use semantic::{Painted, paint};
 pub use server::{Ending, Server};
 pub use uri::path_of;

@@ -1,6 +1,7 @@
 //! Semantic tokens: what each stretch of a text is, for colours.
 
 use qlio_data::Value;
+use qlio_plan::Catalog;
 use qlio_syntax::{
     source::Span,
     tokens::{Role, TokenKind},
@@ -34,10 +35,21 @@ pub(crate) fn legend() -> Value {
     ])
 }
 
-struct Painted {
-    span: Span,
-    kind: &'static str,
-    is_definition: bool,
+/// A stretch of a text that has a colour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Painted {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is, as the protocol calls it: `keyword`, `variable`, `class` (a table), `property` (a column),
+    /// `parameter`, `function`, `string`, `number` or `comment`.
+    pub kind: &'static str,
+    /// Whether the name is introduced here.
+    pub is_definition: bool,
+}
+
+/// The coloured stretches of a text, which do not overlap, in text order.
+pub fn paint(text: &str, catalog: &Catalog) -> Vec<Painted> {
+    painted(text, &Names::of(text, catalog))
 }
 
 /// The tokens of `document` within `wanted`, as the protocol packs them.
@@ -45,7 +57,7 @@ pub(crate) fn tokens(document: &Document, names: &Names, wanted: Span) -> Value 
     let mut data = Vec::new();
     let mut last = Position { line: 0, unit: 0 };
     let is_wanted = |span: Span| span.start < wanted.end && wanted.start < span.end;
-    for painted in painted(document, names).into_iter().filter(|one| is_wanted(one.span)) {
+    for painted in painted(&document.text, names).into_iter().filter(|one| is_wanted(one.span)) {
         let kind = KINDS.iter().position(|kind| *kind == painted.kind).unwrap_or_default();
         for (start, length) in by_line(document, painted.span) {
             let same_line = start.line == last.line;
@@ -59,7 +71,7 @@ pub(crate) fn tokens(document: &Document, names: &Names, wanted: Span) -> Value 
 }
 
 /// Stretches that do not overlap, in text order: names lie upon the texts that hold them.
-fn painted(document: &Document, names: &Names) -> Vec<Painted> {
+fn painted(text: &str, names: &Names) -> Vec<Painted> {
     let mut all = Vec::new();
     let mut inner = names.occurrences.iter().peekable();
     for token in &names.read.tokens {
@@ -83,7 +95,7 @@ fn painted(document: &Document, names: &Names) -> Vec<Painted> {
         }
         push(&mut all, Span::new(start, token.span.end), kind, false);
     }
-    let end = document.text.len() as u32;
+    let end = text.len() as u32;
     all.retain(|one| one.span.end <= end);
     all
 }

@@ -16,6 +16,7 @@ pub mod caught;
 pub mod check;
 pub mod complete;
 pub mod diagnostic;
+pub mod ending;
 pub mod format;
 pub mod functions;
 pub mod limits;
@@ -25,6 +26,7 @@ pub mod source;
 pub mod spelling;
 pub mod status;
 pub mod symbols;
+pub mod titles;
 pub mod tokens;
 pub mod visit;
 

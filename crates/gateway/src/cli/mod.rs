@@ -20,9 +20,11 @@ mod measured;
 mod mock;
 mod open_files;
 mod operators;
+mod output;
 mod pid_files;
 mod places;
 mod plan;
+mod progress;
 mod report;
 mod request;
 mod run;
@@ -30,6 +32,7 @@ mod script;
 mod serve;
 mod served_app;
 mod service_manager;
+mod shell;
 mod signals;
 mod stop;
 mod supervise;
@@ -64,8 +67,10 @@ enum Command {
     Upgrade(stop::StopArgs),
     /// Make a small app to begin with: a table, a route, tests, settings.
     Init(init::InitArgs),
-    /// Run one script and print its value as JSON.
+    /// Run one script and print its value.
     Run(run::RunArgs),
+    /// Run scripts at a prompt, or those that stdin holds.
+    Shell(shell::ShellArgs),
     /// Load tables and routes and report every problem.
     Check(check::CheckArgs),
     /// Show how a script will be executed.
@@ -150,6 +155,7 @@ pub fn main() -> ExitCode {
         Command::Upgrade(args) => stop::upgrade(&args),
         Command::Init(args) => init::init(&args),
         Command::Run(args) => run::run(&args),
+        Command::Shell(args) => shell::shell(&args),
         Command::Check(args) => check::check(&args),
         Command::Plan(args) => plan::plan(&args),
         Command::Fmt(args) => format::format(&args),

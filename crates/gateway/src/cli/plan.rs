@@ -8,7 +8,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use qlio_data::{Text, redact::replaced};
 use qlio_engine::{
-    Caller, ClientParams,
+    ClientParams,
     event::{Event, Subscription, Watch},
 };
 use qlio_plan::{
@@ -22,7 +22,7 @@ use super::{
     Exit,
     app::{AppArgs, read_settings},
     measured::{self, Collected},
-    report,
+    progress, report,
     request::RequestArgs,
     run::on_runtime,
     script::ScriptArgs,
@@ -162,7 +162,7 @@ fn measure(
         let tell = |event: Event<'_>| collected.take(&event);
         let subscription = Subscription::all();
         let watch = Watch { subscription: &subscription, tell: &tell, stepper: None };
-        engine.run_watched(plan, catalog, &request, Caller::Operator, Some(&watch)).await
+        progress::run(&engine, plan, catalog, &request, Some(&watch)).await
     })?;
     if let Err(error) = outcome {
         let message = replaced(&Text::from(error.message.as_str()), secrets);

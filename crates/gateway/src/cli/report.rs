@@ -13,6 +13,7 @@ use qlio_engine::cache::{Cache, CacheEvent, CacheEventSink, CacheSettings};
 use qlio_plan::catalog::FileDiagnostics;
 use qlio_syntax::diagnostic::{Diagnostic, Severity};
 
+use super::output;
 use crate::config::ConfigProblem;
 
 /// Whether data could not be written; a script must not take half a result for a whole one.
@@ -20,6 +21,7 @@ static IS_DATA_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Prints one line of data.
 pub(super) fn data(text: &str) {
+    clear_status();
     let mut stdout = io::stdout().lock();
     let line = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
     note_loss(line.and_then(|()| stdout.flush()));
@@ -27,9 +29,59 @@ pub(super) fn data(text: &str) {
 
 /// Prints text as it is.
 pub(super) fn raw(text: &str) {
+    write_out(text);
+}
+
+/// Writes to stdout; answers whether somebody takes more.
+fn write_out(text: &str) -> bool {
+    clear_status();
     let mut stdout = io::stdout().lock();
-    let text = stdout.write_all(text.as_bytes());
-    note_loss(text.and_then(|()| stdout.flush()));
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let is_open = written.is_ok();
+    note_loss(written);
+    is_open
+}
+
+/// Prints pieces of data, a few at a time; a terminal gets nothing that it would obey.
+pub(super) fn pieces(pieces: impl Iterator<Item = String>) {
+    let mut chunks = Chunks::new(pieces);
+    while chunks.print_one() {}
+}
+
+/// Columns of the terminal that stdout is; nothing where it is none.
+pub(super) fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    // Some terminals do not know.
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// Bytes that are written at once, if there are as many.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// Data that is printed chunk by chunk, so that somebody may stop it.
+pub(super) struct Chunks<I> {
+    pieces: I,
+    is_terminal: bool,
+}
+
+impl<I: Iterator<Item = String>> Chunks<I> {
+    pub(super) fn new(pieces: I) -> Self {
+        Self { pieces, is_terminal: io::stdout().is_terminal() }
+    }
+
+    /// Prints the next chunk; answers whether another may follow.
+    pub(super) fn print_one(&mut self) -> bool {
+        let mut chunk = String::new();
+        while chunk.len() < CHUNK_BYTES {
+            let Some(piece) = self.pieces.next() else { break };
+            if self.is_terminal {
+                chunk.push_str(&output::escaped(&piece));
+            } else {
+                chunk.push_str(&piece);
+            }
+        }
+        !chunk.is_empty() && write_out(&chunk)
+    }
 }
 
 /// Remembers that data was lost, and says so once. A closed pipe is the reader's choice and no loss.
@@ -47,8 +99,38 @@ pub(super) fn is_data_lost() -> bool {
     IS_DATA_LOST.load(Ordering::Relaxed)
 }
 
+/// Whether a line of [`status`] stands on the terminal.
+static HAS_STATUS: AtomicBool = AtomicBool::new(false);
+
+/// To the beginning of the line, and all of it away.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// Whether somebody sees how work comes along.
+pub(super) fn has_audience() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Tells how work comes along, in one line over the last one; it goes away before anything else is printed.
+/// Nothing where stderr is no terminal.
+pub(super) fn status(line: &str) {
+    if has_audience() {
+        HAS_STATUS.store(true, Ordering::Relaxed);
+        let mut stderr = io::stderr().lock();
+        // Whoever cannot be told has lost nothing.
+        let _ = write!(stderr, "{CLEAR_LINE}{line}").and_then(|()| stderr.flush());
+    }
+}
+
+/// Takes the line of [`status`] away.
+pub(super) fn clear_status() {
+    if HAS_STATUS.swap(false, Ordering::Relaxed) {
+        let _ = write!(io::stderr().lock(), "{CLEAR_LINE}");
+    }
+}
+
 /// Prints a message for people.
 pub(super) fn note(text: &str) {
+    clear_status();
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
@@ -59,6 +141,7 @@ pub(super) fn error(text: &str) {
 
 /// Prints the problems of one text with their source lines.
 pub(super) fn diagnostics(problems: &[Diagnostic], file: &str, text: &str) {
+    clear_status();
     let rendered = qlio_syntax::render::render(problems, file, text, has_colour());
     let _ = io::stderr().lock().write_all(rendered.as_bytes());
 }
@@ -126,6 +209,6 @@ pub(super) fn start_cache(settings: Option<CacheSettings>) -> Result<Option<Arc<
 }
 
 /// Colour only for people: stderr is a terminal and nobody asked for none.
-fn has_colour() -> bool {
+pub(super) fn has_colour() -> bool {
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

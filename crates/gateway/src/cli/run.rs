@@ -8,14 +8,15 @@ use qlio_data::{
     codec::json,
     redact::{redact, replaced},
 };
-use qlio_engine::{Answer, Caller, Engine, EngineOptions, RunError, heavy::Heavy};
+use qlio_engine::{Answer, Engine, EngineOptions, RunError, heavy::Heavy};
 use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_syntax::diagnostic::Diagnostic;
 
 use super::{
     Exit,
     app::{AppArgs, read_settings},
-    report,
+    output::{Output, TableSize},
+    progress, report,
     request::RequestArgs,
     script::{Script, ScriptArgs},
 };
@@ -34,8 +35,11 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     request: RequestArgs,
     /// Print one object, `{value, headers}` or `{error, status}`, instead of the bare value.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     envelope: bool,
+    /// How to print the value.
+    #[arg(long, value_enum, default_value_t = Output::Json)]
+    output: Output,
     /// Also print warnings.
     #[arg(long, short)]
     verbose: bool,
@@ -81,10 +85,10 @@ pub(super) fn run(args: &RunArgs) -> Exit {
     let request_id_header = config.settings.request_id_header.clone();
     let secrets = catalog.secrets().to_vec();
     let outcome = on_runtime(config, |engine| async move {
-        engine.run(&compiled.plan, &catalog, &request, Caller::Operator).await
+        progress::run(&engine, &compiled.plan, &catalog, &request, None).await
     });
     match outcome {
-        Ok(Ok(answer)) => succeeded(args, &answer, request_id_header),
+        Ok(Ok(answer)) => succeeded(args, &script.text, &answer, request_id_header),
         Ok(Err(error)) => report_failure(args, &error, &secrets),
         Err(reason) => {
             report::error(&reason);
@@ -127,15 +131,24 @@ where
     })
 }
 
-fn succeeded(args: &RunArgs, answer: &Answer, request_id_header: String) -> Exit {
+fn succeeded(args: &RunArgs, script: &str, answer: &Answer, request_id_header: String) -> Exit {
     for warning in &answer.warnings {
         if args.verbose || answer.partial.is_some() {
             report::note(&format!("warning: {warning}"));
         }
     }
     if !args.envelope {
-        report::data(&json::to_string(&answer.value));
-        return Exit::Success;
+        let size = TableSize { rows_max: usize::MAX, width: report::terminal_width() };
+        return match args.output.pieces(&answer.value, script, size) {
+            Ok(pieces) => {
+                report::pieces(pieces);
+                Exit::Success
+            }
+            Err(reason) => {
+                report::error(&reason);
+                Exit::Failed
+            }
+        };
     }
     let mut headers = Object::new();
     headers.insert("content-type", Value::from("application/json"));

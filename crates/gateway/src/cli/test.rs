@@ -137,9 +137,13 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     let limits = Limits { at_once: args.jobs, patience: Duration::from_secs(args.timeout) };
     let begun = Instant::now();
     let port = (args.port != 0).then_some(args.port);
+    let mut done = 0;
     let served = runtime.block_on(suite::run_all(cases, app, limits, port, |outcome| {
         report::raw(&told.add(outcome));
+        done += 1;
+        report::status(&format!("{done} of {}", report::count(names.len(), "test")));
     }));
+    report::clear_status();
     if let Err(error) = served {
         report::error(&format!("cannot listen on port {}: {error}", args.port));
         return Exit::Usage;

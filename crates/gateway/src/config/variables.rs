@@ -13,8 +13,9 @@ use super::{setting::Setting, slot::Kind, table};
 /// What the names of all variables of ours begin with.
 pub(super) const PREFIX: &str = "QLIO_";
 
-/// Variables of the scripts around the program, which are no settings.
-const OTHERS: [&str; 4] = ["QLIO_BUILD", "QLIO_CONFORMANCE", "QLIO_EXECUTABLE", "QLIO_INSTALL"];
+/// Variables of the shell and of the scripts around the program, which are no settings.
+const OTHERS: [&str; 5] =
+    ["QLIO_BUILD", "QLIO_CONFORMANCE", "QLIO_EXECUTABLE", "QLIO_HISTORY", "QLIO_INSTALL"];
 
 /// The variables of the process that may be settings; of what is no UTF-8 there is only the name.
 pub type Variables = BTreeMap<String, Option<String>>;

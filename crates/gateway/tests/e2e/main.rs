@@ -31,6 +31,7 @@ mod reload;
 mod scripts;
 mod serve;
 mod settings;
+mod shell;
 mod shop;
 mod slow_scripts;
 mod start_lines;

@@ -124,7 +124,7 @@ pub(super) fn bench(args: &BenchArgs) -> Exit {
             args.options().and_then(|options| command::go::go(&options, &stop, &step))
         }
     };
-    told.finish();
+    report::clear_status();
     let compared = measured.and_then(|mut report| {
         if let Some(baseline) = &baseline {
             baseline.compare(&mut report)?;

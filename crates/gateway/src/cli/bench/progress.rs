@@ -1,11 +1,7 @@
 //! What a measurement says while it runs: one line that changes on a terminal, elsewhere a line once in
 //! a while.
 
-use std::{
-    io::{self, IsTerminal, Write},
-    sync::Mutex,
-    time::Duration,
-};
+use std::{sync::Mutex, time::Duration};
 
 use qlio_bench::{
     load::Progress,
@@ -21,20 +17,13 @@ const PAUSE: Duration = Duration::from_secs(10);
 pub(super) struct Told {
     is_quiet: bool,
     is_terminal: bool,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Characters of the line that is there, to be written over.
-    width: usize,
-    last: Duration,
+    /// When something was told last, in the time of the run.
+    last: Mutex<Duration>,
 }
 
 impl Told {
     pub(super) fn new(is_quiet: bool) -> Self {
-        let is_terminal = io::stderr().is_terminal();
-        Self { is_quiet, is_terminal, state: Mutex::default() }
+        Self { is_quiet, is_terminal: report::has_audience(), last: Mutex::default() }
     }
 
     /// How far a load is.
@@ -54,40 +43,24 @@ impl Told {
             grouped(now.errors)
         );
         if self.is_terminal {
-            self.replace(&line);
+            report::status(&line);
             return;
         }
-        let Ok(mut state) = self.state.lock() else { return };
+        let Ok(mut last) = self.last.lock() else { return };
         // A new run begins its time anew.
-        if now.elapsed < state.last {
-            state.last = Duration::ZERO;
+        if now.elapsed < *last {
+            *last = Duration::ZERO;
         }
-        if now.elapsed >= state.last + PAUSE {
-            state.last = now.elapsed;
+        if now.elapsed >= *last + PAUSE {
+            *last = now.elapsed;
             report::note(&line);
         }
     }
 
     /// What is measured now.
     pub(super) fn step(&self, what: &str) {
-        if !self.is_quiet && self.is_terminal {
-            self.replace(&format!("measuring {what}"));
+        if !self.is_quiet {
+            report::status(&format!("measuring {what}"));
         }
-    }
-
-    /// Takes the line away.
-    pub(super) fn finish(&self) {
-        if self.is_terminal {
-            self.replace("");
-        }
-    }
-
-    fn replace(&self, line: &str) {
-        let Ok(mut state) = self.state.lock() else { return };
-        let before = std::mem::replace(&mut state.width, line.chars().count());
-        let mut stderr = io::stderr().lock();
-        // A closed stderr is the reader's choice.
-        let _ = write!(stderr, "\r{:before$}\r{line}", "");
-        let _ = stderr.flush();
     }
 }
