@@ -6,6 +6,7 @@
 //! route is for others to say.
 
 use std::{
+    ffi::OsStr,
     fmt::Write as _,
     fs,
     io::{self, Write as _},
@@ -54,8 +55,7 @@ impl RouteFileName {
                     .to_owned(),
             );
         }
-        let has_stem = parts.last().is_some_and(|last| last.len() > ".ql".len());
-        if !text.ends_with(".ql") || !has_stem {
+        if Path::new(text).extension() != Some(OsStr::new("ql")) {
             return Err("the name of a route file ends with `.ql`".to_owned());
         }
         Ok(Self(text.to_owned()))

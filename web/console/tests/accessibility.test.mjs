@@ -43,7 +43,7 @@ test("the states of the page keep the rules", async () => {
   await page.waitForSelector(".run-running");
   await hold(page, "running");
   await page.getByRole("button", { name: "Stop" }).click();
-  await setScript(page, "return select * from nothing.here\n");
+  await setScript(page, "return select * form nothing.here\n");
   await page.waitForSelector(".cm-lintRange-error");
   await page.waitForFunction(() => document.querySelector(".why-not").textContent !== "");
   await hold(page, "error");
@@ -60,6 +60,17 @@ test("the states of the page keep the rules", async () => {
   await page.getByRole("button", { name: "Send" }).click();
   await page.waitForSelector(".answer .cm-content");
   await hold(page, "explorer");
+  await page.getByRole("tab", { name: "Formats" }).click();
+  await page.getByLabel("Bytes of an answer").fill('[{"a":1,"b":2}]');
+  await page.getByLabel("Columns, separated by commas").fill("a");
+  await page.locator(".left-out").waitFor();
+  await hold(page, "playground");
+  await page.keyboard.press("Control+s");
+  await page.getByRole("textbox", { name: "Path" }).fill("/saved");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.locator(".diff").waitFor();
+  await hold(page, "save as a route");
+  await page.keyboard.press("Escape");
   await page.getByRole("tab", { name: "Runs" }).click();
   await hold(page, "history");
   await setScript(page, `create table t on select get from "${upstream.address}/page"\nx = select html from t\nreturn "{x[0]}"\n`);
@@ -118,6 +129,15 @@ test("a phone shows one pane at a time, 320 pixels wide, without scrolling sidew
     assert.deepEqual(small, [], name);
     await hold(page, `phone, ${name}`);
   }
+  await page.getByRole("button", { name: /Save as a route/ }).or(page.locator('.toolbar [aria-haspopup="dialog"]')).first().click();
+  await page.getByRole("textbox", { name: "Path" }).fill("/saved");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.locator(".diff").waitFor();
+  const buttons = page.locator(".dialog-buttons .primary");
+  await buttons.scrollIntoViewIfNeeded();
+  const box = await buttons.boundingBox();
+  assert.ok(box.x >= 0 && box.x + box.width <= 320, "the dialog fits");
+  await hold(page, "phone, save as a route");
   await context.close();
 });
 

@@ -112,9 +112,9 @@ test("hints, lenses and names come from the service, and lead on", async () => {
     assert.deepEqual((await hints.allTextContents()).slice(0, 3), ["round 1, from 1 call", "round 2, from 1 call", "round 2, from 1 call"]),
   );
   const lenses = page.locator(".editor .lenses");
-  await lenses.getByRole("button", { name: "Plan" }).click();
+  await lenses.locator("button", { hasText: "Plan" }).click();
   await page.waitForFunction(() => document.activeElement?.closest(".pane-plan") !== null);
-  await lenses.getByRole("button", { name: "Run" }).click();
+  await lenses.locator("button", { hasText: "Run" }).click();
   await page.waitForSelector(".run-done");
   // A name is painted as what it is, wherever it stands: a variable is no table.
   const tables = page.locator(".editor .name-table");

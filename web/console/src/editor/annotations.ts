@@ -80,6 +80,8 @@ class Lenses extends WidgetType {
   override toDOM(): HTMLElement {
     const row = document.createElement("div");
     row.className = "lenses";
+    // For the pointer: who listens has the same as buttons of the toolbar, and by their keys.
+    row.ariaHidden = "true";
     for (const { command } of this.lenses) {
       const run = lensCommands.get(command.command);
       const element = document.createElement(run ? "button" : "span");
