@@ -48,7 +48,7 @@ pub use connectors::{
 pub use engine::{Engine, StartError};
 pub use error::{Fact, Origin, RunError};
 pub use hops::{EXCEEDED as HOPS_EXCEEDED, HOPS_NAME};
-pub use request::{Answer, Caller, ClientRequest, Part};
+pub use request::{Answer, Caller, ClientRequest, GivenAnswer, Part};
 pub use services::{DescribeError, EngineOptions};
 pub use settings::{ClientParams, HookSettings, Limits, Settings};
 pub use verb_scripts::{ScriptProblem, check_scripts};

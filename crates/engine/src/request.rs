@@ -43,6 +43,19 @@ pub struct ClientRequest {
     pub request_id: Option<Text>,
     /// Attachments after the first part of a multipart request.
     pub parts: Vec<Part>,
+    /// What stands in for the answer of the one upstream that the script calls; then nobody is called.
+    pub given: Option<GivenAnswer>,
+}
+
+/// An answer that somebody has at hand, to see what a script makes of it.
+#[derive(Debug, Clone)]
+pub struct GivenAnswer {
+    /// Its status, from 200 to 599.
+    pub status: u16,
+    /// Its media type; without one it is judged as such answers are.
+    pub content_type: Option<String>,
+    /// Its bytes.
+    pub body: Bytes,
 }
 
 /// One attachment.

@@ -57,6 +57,8 @@ pub(crate) struct Run<'a> {
     /// How many upstream calls were given a number.
     pub(crate) calls: Cell<u32>,
     pub(crate) warnings: RefCell<Vec<String>>,
+    /// The answer that was given with the request has been taken.
+    pub(crate) has_taken_given: Cell<bool>,
     /// What the run may still use.
     pub(crate) budget: Budget,
     /// What templates read of large variables.
@@ -127,6 +129,7 @@ impl<'a> Run<'a> {
             moment_ms: OnceCell::new(),
             sent: Cell::default(),
             calls: Cell::default(),
+            has_taken_given: Cell::default(),
             warnings: RefCell::default(),
             budget: Budget::new(engine.settings(), plan.route.as_ref(), caller),
             lookups: Lookups::default(),

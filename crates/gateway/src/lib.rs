@@ -30,6 +30,8 @@ pub mod mock;
 pub mod pages;
 #[expect(clippy::disallowed_methods, reason = "it has threads of its own, and looks at files")]
 pub mod reload;
+#[expect(clippy::disallowed_methods, reason = "it reads and writes a route for the console")]
+pub mod route_file;
 pub mod routes;
 #[expect(clippy::disallowed_methods, reason = "it reads tests, and measures them")]
 pub mod suite;

@@ -108,6 +108,16 @@ impl AppTexts {
         }
     }
 
+    /// Has a route file hold a text, whether it is there or not.
+    pub fn put_route(&mut self, file: &str, text: &str) {
+        if let Some((_, held)) = self.routes.iter_mut().find(|(path, _)| path == file) {
+            *held = Ok(text.to_owned());
+            return;
+        }
+        let at = self.routes.partition_point(|(path, _)| Path::new(path) < Path::new(file));
+        self.routes.insert(at, (file.to_owned(), Ok(text.to_owned())));
+    }
+
     /// The files that can be read, with their texts.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         let files = self.tables.iter().chain(&self.routes);

@@ -4,8 +4,12 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app/app.tsx";
 import { listenForKeys } from "./app/commands.ts";
+import { showPane, side } from "./app/panes.ts";
+import { runShown } from "./app/running.ts";
+import { wantedTable } from "./browse/tables-pane.tsx";
 import { followTarget } from "./debug/stepping.ts";
 import { adoptStyles } from "./editor/adopted-styles.ts";
+import { lensCommands, tableLink } from "./editor/annotations.ts";
 import { drawMarks, moveScript, refreshService, reloadScript, showScript } from "./editor/editor.ts";
 import { connections } from "./editor/language-service.ts";
 import { previewSoon } from "./plan/preview.ts";
@@ -28,6 +32,13 @@ async function main(): Promise<void> {
   if (!holder) throw new Error("the page has no place for the console");
   render(<App />, holder);
 
+  lensCommands.set("qlio.run", () => runShown());
+  lensCommands.set("qlio.plan", () => showPane("plan"));
+  tableLink.open = (name) => {
+    side.value = "tables";
+    wantedTable.value = name;
+    showPane("browse");
+  };
   listenForKeys();
   followTarget();
   effect(() => showScript(activeId.value));

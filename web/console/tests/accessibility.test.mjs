@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { PRODUCTS, openPage, runAndWait, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
+import { PRODUCTS, eventually, openPage, readyToRun, runAndWait, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
 import { startUpstream } from "./upstream.mjs";
 
 const axe = await readFile(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
@@ -38,12 +38,14 @@ test("the states of the page keep the rules", async () => {
   const { page, context, notes } = await openPage(browser, shop.page, { before: (fresh) => fresh.addInitScript(axe) });
   await hold(page, "empty");
   await setScript(page, `create table t on select get from "${upstream.address}/slow"\nreturn select * from t\n`);
+  await readyToRun(page);
   await page.keyboard.press("Control+Enter");
   await page.waitForSelector(".run-running");
   await hold(page, "running");
   await page.getByRole("button", { name: "Stop" }).click();
-  await setScript(page, "return select * from nothing.here\n");
-  await page.waitForTimeout(600);
+  await setScript(page, "return select * form nothing.here\n");
+  await page.waitForSelector(".cm-lintRange-error");
+  await page.waitForFunction(() => document.querySelector(".why-not").textContent !== "");
   await hold(page, "error");
   await setScript(page, PRODUCTS);
   await runAndWait(page);
@@ -58,6 +60,17 @@ test("the states of the page keep the rules", async () => {
   await page.getByRole("button", { name: "Send" }).click();
   await page.waitForSelector(".answer .cm-content");
   await hold(page, "explorer");
+  await page.getByRole("tab", { name: "Formats" }).click();
+  await page.getByLabel("Bytes of an answer").fill('[{"a":1,"b":2}]');
+  await page.getByLabel("Columns, separated by commas").fill("a");
+  await page.locator(".left-out").waitFor();
+  await hold(page, "playground");
+  await page.keyboard.press("Control+s");
+  await page.getByRole("textbox", { name: "Path" }).fill("/saved");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.locator(".diff").waitFor();
+  await hold(page, "save as a route");
+  await page.keyboard.press("Escape");
   await page.getByRole("tab", { name: "Runs" }).click();
   await hold(page, "history");
   await setScript(page, `create table t on select get from "${upstream.address}/page"\nx = select html from t\nreturn "{x[0]}"\n`);
@@ -65,6 +78,7 @@ test("the states of the page keep the rules", async () => {
   await page.getByRole("tab", { name: "Page", exact: true }).click();
   await hold(page, "result as page");
   await setScript(page, PRODUCTS);
+  await readyToRun(page);
   await page.keyboard.press("Control+Shift+Enter");
   await page.waitForSelector(".step");
   await hold(page, "step by step");
@@ -84,8 +98,8 @@ test("a server that runs no scripts of one's own says so, and shows the rest", a
   const locked = await startShop({ options: [], settings: { console: true } });
   const { page, context } = await openPage(browser, locked.page, { before: (fresh) => fresh.addInitScript(axe) });
   await page.getByText("This server runs no scripts of one's own").waitFor();
-  assert.equal(await page.getByRole("button", { name: "Run", exact: true }).getAttribute("aria-disabled"), "true");
-  assert.match(await page.locator(".why-not").textContent(), /switched off/);
+  await page.waitForSelector('.toolbar .primary[aria-disabled="true"]');
+  await page.locator(".why-not").filter({ hasText: "switched off" }).waitFor();
   await page.getByRole("tab", { name: "Routes" }).click();
   await page.getByRole("button", { name: /\/products/ }).click();
   await page.getByLabel("keyword", { exact: true }).fill("tent");
@@ -98,11 +112,12 @@ test("a server that runs no scripts of one's own says so, and shows the rest", a
 test("a phone shows one pane at a time, 320 pixels wide, without scrolling sideways", async () => {
   const { page, context } = await openPage(browser, shop.page, { profile: PHONE, before: (fresh) => fresh.addInitScript(axe) });
   await setScript(page, PRODUCTS);
+  await readyToRun(page);
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await page.waitForSelector(".run-done");
+  await page.waitForSelector(".run-done", { state: "attached" });
   for (const name of ["Result", "Plan", "Calls", "Browse", "Script"]) {
     await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name }).click();
-    assert.equal(await page.locator(".pane:visible").count(), 1, name);
+    await eventually(async () => assert.equal(await page.locator(".pane:visible").count(), 1, name));
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(width <= 320, `${name} is ${width} pixels wide`);
     const small = await page.evaluate(() =>
@@ -114,6 +129,15 @@ test("a phone shows one pane at a time, 320 pixels wide, without scrolling sidew
     assert.deepEqual(small, [], name);
     await hold(page, `phone, ${name}`);
   }
+  await page.getByRole("button", { name: /Save as a route/ }).or(page.locator('.toolbar [aria-haspopup="dialog"]')).first().click();
+  await page.getByRole("textbox", { name: "Path" }).fill("/saved");
+  await page.getByRole("button", { name: "Show what changes" }).click();
+  await page.locator(".diff").waitFor();
+  const buttons = page.locator(".dialog-buttons .primary");
+  await buttons.scrollIntoViewIfNeeded();
+  const box = await buttons.boundingBox();
+  assert.ok(box.x >= 0 && box.x + box.width <= 320, "the dialog fits");
+  await hold(page, "phone, save as a route");
   await context.close();
 });
 

@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,9 +14,9 @@ import { chromium } from "playwright-core";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Generous, as tests also run on machines that are busy. */
-export const PATIENCE_MS = 30_000;
+export const PATIENCE_MS = 60_000;
 
-const QLIO = process.env.QLIO_EXECUTABLE ?? join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/qlio");
+export const QLIO = process.env.QLIO_EXECUTABLE ?? join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/qlio");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** What has been started and still runs. */
@@ -52,10 +52,10 @@ async function startServer(args) {
 }
 
 /** The example app on its sample APIs, which take `latency` milliseconds. */
-export async function startShop({ latency = 50, options = ["--dev"], port = 0, settings = {}, apis } = {}) {
+export async function startShop({ latency = 50, options = ["--dev"], port = 0, settings = {}, apis, folder: app } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "qlio-console-"));
   stopAtEnd(() => rm(folder, { recursive: true, force: true }));
-  const shop = join(root, "examples/shop");
+  const shop = app ?? join(root, "examples/shop");
   const mock = apis ? undefined : await startServer(["mock", join(shop, "apis"), "--port", "0", "--latency", String(latency)]);
   const config = join(folder, "config.json");
   const text = await readFile(join(shop, "qlio.json"), "utf8");
@@ -66,6 +66,7 @@ export async function startShop({ latency = 50, options = ["--dev"], port = 0, s
   const address = gateway.address;
   return {
     address,
+    app: shop,
     page: `${address}/console`,
     /** Ends the gateway and starts another one at the same address. */
     stopGateway: () => gateway.stop(),
@@ -74,6 +75,14 @@ export async function startShop({ latency = 50, options = ["--dev"], port = 0, s
       gateway = await start(Number(new URL(address).port));
     },
   };
+}
+
+/** A copy of the example app, which a test may change. */
+export async function copyShop() {
+  const folder = await mkdtemp(join(tmpdir(), "qlio-shop-"));
+  stopAtEnd(() => rm(folder, { recursive: true, force: true }));
+  await cp(join(root, "examples/shop"), folder, { recursive: true });
+  return folder;
 }
 
 /** An app of these files. */
@@ -113,6 +122,11 @@ export async function openPage(browser, url, options = {}) {
   const context = options.context ?? (await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.profile }));
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
+  if (process.env.CONSOLE_DIST) await serveFromDisk(page);
+  if (process.env.CPU_SLOWDOWN) {
+    const session = await context.newCDPSession(page);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: Number(process.env.CPU_SLOWDOWN) });
+  }
   const notes = { errors: [], sent: [], received: [], violations: [], dialogs: 0, hosts: new Set() };
   page.on("pageerror", (error) => notes.errors.push(String(error)));
   await page.exposeFunction("noteViolation", (words) => notes.violations.push(words));
@@ -138,6 +152,43 @@ export async function openPage(browser, url, options = {}) {
   return { page, context, notes };
 }
 
+/** Waits until `check` does not throw any more: what an action leads to is there a moment later, on a busy machine much later. */
+export async function eventually(check) {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+}
+
+/** Waits until the page would run what stands there: it is connected, and nothing is known to be wrong with the text. */
+export async function readyToRun(page) {
+  await page.waitForSelector('.toolbar .primary:not([aria-disabled="true"])', { state: "attached" });
+}
+
+/** The files as they were built last, whichever are in the executable: changes of the page are tested without compiling. */
+async function serveFromDisk(page) {
+  for (const name of ["console.js", "console.css"]) {
+    const path = join(root, "web/console/dist", name);
+    await page.route(new RegExp(`/console/${name.replace(".", "\\.")}(\\?|$)`), (route) => route.fulfill({ path }));
+  }
+}
+
+/** What an action puts onto the clipboard, which the page may read and write. */
+export async function copiedBy(page, action) {
+  await page.evaluate(() => navigator.clipboard.writeText("nothing was copied"));
+  await action();
+  return eventually(async () => {
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    if (text === "nothing was copied") throw new Error(text);
+    return text;
+  });
+}
+
 /** Puts a text into the editor, as a paste would. */
 export async function setScript(page, text) {
   await page.click(".editor .cm-content");
@@ -147,6 +198,7 @@ export async function setScript(page, text) {
 
 /** Runs what stands there and waits for the end. */
 export async function runAndWait(page) {
+  await readyToRun(page);
   const before = await runNumber(page);
   await page.keyboard.press("Control+Enter");
   await page.waitForFunction(

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openPage, runAndWait, scriptText, setScript, startApp, startBrowser, startShop, stopAll } from "./harness.mjs";
+import { PRODUCTS, eventually, openPage, runAndWait, scriptText, setScript, startApp, startBrowser, startShop, stopAll } from "./harness.mjs";
 
 const HOSTILE_TABLE = `/* Evil <img src=x onerror="window.hacked = 1"> <script>window.hacked = 2</script>
    [link](javascript:window.hacked=3) <svg onload="window.hacked = 4"></svg> **bold**. */
@@ -27,9 +27,9 @@ test("problems are marked while typing, with a quick fix, and runs say why they 
   const { page, context } = await openConnected(shop.page);
   await setScript(page, 'return select title form shop.search where keyword = "tent"\n');
   await page.waitForSelector(".cm-lintRange-error");
-  assert.match(await page.locator(".cm-lintRange-error").first().textContent(), /form/);
+  await eventually(async () => assert.match(await page.locator(".cm-lintRange-error").first().textContent(), /form/));
   await page.waitForFunction(() => document.querySelector(".why-not").textContent.startsWith("Line 1, column"));
-  assert.equal(await page.getByRole("button", { name: "Run", exact: true }).getAttribute("aria-disabled"), "true");
+  await page.waitForSelector('.toolbar .primary[aria-disabled="true"]');
   await page.keyboard.press("Control+Home");
   await page.keyboard.press("F8");
   await page.keyboard.press("Control+.");
@@ -48,9 +48,11 @@ test("completion knows the tables and their parameters, hover their documentatio
   await setScript(page, "return select title from shop.search where ");
   await page.keyboard.press("Control+Space");
   await list.waitFor();
-  assert.match(await list.locator("li").first().textContent(), /keyword/);
+  await eventually(async () => assert.match(await list.locator("li").first().textContent(), /keyword/));
   await page.keyboard.press("Escape");
   await setScript(page, 'return select title from shop.search where keyword = "a"');
+  // Once the names are painted, nothing is drawn anew below the pointer.
+  await page.locator(".editor .name-table").waitFor();
   await page.getByText("shop.search", { exact: true }).last().hover();
   await page.getByText("Finds products by a").first().waitFor();
   await context.close();
@@ -63,13 +65,13 @@ test("format and rename are those of the compiler, and one step to undo", async 
   await page.keyboard.press("Shift+Alt+F");
   await page.waitForFunction(() => document.querySelector(".editor .cm-content").textContent.includes("keyword = 'tent'"));
   await page.keyboard.press("Control+z");
-  assert.equal(await scriptText(page), text);
+  await eventually(async () => assert.equal(await scriptText(page), text));
   await page.keyboard.press("Control+Home");
   await page.keyboard.press("F2");
   await page.locator(".cm-lsp-rename-panel input, .cm-panel input").first().fill("found");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector(".editor .cm-content").textContent.includes("{found}"));
-  assert.match(await scriptText(page), /^found /);
+  await eventually(async () => assert.match(await scriptText(page), /^found /));
   await runAndWait(page);
   await context.close();
 });
@@ -81,6 +83,7 @@ test("documentation of tables and routes is text, never a script", async () => {
   await page.locator(".documentation strong").getByText("bold").waitFor();
   assert.equal(await page.locator(".documentation :is(img, script, svg, a[href^=javascript])").count(), 0);
   await setScript(page, "return select * from evil.things where id = 1");
+  await page.locator(".editor .name-table").waitFor();
   await page.getByText("evil.things", { exact: true }).last().hover();
   await page.locator(".cm-tooltip").waitFor();
   assert.equal(await page.locator(".cm-tooltip :is(img, script, svg, a[href^=javascript])").count(), 0);
@@ -94,8 +97,58 @@ test("a select of a table begins with its required parameters", async () => {
   await setScript(page, "");
   await page.getByRole("button", { name: "shop.search" }).click();
   await page.getByRole("button", { name: "Insert a select" }).click();
-  assert.equal(await scriptText(page), "select * from shop.search where keyword = ''\n");
+  await eventually(async () => assert.equal(await scriptText(page), "select * from shop.search where keyword = ''\n"));
   await page.getByLabel("Filter tables").fill("rev");
-  assert.deepEqual(await page.getByRole("list", { name: "Tables" }).getByRole("button").allTextContents(), ["shop.reviews"]);
+  const names = page.getByRole("list", { name: "Tables" }).locator(".entry");
+  await eventually(async () => assert.deepEqual(await names.allTextContents(), ["shop.reviews"]));
+  await context.close();
+});
+
+test("hints, lenses and names come from the service, and lead on", async () => {
+  const { page, context, notes } = await openConnected(shop.page);
+  await setScript(page, PRODUCTS);
+  const hints = page.locator(".editor .hint");
+  await eventually(async () =>
+    assert.deepEqual((await hints.allTextContents()).slice(0, 3), ["round 1, from 1 call", "round 2, from 1 call", "round 2, from 1 call"]),
+  );
+  const lenses = page.locator(".editor .lenses");
+  await lenses.locator("button", { hasText: "Plan" }).click();
+  await page.waitForFunction(() => document.activeElement?.closest(".pane-plan") !== null);
+  await lenses.locator("button", { hasText: "Run" }).click();
+  await page.waitForSelector(".run-done");
+  // A name is painted as what it is, wherever it stands: a variable is no table.
+  const tables = page.locator(".editor .name-table");
+  await eventually(async () =>
+    assert.deepEqual(await tables.allTextContents(), ["shop.search", "shop.details", "shop.reviews"]),
+  );
+  await tables.first().click({ modifiers: ["Control"] });
+  await page.locator(".entry[aria-expanded=true]").filter({ hasText: "shop.search" }).waitFor();
+  // Switched off they stay away; the text is what it was all along.
+  await page.keyboard.press("Control+k");
+  await page.locator("dialog input").fill("hints");
+  await page.keyboard.press("Enter");
+  await eventually(async () => assert.equal(await hints.count(), 0));
+  assert.equal(await scriptText(page), PRODUCTS);
+  await page.reload();
+  await page.waitForSelector(".editor[data-language=on]");
+  await tables.first().waitFor();
+  assert.equal(await hints.count(), 0);
+  assert.deepEqual(notes.errors, []);
+  assert.deepEqual(notes.violations, []);
+  await context.close();
+});
+
+test("hints stay away from a text with errors, and names of long scripts are painted where one looks", async () => {
+  const { page, context } = await openConnected(shop.page);
+  await setScript(page, PRODUCTS);
+  await page.locator(".editor .hint").first().waitFor();
+  await setScript(page, PRODUCTS.replace("select id", "select id form"));
+  await eventually(async () => assert.equal(await page.locator(".editor .hint").count(), 0));
+  const lines = Array.from({ length: 1_100 }, (_, at) => `t${at} = select id from shop.search where keyword = "k${at}"`);
+  await setScript(page, `${lines.join("\n")}\nreturn "{t1099}"\n`);
+  await page.keyboard.press("Control+Home");
+  await page.waitForFunction(() => document.querySelector(".editor .cm-line .name-table") !== null);
+  await page.keyboard.press("Control+End");
+  await page.waitForFunction(() => [...document.querySelectorAll(".editor .cm-line")].some((line) => line.textContent.startsWith("t1098") && line.querySelector(".name-table")));
   await context.close();
 });

@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { PATIENCE_MS, PRODUCTS, openPage, resultText, runAndWait, scriptText, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
+import { PATIENCE_MS, PRODUCTS, copiedBy, eventually, openPage, readyToRun, resultText, runAndWait, scriptText, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
 import { startProxy } from "./proxy.mjs";
 import { startUpstream } from "./upstream.mjs";
 
@@ -38,7 +38,9 @@ test("calls are bars of their phases with sums below, and groups where they are 
   await setScript(page, PRODUCTS);
   await runAndWait(page);
   await page.getByRole("tab", { name: "Calls (11)" }).click();
-  assert.match(await page.locator(".totals").textContent(), /^11 calls0 B sent[\d.]+ KB received\d+ ms in all\d+ ms together$/);
+  await eventually(async () =>
+    assert.match(await page.locator(".totals").textContent(), /^11 calls0 B sent[\d.]+ KB received\d+ ms in all\d+ ms together$/),
+  );
   const responses = notes.received.map((frame) => JSON.parse(frame)).filter(({ type }) => type === "statement-response");
   assert.equal(responses.length, 11);
   for (const { data } of responses) {
@@ -49,25 +51,26 @@ test("calls are bars of their phases with sums below, and groups where they are 
     assert.ok(sum > 0 && sum <= time + 1, JSON.stringify(data.exact));
   }
   const wait = call(page, "search/products").locator(".phase-wait");
-  const box = await wait.boundingBox();
-  assert.ok(box.width > 10, "the bar is visible");
+  const widthOf = async () => (await wait.boundingBox()).width;
+  await eventually(async () => assert.ok((await widthOf()) > 10, "the bar is visible"));
+  const width = await widthOf();
   // Zoom by the place of the key, and back.
   await page.getByRole("treegrid", { name: "Calls" }).focus();
   await page.keyboard.press("w");
-  assert.ok((await wait.boundingBox()).width > box.width * 1.3);
+  await eventually(async () => assert.ok((await widthOf()) > width * 1.3));
   await page.keyboard.press("0");
-  assert.ok(Math.abs((await wait.boundingBox()).width - box.width) < 2);
+  await eventually(async () => assert.ok(Math.abs((await widthOf()) - width) < 2));
   await page.keyboard.press("/");
   await page.keyboard.type("reviews/ln-310");
-  assert.equal(await page.locator(".call-row:not(.call-head)").count(), 1);
+  await eventually(async () => assert.equal(await page.locator(".call-row:not(.call-head)").count(), 1));
   await setScript(page, FAN_OUT);
   await runAndWait(page);
   await page.getByLabel("Filter calls").fill("");
   const group = page.locator(".call-row.group");
-  assert.match(await group.textContent(), /8 × GET/);
+  await eventually(async () => assert.match(await group.textContent(), /8 × GET/));
   await group.click();
-  assert.equal(await page.locator(".call-row.inner").count(), 8);
-  assert.ok((await page.locator(".outcome-bad.inner").count()) > 0, "what failed is marked");
+  await eventually(async () => assert.equal(await page.locator(".call-row.inner").count(), 8));
+  await eventually(async () => assert.ok((await page.locator(".outcome-bad.inner").count()) > 0, "what failed is marked"));
   await context.close();
 });
 
@@ -78,12 +81,12 @@ test("details of a call, and its command, which answers alike", async () => {
   await page.getByRole("tab", { name: /^Calls/ }).click();
   await call(page, "search/products").click();
   await page.getByRole("tab", { name: "Params (1)" }).click();
-  assert.match(await page.locator(".pairs").textContent(), /keywordtent/);
+  await eventually(async () => assert.match(await page.locator(".pairs").textContent(), /keywordtent/));
   await page.getByRole("tab", { name: "Response" }).click();
-  const shown = await page.locator(".details .cm-content").textContent();
-  await page.getByRole("button", { name: "Copy as cURL" }).click();
-  await page.waitForSelector(".toast");
-  const command = await page.evaluate(() => navigator.clipboard.readText());
+  const body = page.locator(".details .cm-content");
+  await eventually(async () => assert.match(await body.textContent(), /[{[]/));
+  const shown = await body.textContent();
+  const command = await copiedBy(page, () => page.getByRole("button", { name: "Copy as cURL" }).click());
   const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);
   assert.ok(shown.includes(Object.keys(JSON.parse(stdout))[0]), command);
   await context.close();
@@ -115,10 +118,11 @@ test("calls are saved as an HTTP archive without secrets, and drawn again from i
     for (const member of ["send", "wait", "receive"]) assert.ok(entry.timings[member] >= 0, member);
   }
   const bars = () => page.locator(".call-bar .phase").evaluateAll((all) => all.map((bar) => bar.className));
+  await eventually(async () => assert.ok((await bars()).length > 0));
   const before = await bars();
   await page.locator("input[type=file]").setInputFiles({ name: "calls.har", mimeType: "application/json", buffer: Buffer.from(text) });
   await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
-  assert.deepEqual(await bars(), before);
+  await eventually(async () => assert.deepEqual(await bars(), before));
   await page.locator("input[type=file]").setInputFiles({ name: "no.har", mimeType: "application/json", buffer: Buffer.from("{}") });
   await page.getByText("this is no HTTP archive").waitFor();
   await context.close();
@@ -129,35 +133,41 @@ test("the plan shows before the run, and its times after it", async () => {
   await setScript(page, PRODUCTS);
   const rows = page.getByRole("treegrid", { name: "Statements of the plan" }).getByRole("row");
   await rows.first().waitFor();
-  assert.match(await page.locator(".plan-summary").textContent(), /total = slowest of lines 2, 3, after line 1/);
-  assert.match(await page.locator(".plan-summary").textContent(), /calls/);
+  const summary = page.locator(".plan-summary");
+  await eventually(async () => assert.match(await summary.textContent(), /total = slowest of lines 2, 3, after line 1.*calls/));
   await runAndWait(page);
   await page.getByText(/^total \d+ ms; critical path: line 1 \(\d+ ms\) → line [23]/).waitFor();
-  assert.match(await rows.nth(1).getAttribute("aria-label"), /line 2, .*details.*, done, \d+ ms, 5 of 5 calls/);
-  assert.equal(await page.locator(".plan-row.critical").count() >= 2, true);
+  await eventually(async () =>
+    assert.match(await rows.nth(1).getAttribute("aria-label"), /line 2, .*details.*, done, \d+ ms, 5 of 5 calls/),
+  );
+  await eventually(async () => assert.ok((await page.locator(".plan-row.critical").count()) >= 2));
   await page.click(".editor .cm-content");
   await page.keyboard.type(" ");
-  assert.equal(await page.locator(".cm-marks .mark-done:visible").count(), 0, "an edit takes the marks away");
+  const marks = page.locator(".cm-marks .mark-done:visible");
+  await eventually(async () => assert.equal(await marks.count(), 0, "an edit takes the marks away"));
   await context.close();
 });
 
 test("steps: marks, variables, to a line, to the end", async () => {
   const { page, context } = await openPage(browser, shop.page);
   await setScript(page, PRODUCTS);
+  await readyToRun(page);
   await page.keyboard.press("Control+Shift+Enter");
   const step = (number) => page.waitForSelector(`.step[data-step="${number}"]`);
   await step(1);
   await page.waitForSelector(".cm-marks .mark-next");
-  assert.match(await page.locator(".variable.changed dt").textContent(), /^ids/);
+  const changed = page.locator(".variable.changed dt");
+  await eventually(async () => assert.match(await changed.textContent(), /^ids/));
   await page.keyboard.press("F10");
   await step(2);
-  assert.match(await page.locator(".variable.changed dt").textContent(), /^(details|reviews)/);
-  assert.match(await page.locator(".step").textContent(), /next: line [23]/);
+  await eventually(async () => assert.match(await changed.textContent(), /^(details|reviews)/));
+  await eventually(async () => assert.match(await page.locator(".step").textContent(), /next: line [23]/));
   await page.keyboard.press("F5");
   await page.waitForSelector(".run-done");
-  assert.match(await resultText(page), /ln-310/);
+  await eventually(async () => assert.match(await resultText(page), /ln-310/));
   // To the line of the cursor.
   await page.click(".editor .cm-content");
+  await readyToRun(page);
   await page.keyboard.press("Control+Shift+Enter");
   await step(1);
   await page.keyboard.press("Control+End");
@@ -173,6 +183,7 @@ test("steps: marks, variables, to a line, to the end", async () => {
 test("stopping ends the run at once, and the upstream sees it", async () => {
   const { page, context } = await openPage(browser, shop.page);
   await setScript(page, `create table t on select get from "${upstream.address}/slow"\nreturn select * from t\n`);
+  await readyToRun(page);
   await page.keyboard.press("Control+Enter");
   await page.waitForFunction(() => document.querySelector(".mark-running") !== null);
   const before = closed;
@@ -189,12 +200,11 @@ test("stopping ends the run at once, and the upstream sees it", async () => {
 
 test("links, URIs and commands for a script", async () => {
   const { page, context } = await openPage(browser, shop.page, { profile: CLIPBOARD });
-  const copied = async (choice) => {
-    await page.getByRole("button", { name: "Share" }).click();
-    await page.getByRole("menuitem", { name: choice }).click();
-    await page.waitForFunction(() => document.querySelector(".toast")?.textContent.endsWith("copied"));
-    return page.evaluate(() => navigator.clipboard.readText());
-  };
+  const copied = (choice) =>
+    copiedBy(page, async () => {
+      await page.getByRole("button", { name: "Share" }).click();
+      await page.getByRole("menuitem", { name: choice }).click();
+    });
   await setScript(page, "return \"it's\"");
   const { stdout } = await promisify(execFile)("sh", ["-c", `${await copied("Copy as cURL")} --silent`]);
   assert.equal(stdout, '"it\'s"');
@@ -209,7 +219,7 @@ test("links, URIs and commands for a script", async () => {
   await page.goto("about:blank");
   await page.goto(link);
   await page.waitForSelector(".editor .cm-content");
-  assert.equal(await scriptText(page), long);
+  await eventually(async () => assert.equal(await scriptText(page), long));
   await context.close();
 });
 
@@ -221,9 +231,9 @@ test("runs are remembered, searched, pinned and compared", async () => {
   await runAndWait(page);
   await page.getByRole("tab", { name: "Runs" }).click();
   const runs = page.getByRole("list", { name: "Runs" }).getByRole("listitem");
-  assert.equal(await runs.count(), 2);
+  await eventually(async () => assert.equal(await runs.count(), 2));
   await page.getByLabel("Search runs").fill("lantern");
-  assert.equal(await runs.count(), 1);
+  await eventually(async () => assert.equal(await runs.count(), 1));
   await page.getByLabel("Search runs").fill("");
   await page.getByRole("button", { name: "Pin this run" }).last().click();
   for (const box of await page.getByLabel(/^Compare the run/).all()) await box.check();
@@ -231,9 +241,9 @@ test("runs are remembered, searched, pinned and compared", async () => {
   await page.reload();
   await page.getByRole("tab", { name: "Runs" }).click();
   await page.getByRole("button", { name: "Forget all" }).click();
-  assert.equal(await runs.count(), 1);
+  await eventually(async () => assert.equal(await runs.count(), 1));
   await page.getByRole("button", { name: /return "one"/ }).last().click();
-  assert.equal(await scriptText(page), 'return "one"');
+  await eventually(async () => assert.equal(await scriptText(page), 'return "one"'));
   await context.close();
 });
 
@@ -244,7 +254,7 @@ test("without WebSockets, scripts run over HTTP and the page says what is missin
   await page.getByText("There is no WebSocket to this server").waitFor();
   await setScript(page, 'return select id from shop.search where keyword = "tent"');
   await runAndWait(page);
-  assert.match(await resultText(page), /tn-/);
+  await eventually(async () => assert.match(await resultText(page), /tn-/));
   await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
   assert.deepEqual(notes.errors, []);
   await context.close();
@@ -267,7 +277,7 @@ test("below a path of a proxy, and asking nobody else", async () => {
   await page.waitForSelector(".connection-open");
   await setScript(page, PRODUCTS);
   await runAndWait(page);
-  assert.match(await resultText(page), /ln-310/);
+  await eventually(async () => assert.match(await resultText(page), /ln-310/));
   await page.getByRole("button", { name: "shop.search" }).click();
   await page.getByText("keyword").first().waitFor();
   await page.getByRole("tab", { name: "Routes" }).click();

@@ -16,6 +16,7 @@ mod cached;
 mod connector;
 mod decoding;
 mod failure;
+mod given;
 mod grpc;
 mod headers;
 mod hooked_body;

@@ -276,10 +276,11 @@ impl Call<'_> {
     }
 
     /// Whether answers are kept. A client's table must not be answered with what a loaded table of the same name
-    /// fetched.
+    /// fetched, and nobody with an answer that somebody else has made up.
     fn is_cached(&self) -> bool {
         self.kind == VerbKind::Select
             && self.verb.expires_seconds.is_some()
+            && self.run.request.given.is_none()
             && !self.is_untrusted()
             && self.run.engine.cache().is_some()
     }

@@ -11,7 +11,7 @@ use qlio_syntax::ast::VerbKind;
 use super::{
     Call,
     answer::Answer,
-    failure,
+    failure, given,
     grpc::call_uri,
     onlooker::Onlooker,
     prepare::{Prepared, Task},
@@ -144,6 +144,11 @@ impl Call<'_> {
         onlooker: &mut Onlooker<'_, '_>,
     ) -> impl Future<Output = Result<Reply, RunError>> {
         async move {
+            if let Some(given) = &self.run.request.given {
+                return given::reply(self.run, given, exchange).inspect_err(|error| {
+                    self.announce_failure(onlooker.announced.as_deref(), error);
+                });
+            }
             let received = match &self.verb.oauth2 {
                 // What the table or its patch puts into the header stays.
                 Some(clause) if !exchange.headers.contains_key(header::AUTHORIZATION) => {

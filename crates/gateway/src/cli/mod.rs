@@ -8,6 +8,7 @@ mod app;
 mod bench;
 mod check;
 mod config;
+mod drafts;
 mod explain;
 mod findings;
 mod format;

@@ -34,12 +34,13 @@ use crate::{
     config::{self, CommandLine, Flag, FrontSettings},
     heavy::HeavyPool,
     http::{
+        app::Drafts,
         ecv::Health,
         logs::Logs,
         quota::Quotas,
         server::{self, Address, Server, ServerConfig, ServerLimits},
     },
-    reload::{Cause, Reloads, Work, watch},
+    reload::{Cause, Reloads, watch},
 };
 
 /// The longest that `--timeout` may say, in milliseconds: a day.
@@ -336,6 +337,7 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
     let gate = read.config.app_settings(args.dev).gate;
     let operators = Operators::listen(&front.admin, gate, workers, inherited.admin)?;
     let heavy = Arc::new(HeavyPool::new(front.heavy));
+    let drafts = Drafts::default();
     let lasting = Lasting {
         health: Arc::new(Health::new(front.ecv_path.clone(), front.ecv_control)),
         quotas: Arc::new(Quotas::new(&front.keep)),
@@ -345,6 +347,7 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
         body_memory: BodyMemory::new(front.keep.upstream_bytes_max),
         series: operators.series(),
         tls: tls.clone(),
+        drafts: drafts.clone(),
     };
     let limits = args.limits(&front, files);
     let answers = Arc::clone(&lasting.quotas.answers);
@@ -358,7 +361,9 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
     let server = Server::start(&server_config, Arc::clone(&events), move |context| {
         worker_front(&served, &meters, Arc::clone(&told), context)
     })?;
-    let reloads = Reloads::start(reload_work(app), Arc::clone(&events))?;
+    let reloads = Reloads::start(app, Arc::clone(&events))?;
+    // Only now is there a thread that drafts of the console may wait for.
+    drafts.start(&reloads);
     if args.watches() {
         watch::start(places, state, reloads.clone())?;
     }
@@ -417,21 +422,6 @@ fn read_app(args: &ServeArgs) -> Result<(AppReader, ReadApp, Option<Arc<Cache>>)
         return Err(NotStarted::because(reason));
     }
     Ok((reader, read, cache))
-}
-
-/// What is done for each reload.
-fn reload_work(mut app: ServedApp) -> Work {
-    Box::new(move |cause, is_dry| {
-        // Whoever has sent the signal for systemd waits until it is done.
-        if cause == Cause::Signal {
-            service_manager::reloading();
-        }
-        let outcome = app.reload(cause, is_dry);
-        if cause == Cause::Signal {
-            service_manager::ready();
-        }
-        outcome
-    })
 }
 
 /// The log files; secrets of the settings do not get into them.

@@ -20,17 +20,27 @@ use qlio_syntax::diagnostic::Severity;
 
 use super::{
     app::{AppArgs, require_guards},
-    report,
+    drafts::{self, routes_folder},
+    report, service_manager,
 };
 use crate::{
     admin::{AdminSettings, problem_of},
     app_folder::AppFolder,
     config::{self, CommandLine, Config, ConfigProblem, Effective},
     http::{
-        app::Snapshot, ecv::Health, logs::Logs, meter::RequestSeries, quota::Quotas, run_error,
+        app::{Drafts, Snapshot},
+        ecv::Health,
+        logs::Logs,
+        meter::RequestSeries,
+        quota::Quotas,
+        run_error,
     },
     load::{self, FileDigest, Loaded},
-    reload::{Cause, Outcome, Verdict, watch::Places},
+    reload::{
+        Cause, Outcome, Verdict, Work,
+        draft::{Draft, Drafted, Refusal},
+        watch::Places,
+    },
     tls::{Fresh, TlsFront},
 };
 
@@ -132,13 +142,16 @@ pub(super) struct Lasting {
     pub(super) series: Option<Arc<RequestSeries>>,
     /// The certificates, if there are any; they are read anew with everything else.
     pub(super) tls: Option<Arc<TlsFront>>,
+    /// Who writes routes for the console in development mode.
+    pub(super) drafts: Drafts,
 }
 
 impl Lasting {
     /// What workers answer from.
     fn snapshot(&self, read: ReadApp, is_dev: bool) -> Snapshot {
         let Self { health, quotas, logs, cache, heavy, body_memory, series, .. } = self.clone();
-        let ReadApp { config, effective, loaded, .. } = read;
+        let ReadApp { config, effective, loaded, folder, .. } = read;
+        let drafts = is_dev.then(|| self.drafts.to(routes_folder(&folder)));
         let settings = config.app_settings(is_dev);
         let engine = EngineOptions {
             settings: config.settings,
@@ -150,7 +163,18 @@ impl Lasting {
         };
         let places = series.map(|series| series.places(&loaded.catalog)).unwrap_or_default();
         let (loaded, sockets) = (Arc::new(loaded), config.front.sockets);
-        Snapshot { loaded, settings, effective, engine, places, health, sockets, quotas, logs }
+        Snapshot {
+            loaded,
+            settings,
+            effective,
+            engine,
+            places,
+            health,
+            sockets,
+            quotas,
+            logs,
+            drafts,
+        }
     }
 }
 
@@ -196,7 +220,7 @@ impl ServedApp {
 
     /// Reads the app anew, and serves it from here on unless there is something wrong with it; with `is_dry` it is only
     /// said what would become of it.
-    pub(super) fn reload(&mut self, cause: Cause, is_dry: bool) -> Outcome {
+    fn read_anew(&mut self, cause: Cause, is_dry: bool) -> Outcome {
         self.retired.retain(|snapshot| Arc::strong_count(snapshot) > 1);
         let refuse = |reason: String, hash: &str, problems: Value| Outcome {
             verdict: Verdict::Refused,
@@ -297,6 +321,24 @@ impl ServedApp {
             changed.push("admin.token".to_owned());
         }
         changed
+    }
+}
+
+impl Work for ServedApp {
+    fn reload(&mut self, cause: Cause, is_dry: bool) -> Outcome {
+        // Whoever has sent the signal for systemd waits until it is done.
+        if cause == Cause::Signal {
+            service_manager::reloading();
+        }
+        let outcome = self.read_anew(cause, is_dry);
+        if cause == Cause::Signal {
+            service_manager::ready();
+        }
+        outcome
+    }
+
+    fn draft(&mut self, draft: &Draft) -> Result<Drafted, Refusal> {
+        drafts::draft(&self.reader, &self.folder, self.errors, draft)
     }
 }
 

@@ -8,6 +8,7 @@
 //! ask later. All of it happens on a thread of its own, one order after the other, so that no request waits for it.
 //! How an app is read is the business of the command that serves; when files have changed that of [`watch`].
 
+pub mod draft;
 pub mod watch;
 
 use std::{
@@ -24,6 +25,7 @@ use qlio_data::Value;
 use tokio::sync::oneshot;
 
 use crate::http::server::{Event, EventSink};
+use draft::{Draft, Drafted, Refusal};
 
 /// Orders that wait; further ones are refused, because whoever comes last gets what those before get.
 const ORDERS_MAX: usize = 16;
@@ -37,6 +39,8 @@ pub enum Cause {
     Operator,
     /// Its files have changed.
     Files,
+    /// A route was saved from the console.
+    Console,
 }
 
 impl fmt::Display for Cause {
@@ -45,6 +49,7 @@ impl fmt::Display for Cause {
             Self::Signal => "SIGHUP",
             Self::Operator => "an operator",
             Self::Files => "changed files",
+            Self::Console => "the console",
         })
     }
 }
@@ -89,15 +94,25 @@ pub struct Outcome {
     pub restart: Vec<String>,
 }
 
-/// Somebody's wish that the app be read anew.
-struct Order {
-    cause: Cause,
-    is_dry: bool,
-    reply: Option<oneshot::Sender<Outcome>>,
+/// What somebody wants to be done.
+enum Order {
+    /// Read the app anew.
+    Reload { cause: Cause, is_dry: bool, reply: Option<oneshot::Sender<Outcome>> },
+    /// Do something with a route file; read the app anew if it was written.
+    Draft { draft: Draft, reply: oneshot::Sender<Result<Drafted, Refusal>> },
 }
 
-/// Reads an app anew, and publishes it unless the second is true.
-pub type Work = Box<dyn FnMut(Cause, bool) -> Outcome + Send>;
+/// What the thread does for orders.
+pub trait Work: Send {
+    /// Reads the app anew, and publishes it unless that is dry.
+    fn reload(&mut self, cause: Cause, is_dry: bool) -> Outcome;
+
+    /// Reads, checks, writes or removes a route file.
+    ///
+    /// # Errors
+    /// It is refused.
+    fn draft(&mut self, draft: &Draft) -> Result<Drafted, Refusal>;
+}
 
 /// What became of the orders so far.
 #[derive(Debug, Default)]
@@ -131,7 +146,7 @@ impl Reloads {
     ///
     /// # Errors
     /// The system gives none.
-    pub fn start(work: Work, events: EventSink) -> io::Result<Self> {
+    pub fn start(work: impl Work + 'static, events: EventSink) -> io::Result<Self> {
         let (orders, taken) = sync_channel(ORDERS_MAX);
         let record = Arc::new(Mutex::new(Record {
             succeeded: Some(SystemTime::now()),
@@ -149,7 +164,7 @@ impl Reloads {
     /// # Errors
     /// As many wait as may.
     pub fn order(&self, cause: Cause) -> Result<(), Busy> {
-        self.send(Order { cause, is_dry: false, reply: None })
+        self.send(Order::Reload { cause, is_dry: false, reply: None })
     }
 
     /// The same for an operator, who hears how it ends; with `is_dry` nothing is published.
@@ -158,8 +173,18 @@ impl Reloads {
     /// As many wait as may.
     pub fn ask(&self, is_dry: bool) -> Result<oneshot::Receiver<Outcome>, Busy> {
         let (reply, outcome) = oneshot::channel();
-        self.send(Order { cause: Cause::Operator, is_dry, reply: Some(reply) })?;
+        self.send(Order::Reload { cause: Cause::Operator, is_dry, reply: Some(reply) })?;
         Ok(outcome)
+    }
+
+    /// Has something done with a route file, after the orders before.
+    ///
+    /// # Errors
+    /// As many wait as may.
+    pub fn draft(&self, draft: Draft) -> Result<oneshot::Receiver<Result<Drafted, Refusal>>, Busy> {
+        let (reply, drafted) = oneshot::channel();
+        self.send(Order::Draft { draft, reply })?;
+        Ok(drafted)
     }
 
     fn send(&self, order: Order) -> Result<(), Busy> {
@@ -190,42 +215,73 @@ impl Reloads {
     }
 }
 
-/// Does what is ordered until nobody can order anything more.
+/// Does what is ordered until nobody can order anything more. Whoever asked may have gone meanwhile.
 fn take_orders(
     orders: &Receiver<Order>,
-    mut work: Work,
+    mut work: impl Work,
     record: &Mutex<Record>,
     events: &EventSink,
 ) {
-    while let Ok(Order { cause, is_dry, reply }) = orders.recv() {
-        let outcome = work(cause, is_dry);
-        if !is_dry {
-            let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
-            record.counts[outcome.verdict as usize] += 1;
-            let is_refused = outcome.verdict == Verdict::Refused;
-            record.refused = is_refused.then(|| outcome.message.clone());
-            if !is_refused {
-                record.succeeded = Some(SystemTime::now());
+    while let Ok(order) = orders.recv() {
+        match order {
+            Order::Reload { cause, is_dry, reply } => {
+                let outcome = work.reload(cause, is_dry);
+                if !is_dry {
+                    note(cause, &outcome, record, events);
+                }
+                if let Some(reply) = reply {
+                    let _ = reply.send(outcome);
+                }
             }
-            drop(record);
-            let message = outcome.message.clone();
-            match outcome.verdict {
-                Verdict::Refused => events(Event::ReloadRefused { message }),
-                // Somebody has touched a file.
-                Verdict::Unchanged if cause == Cause::Files => {}
-                Verdict::Replaced | Verdict::Unchanged => events(Event::Reloaded { message }),
+            Order::Draft { draft, reply } => {
+                let mut drafted = work.draft(&draft);
+                if let Ok(drafted) = &mut drafted
+                    && drafted.is_written
+                {
+                    let outcome = work.reload(Cause::Console, false);
+                    note(Cause::Console, &outcome, record, events);
+                    drafted.outcome = Some(outcome);
+                }
+                let _ = reply.send(drafted);
             }
         }
-        if let Some(reply) = reply {
-            // Whoever asked may have gone.
-            let _ = reply.send(outcome);
-        }
+    }
+}
+
+/// Remembers how reading the app anew ended, and tells of it.
+fn note(cause: Cause, outcome: &Outcome, record: &Mutex<Record>, events: &EventSink) {
+    let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
+    record.counts[outcome.verdict as usize] += 1;
+    let is_refused = outcome.verdict == Verdict::Refused;
+    record.refused = is_refused.then(|| outcome.message.clone());
+    if !is_refused {
+        record.succeeded = Some(SystemTime::now());
+    }
+    drop(record);
+    let message = outcome.message.clone();
+    match outcome.verdict {
+        Verdict::Refused => events(Event::ReloadRefused { message }),
+        // Somebody has touched a file.
+        Verdict::Unchanged if cause == Cause::Files => {}
+        Verdict::Replaced | Verdict::Unchanged => events(Event::Reloaded { message }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Told<F>(F);
+
+    impl<F: FnMut() -> Outcome + Send> Work for Told<F> {
+        fn reload(&mut self, _: Cause, _: bool) -> Outcome {
+            (self.0)()
+        }
+
+        fn draft(&mut self, _: &Draft) -> Result<Drafted, Refusal> {
+            Err(Refusal::new(400, "there are no files"))
+        }
+    }
 
     fn outcome(verdict: Verdict) -> Outcome {
         Outcome {
@@ -240,7 +296,7 @@ mod tests {
     #[test]
     fn the_last_outcome_is_remembered_and_a_dry_one_is_not() {
         let mut verdicts = [Verdict::Refused, Verdict::Refused, Verdict::Replaced].into_iter();
-        let work: Work = Box::new(move |_, _| outcome(verdicts.next().unwrap()));
+        let work = Told(move || outcome(verdicts.next().unwrap()));
         let reloads = Reloads::start(work, Arc::new(|_| {})).unwrap();
         let first = reloads.ask(true).unwrap().blocking_recv().unwrap();
         assert_eq!((first.verdict, reloads.refused()), (Verdict::Refused, None));
@@ -254,7 +310,7 @@ mod tests {
     #[test]
     fn orders_that_wait_are_bounded() {
         let (go, wait) = sync_channel::<()>(0);
-        let work: Work = Box::new(move |_, _| {
+        let work = Told(move || {
             let _ = wait.recv();
             outcome(Verdict::Unchanged)
         });

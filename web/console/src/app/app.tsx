@@ -13,6 +13,7 @@ import { Tabs } from "../parts/tabs.tsx";
 import { PlanPane } from "../plan/plan-pane.tsx";
 import { ResultPane } from "../result/result-pane.tsx";
 import { current, spoken } from "../runs/runs.ts";
+import { SaveRoute } from "../share/save-route.tsx";
 import { Banners, Header } from "./header.tsx";
 import { Help, Palette } from "./palette.tsx";
 import { type Pane, isSideShown, lower, pane } from "./panes.ts";
@@ -44,6 +45,7 @@ export function App() {
       <MenuHost />
       <Palette />
       <Help />
+      <SaveRoute />
       <p class="spoken" role="status" aria-live="polite">
         {spoken.value}
       </p>

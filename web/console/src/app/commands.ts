@@ -4,11 +4,13 @@ import { effect, signal } from "@preact/signals";
 import { formatDocument } from "@codemirror/lsp-client";
 import { openLintPanel } from "@codemirror/lint";
 import { isStepping, runTo } from "../debug/stepping.ts";
+import { toggleHints } from "../editor/annotations.ts";
 import { cursorLine, editorView, goTo } from "../editor/editor.ts";
 import { searchResult } from "../result/result-pane.tsx";
 import { history } from "../runs/history.ts";
 import { current, step, stop } from "../runs/runs.ts";
 import { open, show } from "../scripts/scripts.ts";
+import { askToSave, canSave } from "../share/drafts.ts";
 import { openShare } from "../share/share-menu.ts";
 import { pane, showPane, toggleSide } from "./panes.ts";
 import { runShown } from "./running.ts";
@@ -54,6 +56,8 @@ export const COMMANDS: readonly Command[] = [
   { name: "problems", words: "List the problems", keys: ["Mod-Shift-M"], run: () => void (editorView() && openLintPanel(editorView()!)) },
   { name: "search", words: "Search in the result", keys: [], run: searchResult },
   { name: "share", words: "Share the script", keys: [], run: () => openShare() },
+  { name: "save", words: "Save the script as a route of this app", keys: ["Mod-S"], run: askToSave, isPossible: canSave },
+  { name: "hints", words: "Show or hide hints and lenses in the script", keys: [], run: toggleHints },
   { name: "new", words: "New script", keys: [], run: () => void open() },
   { name: "script", words: "Go to the script", keys: ["Mod-Alt-1"], run: () => showPane("script") },
   { name: "result", words: "Go to the result", keys: ["Mod-Alt-2"], run: () => showPane("result") },
@@ -75,6 +79,7 @@ export const EDITOR_KEYS: readonly { words: string; keys: string }[] = [
   { words: "Complete", keys: "Ctrl-Space" },
   { words: "Go to the definition", keys: "F12" },
   { words: "References", keys: "Shift-F12" },
+  { words: "What the server says of a table", keys: "Mod-click" },
   { words: "Rename", keys: "F2" },
   { words: "Search in the focused pane", keys: "Mod-F" },
   { words: "Tab indents, or leaves the editor", keys: "Ctrl-M" },

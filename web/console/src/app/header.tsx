@@ -2,6 +2,7 @@
 
 import { Icon } from "../parts/icons.tsx";
 import { told } from "../parts/clipboard.ts";
+import { isLeftOut } from "../editor/language-service.ts";
 import { forgetScript } from "../editor/editor.ts";
 import { socket, notice } from "../runs/runs.ts";
 import { activeId, close, open, openScripts } from "../scripts/scripts.ts";
@@ -94,6 +95,9 @@ export function Banners() {
           There is no WebSocket to this server: scripts run over HTTP, without live marks, step-by-step runs, problems and
           completion while typing.
         </p>
+      )}
+      {isLeftOut.value && (
+        <p class="banner">This script is too long to be checked and completed while typing; it can be run.</p>
       )}
       {storageProblem.value && <p class="banner">{storageProblem.value}</p>}
       {serverInfo.value?.adhoc === false && (

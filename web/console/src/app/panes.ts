@@ -5,7 +5,7 @@ import { read, write } from "../scripts/storage.ts";
 
 export type Pane = "script" | "result" | "plan" | "calls" | "browse";
 export type Lower = "plan" | "calls" | "variables";
-export type Side = "tables" | "routes" | "history" | "scripts";
+export type Side = "tables" | "routes" | "formats" | "history" | "scripts";
 
 export const pane = signal<Pane>("script");
 export const lower = signal<Lower>("plan");

@@ -1,7 +1,8 @@
-// The buttons of the script: run, stop, step by step, format, share.
+// The buttons of the script: run, stop, step by step, format, share, save.
 
 import { Icon } from "../parts/icons.tsx";
 import { current, stop } from "../runs/runs.ts";
+import { askToSave, canSave } from "../share/drafts.ts";
 import { openShare } from "../share/share-menu.ts";
 import { COMMANDS, keyWords } from "./commands.ts";
 import { runShown, whyNot } from "./running.ts";
@@ -42,6 +43,11 @@ export function Toolbar() {
       <button title="Share" aria-haspopup="menu" onClick={({ currentTarget }) => openShare(currentTarget as HTMLElement)}>
         <Icon name="share" /> <span class="wide">Share</span>
       </button>
+      {canSave() && (
+        <button title={`Save as a route of this app (${keyWords("Mod-S")})`} aria-haspopup="dialog" onClick={askToSave}>
+          <Icon name="save" /> <span class="wide">Save</span>
+        </button>
+      )}
       <p id="why-not" class="why-not">
         {isRunning ? "" : why}
       </p>

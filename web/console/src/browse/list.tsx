@@ -1,7 +1,8 @@
 // A list that a text filters; one entry at a time is open.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import type { Signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
 
 interface ListProps<Entry> {
   label: string;
@@ -10,14 +11,24 @@ interface ListProps<Entry> {
   wordsOf: (entry: Entry) => ComponentChildren;
   open: (entry: Entry) => ComponentChildren;
   empty: string;
+  /** The name of an entry that is to be opened, until it has been. */
+  wanted?: Signal<string>;
 }
 
 /** Entries that are drawn; who looks for more filters. */
 const SHOWN_MAX = 300;
 
-export function List<Entry>({ label, entries, nameOf, wordsOf, open, empty }: ListProps<Entry>) {
+export function List<Entry>({ label, entries, nameOf, wordsOf, open, empty, wanted }: ListProps<Entry>) {
   const [filter, setFilter] = useState("");
   const [opened, setOpened] = useState<string | undefined>(undefined);
+  const asked = wanted?.value ?? "";
+  const isThere = asked !== "" && entries.some((entry) => nameOf(entry) === asked);
+  useEffect(() => {
+    if (!wanted || !isThere) return;
+    setFilter("");
+    setOpened(asked);
+    wanted.value = "";
+  }, [asked, isThere]);
   const words = filter.trim().toLowerCase();
   const found = words ? entries.filter((entry) => nameOf(entry).toLowerCase().includes(words)) : entries;
   return (

@@ -1,14 +1,18 @@
 // The routes of the server, with a form to try each.
 
+import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { indentJson } from "../parts/json-text.ts";
 import { TextView } from "../result/text-view.tsx";
 import { isJson } from "../runs/runs.ts";
 import { type Route, catalogProblem, routes } from "../server/catalog.ts";
 import { urlOf } from "../server/place.ts";
-import { show } from "../scripts/scripts.ts";
+import { openFile } from "../share/drafts.ts";
 import { Documentation } from "./documentation.tsx";
 import { List } from "./list.tsx";
+
+/** A route that is to be opened in the list, as its method and path. */
+export const wantedRoute = signal("");
 
 export function RoutesPane() {
   return (
@@ -23,6 +27,7 @@ export function RoutesPane() {
       )}
       open={(route) => <RouteDetails route={route} />}
       empty={catalogProblem.value || "This server shows no routes."}
+      wanted={wantedRoute}
     />
   );
 }
@@ -79,9 +84,9 @@ function RouteDetails({ route }: { route: Route }) {
           </label>
         )}
         <button class="primary">Send</button>
-        {typeof route.script === "string" && (
-          <button type="button" onClick={() => show(route.script as string)}>
-            Open its script
+        {route.file !== undefined && (
+          <button type="button" onClick={() => void openFile(route.file as string)}>
+            Open its file
           </button>
         )}
       </form>

@@ -1,10 +1,14 @@
 // The tables of the server: what they ask for, what they say, and a select to begin with.
 
+import { signal } from "@preact/signals";
 import { showPane } from "../app/panes.ts";
 import { insert } from "../editor/editor.ts";
 import { type Table, VERBS, type Verb, catalogProblem, routes, tables } from "../server/catalog.ts";
 import { Documentation } from "./documentation.tsx";
 import { List } from "./list.tsx";
+
+/** A table that is to be opened in the list. */
+export const wantedTable = signal("");
 
 export function TablesPane() {
   return (
@@ -15,6 +19,7 @@ export function TablesPane() {
       wordsOf={({ name }) => name}
       open={(table) => <TableDetails table={table} />}
       empty={catalogProblem.value || "This server shows no tables."}
+      wanted={wantedTable}
     />
   );
 }

@@ -16,7 +16,7 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { activeId, change, scripts } from "../scripts/scripts.ts";
-import { service } from "./language-service.ts";
+import { canBeTold, isLeftOut, service } from "./language-service.ts";
 import { qlio } from "./language.ts";
 import { lineMarks, marks, showMarks } from "./marks.ts";
 import { theme } from "./theme.ts";
@@ -27,7 +27,7 @@ const states = new Map<string, EditorState>();
 let shownId = "";
 let view: EditorView | undefined;
 
-function extensions(id: string): Extension {
+function extensions(id: string, text: string): Extension {
   return [
     lineNumbers(),
     lintGutter(),
@@ -59,9 +59,12 @@ function extensions(id: string): Extension {
       indentWithTab,
     ]),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) change(shownId, update.state.doc.toString());
+      if (!update.docChanged) return;
+      const text = update.state.doc.toString();
+      change(shownId, text);
+      if (isLeftOut.peek() && canBeTold(text)) queueMicrotask(refreshService);
     }),
-    serviceOf.of(service(id)),
+    serviceOf.of(service(id, text)),
   ];
 }
 
@@ -69,7 +72,7 @@ function stateOf(id: string): EditorState {
   const kept = states.get(id);
   if (kept) return kept;
   const text = scripts.peek().find((script) => script.id === id)?.text ?? "";
-  return EditorState.create({ doc: text, extensions: extensions(id) });
+  return EditorState.create({ doc: text, extensions: extensions(id, text) });
 }
 
 /** Makes the view inside `parent`. Tab leaves the editor until Ctrl-M says otherwise. */
@@ -77,6 +80,7 @@ export function createEditor(parent: HTMLElement): EditorView {
   shownId = activeId.peek();
   view = new EditorView({ state: stateOf(shownId), parent });
   view.setTabFocusMode(true);
+  performance.mark("editor-ready");
   return view;
 }
 
@@ -90,7 +94,8 @@ export function showScript(id: string): void {
   if (!view || id === shownId || id === "") return;
   states.set(shownId, view.state);
   shownId = id;
-  const { state } = stateOf(id).update({ effects: serviceOf.reconfigure(service(id)) });
+  const kept = stateOf(id);
+  const { state } = kept.update({ effects: serviceOf.reconfigure(service(id, kept.doc.toString())) });
   view.setState(state);
   view.setTabFocusMode(true);
 }
@@ -118,7 +123,7 @@ export function forgetScript(id: string): void {
 
 /** Connects the shown script to the language service, or to what stands in for it. */
 export function refreshService(): void {
-  view?.dispatch({ effects: serviceOf.reconfigure(service(shownId)) });
+  view?.dispatch({ effects: serviceOf.reconfigure(service(shownId, shownText())) });
 }
 
 /** What stands on the screen, which is what runs. */
@@ -144,6 +149,12 @@ export function insert(text: string): void {
   if (!view) return;
   view.dispatch(view.state.replaceSelection(text));
   view.focus();
+}
+
+/** Has the shown script hold another text, in one step that can be undone. */
+export function replaceText(text: string): void {
+  if (!view || shownText() === text) return;
+  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, userEvent: "input.replace" });
 }
 
 export function focusEditor(): void {

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { copy, download } from "../parts/clipboard.ts";
+import { copy, download, tell } from "../parts/clipboard.ts";
 import { Icon } from "../parts/icons.tsx";
 import { indentJson, readJson } from "../parts/json-text.ts";
 import { Tabs } from "../parts/tabs.tsx";
@@ -23,6 +23,9 @@ const hidden = signal<ReadonlySet<string>>(new Set());
 
 /** Values of so many characters are read as JSON for the table; larger ones stay text. */
 const TABLE_CHARS_MAX = 30_000_000;
+
+/** Whether longer ones are rows is found out when somebody wants to see them as a table. */
+const TABLE_AT_ONCE_CHARS_MAX = 1_000_000;
 
 /** Opens the search of the shown result. */
 export function searchResult(): void {
@@ -106,13 +109,22 @@ function Shown({ result }: { result: Result }) {
   const json = isJson(result.type);
   const words = useMemo(() => wordsOf(result, json), [result]);
   const isPage = words !== undefined && /^\s*<(!doctype html|[a-z][\w-]*[\s>])/i.test(words);
+  const isLong = result.text.length > TABLE_AT_ONCE_CHARS_MAX;
+  const mayBeTable = json && result.text.length <= TABLE_CHARS_MAX && /^\s*\[/.test(result.text);
+  const isAsked = wanted.value === "table";
   const table = useMemo(() => {
-    if (!json || result.text.length > TABLE_CHARS_MAX) return undefined;
+    if (!mayBeTable || (isLong && !isAsked)) return undefined;
     return tableOf(readJson(result.text));
-  }, [result]);
+  }, [result, isLong && isAsked]);
+  const hasTable = table !== undefined || (mayBeTable && isLong && !isAsked);
+  const copyRows = () => {
+    const read = table ?? tableOf(readJson(result.text));
+    if (read) void copy(csvOf(read.rows, read.columns), "CSV");
+    else tell("The result is no list of rows");
+  };
   const views: View[] = [
     ...(json ? (["json"] as const) : []),
-    ...(table ? (["table"] as const) : []),
+    ...(hasTable ? (["table"] as const) : []),
     ...(isPage ? (["page"] as const) : []),
     ...(words === undefined ? [] : (["text"] as const)),
     "raw",
@@ -139,8 +151,8 @@ function Shown({ result }: { result: Result }) {
           </button>
         )}
         <button onClick={() => void copy(json ? indentJson(result.text) : result.text, json ? "JSON" : "Text")}>Copy</button>
-        {table && (
-          <button onClick={() => void copy(csvOf(table.rows, table.columns), "CSV")} title="Copy all rows as CSV">
+        {hasTable && (
+          <button onClick={copyRows} title="Copy all rows as CSV">
             CSV
           </button>
         )}

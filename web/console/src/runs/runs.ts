@@ -5,6 +5,7 @@ import { effect, signal } from "@preact/signals";
 import { memberText } from "../parts/json-text.ts";
 import { runOverHttp } from "../server/over-http.ts";
 import { EVENTS, type Packet, type ResultHead } from "../server/packets.ts";
+import { fits } from "../server/catalog.ts";
 import { socketUrl, urlOf } from "../server/place.ts";
 import { Socket } from "../server/socket.ts";
 import { apply } from "./apply.ts";
@@ -46,14 +47,19 @@ export function isLive(): boolean {
 export function start(script: string, text: string, isDebug = false): Run | undefined {
   stop();
   const run = new Run((count += 1), script, text, isDebug);
-  const message = {
+  const message = JSON.stringify({
     type: "script",
     data: isDebug ? `__debug__${text}` : text,
     id: run.number,
     result: "url",
-  };
-  if (socket.state.value === "absent") void followOverHttp(run);
-  else if (!socket.send(JSON.stringify(message))) {
+  });
+  const isLong = !fits(message, "console");
+  if (isLong && isDebug) {
+    notice.value = "The script is too long to be run step by step.";
+    return undefined;
+  }
+  if (isLong || socket.state.value === "absent") void followOverHttp(run);
+  else if (!socket.send(message)) {
     notice.value = "There is no connection to the server; the script was not run.";
     return undefined;
   }
@@ -90,11 +96,12 @@ export function step(choice: { node?: string; all?: boolean } = {}): void {
   run.announce();
 }
 
-/** The plan of a text that is not run; `undefined` without a connection, or where it does not compile. */
+/** The plan of a text that is not run; `undefined` without a connection, or where it is too long for one message. */
 export function plan(text: string): Promise<Packet | undefined> {
   const id = `plan ${(asked += 1)}`;
   return new Promise((resolve) => {
-    if (!socket.send(JSON.stringify({ type: "plan", data: text, id }))) {
+    const message = JSON.stringify({ type: "plan", data: text, id });
+    if (!fits(message, "console") || !socket.send(message)) {
       resolve(undefined);
       return;
     }

@@ -12,6 +12,8 @@ export interface Script {
   at: number;
   /** Closed ones can be opened again from the list. */
   isOpen: boolean;
+  /** The route file of the server that it was read from or saved as. */
+  file?: string | undefined;
 }
 
 const PREFIX = "qlio.script.";
@@ -69,8 +71,8 @@ function put(script: Script): void {
 }
 
 /** Opens a new tab. */
-export function open(text = ""): Script {
-  const script: Script = { id: newId(), title: titleOf(text), text, at: Date.now(), isOpen: true };
+export function open(text = "", file?: string): Script {
+  const script: Script = { id: newId(), title: titleOf(text), text, at: Date.now(), isOpen: true, file };
   put(script);
   activeId.value = script.id;
   return script;
@@ -81,6 +83,12 @@ export function change(id: string, text: string): void {
   if (!script || script.text === text) return;
   edited.add(id);
   put({ ...script, text, title: titleOf(text), at: Date.now() });
+}
+
+/** The script is what this route file of the server holds. */
+export function belongTo(id: string, file: string | undefined): void {
+  const script = scripts.peek().find((candidate) => candidate.id === id);
+  if (script && script.file !== file) put({ ...script, file });
 }
 
 export function close(id: string): void {
@@ -147,8 +155,8 @@ export function begin(fromAddress: string | undefined, elsewhere: Elsewhere): vo
 }
 
 /** Brings the tab with this text to the front, or opens one; no other tab changes. */
-export function show(text: string): void {
-  const same = openScripts.peek().find((script) => script.text === text);
+export function show(text: string, file?: string): void {
+  const same = openScripts.peek().find((script) => script.text === text && (file === undefined || script.file === file));
   if (same) activeId.value = same.id;
-  else open(text);
+  else open(text, file);
 }

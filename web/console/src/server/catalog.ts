@@ -26,7 +26,8 @@ export interface Route {
   path: string;
   info?: string;
   tables?: string[];
-  script?: string;
+  /** Its file below the folder of routes; told in development mode. */
+  file?: string;
   params?: Param[];
   [member: string]: unknown;
 }
@@ -38,13 +39,30 @@ export interface ServerInfo {
   trace: "full" | "progress" | "none";
   metadata: string;
   lsp?: boolean;
+  /** Route files can be saved from here. */
+  drafts?: boolean;
+  /** Most bytes of a message to the console, and to the language service. */
+  frameBytes?: number;
+  messageBytes?: number;
 }
+
+/** What servers take that say nothing of it. */
+const FRAME_BYTES = 65_536;
+const MESSAGE_BYTES = 1 << 20;
 
 export const serverInfo = signal<ServerInfo | undefined>(undefined);
 export const tables = signal<readonly Table[]>([]);
 export const routes = signal<readonly Route[]>([]);
 /** Why there is no list, in words. */
 export const catalogProblem = signal("");
+
+/** Whether a text can be a message to the console, or to the language service: a longer one would end the connection. */
+export function fits(text: string, to: "console" | "language"): boolean {
+  const info = serverInfo.peek();
+  const most = to === "console" ? (info?.frameBytes ?? FRAME_BYTES) : (info?.messageBytes ?? MESSAGE_BYTES);
+  // No text is shorter in bytes, and none is longer than three times as much.
+  return text.length * 3 <= most || (text.length <= most && new TextEncoder().encode(text).length <= most);
+}
 
 /** Asks for all of it; also when a connection comes back, as the server may be another then. */
 export async function loadCatalog(): Promise<void> {

@@ -4,8 +4,10 @@ import { quoted } from "../calls/curl.ts";
 import { focusEditor, shownText } from "../editor/editor.ts";
 import { copy, download } from "../parts/clipboard.ts";
 import { offer } from "../parts/menu.tsx";
+import { serverInfo } from "../server/catalog.ts";
 import { urlOf } from "../server/place.ts";
 import { addressOf } from "./address.ts";
+import { askToSave } from "./drafts.ts";
 
 /** Opens the menu below `anchor`, or in the middle. */
 export function openShare(anchor?: HTMLElement): void {
@@ -20,6 +22,7 @@ export function openShare(anchor?: HTMLElement): void {
     { label: "Copy as cURL", run: () => void copy(curlOfScript(text), "Command") },
     { label: "Save as a file", run: () => download("script.ql", "text/plain", text) },
   ];
+  if (serverInfo.peek()?.drafts) choices.push({ label: "Save as a route …", run: askToSave });
   offer(choices, at, "", () => (anchor ? anchor.focus() : focusEditor()));
 }
 

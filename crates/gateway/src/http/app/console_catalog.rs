@@ -13,7 +13,7 @@ use hyper::{
 use qlio_data::{Object, Value};
 use qlio_plan::catalog::describe;
 
-use super::{Exchange, HttpApp, console_files::is_known, metadata};
+use super::{Drafts, Exchange, HttpApp, Snapshot, console_files::is_known, metadata};
 use crate::{
     http::{
         disclosure::{ErrorDetail, MetadataScope},
@@ -43,7 +43,9 @@ impl HttpApp {
         } else {
             let loaded = Arc::clone(&exchange.loaded);
             let heavy = self.engine.heavy();
-            let described = heavy.run(move |_| catalog(&loaded, told, server)).await?;
+            let drafts = self.shared.drafts.clone();
+            let described = heavy.run(move |_| catalog(&loaded, told, server, drafts.as_ref()));
+            let described = described.await?;
             respond::result(StatusCode::OK, described.value, &[], rendition, heavy).await?
         };
         let answer = response.headers_mut();
@@ -54,7 +56,7 @@ impl HttpApp {
 
     /// What clients may do here.
     fn server_facts(&self, told: MetadataScope) -> Object {
-        let settings = &self.shared.settings;
+        let Snapshot { settings, sockets, .. } = &*self.shared;
         let trace = match settings.trace {
             TraceLevel::None => "none",
             TraceLevel::Progress => "progress",
@@ -74,20 +76,32 @@ impl HttpApp {
             ("metadata", Value::from(metadata)),
             ("errors", Value::from(errors)),
             ("lsp", Value::Bool(told == MetadataScope::All)),
+            ("drafts", Value::Bool(self.shared.drafts.is_some())),
+            ("frameBytes", Value::from(sockets.frame_bytes_max.min(sockets.message_bytes_max))),
+            ("messageBytes", Value::from(sockets.message_bytes_max)),
         ]
         .into_iter()
         .collect()
     }
 }
 
-fn catalog(loaded: &Loaded, told: MetadataScope, server: Object) -> Value {
+fn catalog(loaded: &Loaded, told: MetadataScope, server: Object, drafts: Option<&Drafts>) -> Value {
     let catalog = &loaded.catalog;
     let tables = catalog.tables().iter().filter(|_| told == MetadataScope::All);
     let tables = tables.map(|table| describe::describe_table(catalog, table));
     let routes = catalog.routes().iter().filter(|_| told >= MetadataScope::Routes);
     let routes = routes.filter_map(|route| {
         let described = describe::describe_route(catalog, &route.path, &route.method)?;
-        Some(metadata::without_tables(described, told))
+        let described = metadata::without_tables(described, told);
+        let file = drafts.and_then(|drafts| drafts.name_of(&route.file));
+        Some(match (described, file) {
+            (Value::Object(members), Some(file)) => {
+                let mut members = Object::clone(&members);
+                members.insert("file", Value::from(file));
+                Value::object(members)
+            }
+            (described, _) => described,
+        })
     });
     let members = [
         ("server", Value::object(server)),

@@ -134,8 +134,14 @@ impl Front {
         };
         let _seat = quotas.sockets.exceed(1);
         let Held { io, head, peer, phase, events } = held;
+        let protocol = Protocol::offered(&head.headers);
+        // Browsers send a message as one frame, and a script of 64 KiB is a message to a language server.
+        let frame_bytes_max = match protocol {
+            Some(Protocol::Language) => limits.frame_bytes_max.max(limits.message_bytes_max),
+            _ => limits.frame_bytes_max,
+        };
         let config = WebSocketConfig::default()
-            .max_frame_size(Some(limits.frame_bytes_max))
+            .max_frame_size(Some(frame_bytes_max))
             .max_message_size(Some(limits.message_bytes_max));
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
@@ -149,7 +155,7 @@ impl Front {
         let end = {
             let sent = pump(&mut sink, &outbox, &pings, &pace);
             let served = async {
-                if Protocol::offered(&head.headers) == Some(Protocol::Language) {
+                if protocol == Some(Protocol::Language) {
                     self.serve_language(&mut stream, &outbox, &mut heart, &limits, phase).await
                 } else {
                     let conversation = (&mut stream, &mut heart);

@@ -36,6 +36,10 @@ pub(super) enum Endpoint {
     Console(ConsoleFile),
     /// `/console/catalog`.
     ConsoleCatalog,
+    /// `/console/decode`: what a script makes of an answer that is given.
+    ConsoleDecode,
+    /// `/console/routes`: route files, in development mode.
+    ConsoleRoutes,
     /// `/`, which leads to the console or says what is here.
     Root,
     /// `/console/`, which leads to the console.
@@ -80,6 +84,8 @@ impl Endpoint {
             "/" => return Some(Self::Root),
             "/console/" => return Some(Self::ToConsole),
             "/console/catalog" => return Some(Self::ConsoleCatalog),
+            "/console/decode" => return Some(Self::ConsoleDecode),
+            "/console/routes" => return Some(Self::ConsoleRoutes),
             _ => {}
         }
         match path.strip_suffix('/').unwrap_or(path) {
@@ -96,6 +102,7 @@ impl Endpoint {
     pub(super) fn methods(self) -> &'static [Method] {
         match self {
             Self::Script => &Method::ALL,
+            Self::ConsoleDecode | Self::ConsoleRoutes => &[Method::Post],
             Self::Metadata(_)
             | Self::Result
             | Self::Console(_)

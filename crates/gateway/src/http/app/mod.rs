@@ -10,6 +10,8 @@
 #[expect(clippy::disallowed_methods, reason = "who runs a script step by step is told times")]
 mod console;
 mod console_catalog;
+mod console_decode;
+mod console_drafts;
 mod console_files;
 mod conversation;
 mod drawing;
@@ -37,6 +39,7 @@ use hyper::{
 use qlio_data::{Object, Text, Value, codec::xml::XmlOptions};
 use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions, StartError};
 
+pub use console_drafts::Drafts;
 pub use front::Front;
 
 use super::{
@@ -93,6 +96,8 @@ pub struct Snapshot {
     pub quotas: Arc<Quotas>,
     /// Log files, if there are any, the same in all snapshots of a process.
     pub logs: Option<Arc<Logs>>,
+    /// Who writes routes for the console; only in development mode.
+    pub drafts: Option<Drafts>,
 }
 
 impl Snapshot {
@@ -108,6 +113,7 @@ impl Snapshot {
             sockets: SocketLimits::default(),
             quotas: Arc::new(Quotas::new(&KeepLimits::default())),
             logs: None,
+            drafts: None,
         }
     }
 }
@@ -394,7 +400,10 @@ impl HttpApp {
             && Method::of_request(method).is_some_and(|method| endpoint.methods().contains(&method))
         {
             exchange.count_as(match endpoint {
-                Endpoint::Script | Endpoint::Result => Counted::Script,
+                Endpoint::Script
+                | Endpoint::Result
+                | Endpoint::ConsoleDecode
+                | Endpoint::ConsoleRoutes => Counted::Script,
                 Endpoint::Metadata(_)
                 | Endpoint::Console(_)
                 | Endpoint::ConsoleCatalog
@@ -408,6 +417,12 @@ impl HttpApp {
                 Endpoint::Result => self.kept_result(exchange, rendition).await,
                 Endpoint::Console(file) => self.console_file(exchange, file, &query?).await,
                 Endpoint::ConsoleCatalog => self.console_catalog(exchange, rendition).await,
+                Endpoint::ConsoleDecode => {
+                    Box::pin(self.console_decode(exchange, &query?, body, rendition)).await
+                }
+                Endpoint::ConsoleRoutes => {
+                    Box::pin(self.console_draft(exchange, body, rendition)).await
+                }
                 Endpoint::Root if self.shared.settings.has_console => {
                     Ok(to_console(exchange, "console"))
                 }
@@ -437,6 +452,12 @@ impl HttpApp {
             Endpoint::Script | Endpoint::Result => self.shared.settings.allows_adhoc,
             Endpoint::Console(_) | Endpoint::ConsoleCatalog | Endpoint::ToConsole => {
                 self.shared.settings.has_console
+            }
+            Endpoint::ConsoleDecode => {
+                self.shared.settings.has_console && self.shared.settings.allows_adhoc
+            }
+            Endpoint::ConsoleRoutes => {
+                self.shared.settings.has_console && self.shared.drafts.is_some()
             }
             Endpoint::Root => true,
             Endpoint::Metadata(asked) => exchange.metadata >= asked.scope(),
