@@ -33,7 +33,7 @@ fn queries(dashboard: &Value, found: &mut BTreeSet<String>) {
 
 /// A text as a part of a URI.
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |text, byte| text + &format!("%{byte:02X}"))
 }
 
 #[test]

@@ -99,17 +99,15 @@ fn clients_of_several_instances_notice_no_restart_no_death_and_no_rollout() {
     let settings = settings.to_string();
     let mut instances: Vec<_> = (0..INSTANCES)
         .map(|_| {
-            let [table, route] = version(0, &upstream.base());
+            let [table, route] = version(0, upstream.base());
             let files = [(table.0, &*table.1), (route.0, &*route.1), ("qlio.json", &*settings)];
             let folder = folder(&files);
             let server = Instance::start(folder.path(), 0).expect("it starts");
             Instance { folder, server }
         })
         .collect();
-    let servers: String = instances
-        .iter()
-        .map(|instance| format!("server {} max_fails=0; ", instance.address()))
-        .collect();
+    let line = |instance: &Instance| format!("server {} max_fails=0;", instance.address());
+    let servers = instances.iter().map(line).collect::<Vec<_>>().join(" ");
     let nginx = Nginx::new(format!(
         "upstream qlio {{ {servers} keepalive 16; }}
         server {{
@@ -138,7 +136,7 @@ fn clients_of_several_instances_notice_no_restart_no_death_and_no_rollout() {
 
     let before = common_hash(&instances);
     for instance in &instances {
-        for (name, text) in version(1, &upstream.base()) {
+        for (name, text) in version(1, upstream.base()) {
             fs::write(instance.folder.path().join(name), text).unwrap();
         }
         instance.server.signal(Signal::HUP).unwrap();

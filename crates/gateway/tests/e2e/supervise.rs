@@ -259,7 +259,7 @@ fn unix_sockets_that_are_handed_over_are_found_by_their_path() {
     assert_eq!(server.stop(PATIENCE).code(), Some(0));
     assert!(path.exists(), "its file belongs to whoever has opened it");
     let refused = serve(json!(["127.0.0.1:0", "unix:other.sock"]), &listener);
-    let told = refused.err().expect("there is no place for it").to_string();
+    let told = refused.expect_err("there is no place for it").to_string();
     assert!(told.contains("was handed over and is not among the places"), "{told}");
 }
 
