@@ -63,6 +63,8 @@ SYSTEM_TOOLS = {
     "lua": (has_lua, ["nginx", "libnginx-mod-http-lua", "lua-cjson"]),
     "node": (has_program("node"), ["nodejs"]),
     "npm": (has_program("npm"), ["npm"]),
+    "openssl": (has_program("openssl"), ["openssl"]),
+    "redis-server": (has_program("redis-server"), ["redis-server"]),
 }
 
 

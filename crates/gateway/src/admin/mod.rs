@@ -27,7 +27,7 @@ use std::{
         fs::{FileTypeExt as _, PermissionsExt as _},
         net::UnixStream,
     },
-    path::{Path, PathBuf},
+    path::Path,
     pin::pin,
     sync::Arc,
     thread,
@@ -54,7 +54,10 @@ pub use self::{
     views::problem_of,
 };
 use self::{answers::Answers, guard::Guard};
-use crate::http::{gate::Gate, server::EventSink};
+use crate::http::{
+    gate::Gate,
+    server::{EventSink, InheritedListener, OpenedListener, SocketFile},
+};
 
 /// Operators that are listened to at the same time; further ones wait in the system's queue.
 const CONNECTIONS_MAX: usize = 64;
@@ -86,15 +89,6 @@ pub struct AdminSettings {
     pub token: Option<String>,
 }
 
-/// A listener that somebody else has opened, and keeps.
-#[derive(Debug)]
-pub enum InheritedListener {
-    /// At an address.
-    Tcp(std::net::TcpListener),
-    /// At a path, whose file belongs to whoever has opened it.
-    Unix(std::os::unix::net::UnixListener),
-}
-
 /// An address that is bound, with nobody to answer yet.
 pub struct AdminListener {
     runtime: Runtime,
@@ -114,16 +108,6 @@ enum Socket {
     },
 }
 
-/// The file of a socket; it goes with the listener.
-struct SocketFile(PathBuf);
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        // Somebody else may have removed it.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 impl Socket {
     fn inherited(listener: InheritedListener) -> io::Result<Self> {
         Ok(match listener {
@@ -137,13 +121,6 @@ impl Socket {
             }
         })
     }
-}
-
-/// A listener that this process opens so that others answer; its file goes with it.
-pub struct OpenedListener {
-    /// What others inherit.
-    pub listener: InheritedListener,
-    _file: Option<SocketFile>,
 }
 
 /// Answers while it lives.
@@ -203,13 +180,10 @@ impl AdminListener {
     /// The system refuses.
     pub fn into_opened(self) -> io::Result<OpenedListener> {
         let _entered = self.runtime.enter();
-        let (listener, file) = match self.socket {
-            Socket::Tcp(listener) => (InheritedListener::Tcp(listener.into_std()?), None),
-            Socket::Unix { listener, _file: file } => {
-                (InheritedListener::Unix(listener.into_std()?), file)
-            }
-        };
-        Ok(OpenedListener { listener, _file: file })
+        match self.socket {
+            Socket::Tcp(listener) => OpenedListener::tcp(listener),
+            Socket::Unix { listener, _file: file } => OpenedListener::unix(listener, file),
+        }
     }
 
     /// Where it listens, with the port that it got.

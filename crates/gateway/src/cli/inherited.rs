@@ -3,11 +3,11 @@
 //! They come as systemd hands sockets over: `LISTEN_FDS` of them, called as `LISTEN_FDNAMES` says. The one called `admin`
 //! is for operators, all others are for clients.
 
-use std::{io, net::TcpListener, sync::Arc};
+use std::{io, sync::Arc};
 
 use listenfd::ListenFd;
 
-use crate::admin::InheritedListener;
+use crate::http::server::InheritedListener;
 
 /// What the listener for operators is called.
 pub(super) const ADMIN: &str = "admin";
@@ -16,7 +16,7 @@ pub(super) const ADMIN: &str = "admin";
 #[derive(Debug, Default)]
 pub(super) struct Inherited {
     /// For clients.
-    pub(super) clients: Vec<Arc<TcpListener>>,
+    pub(super) clients: Vec<Arc<InheritedListener>>,
     /// For operators.
     pub(super) admin: Option<InheritedListener>,
 }
@@ -37,17 +37,17 @@ impl Inherited {
                     format!("socket {index} that was handed over cannot be listened on: {error}");
                 io::Error::new(error.kind(), text)
             };
+            // One that is no TCP socket is left where it is.
+            let listener = if let Ok(listener) = sockets.take_tcp_listener(index) {
+                listener.map(InheritedListener::Tcp)
+            } else {
+                let listener = sockets.take_unix_listener(index).map_err(named)?;
+                listener.map(InheritedListener::Unix)
+            };
             if names.next() == Some(ADMIN) {
-                // One that is no TCP socket is left where it is.
-                let listener = if let Ok(listener) = sockets.take_tcp_listener(index) {
-                    listener.map(InheritedListener::Tcp)
-                } else {
-                    let listener = sockets.take_unix_listener(index).map_err(named)?;
-                    listener.map(InheritedListener::Unix)
-                };
                 inherited.admin = listener;
-            } else if let Some(listener) = sockets.take_tcp_listener(index).map_err(named)? {
-                inherited.clients.push(Arc::new(listener));
+            } else {
+                inherited.clients.extend(listener.map(Arc::new));
             }
         }
         Ok(inherited)

@@ -8,14 +8,14 @@ use qlio_engine::{Engine, EngineOptions};
 
 use super::report;
 use crate::{
-    admin::{AdminListener, AdminServer, AdminSettings, EventCounts, InheritedListener, Observed},
+    admin::{AdminListener, AdminServer, AdminSettings, EventCounts, Observed},
     heavy::HeavyPool,
     http::{
         app::{Front, HttpApp, Snapshot},
         gate::Gate,
         logs::Logs,
         meter::{RequestSeries, WorkerMeter},
-        server::{Event, EventSink, FactoryError, Server, WorkerContext},
+        server::{Event, EventSink, FactoryError, InheritedListener, Server, WorkerContext},
     },
     reload::Reloads,
     tls::TlsFront,

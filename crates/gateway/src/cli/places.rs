@@ -1,7 +1,7 @@
 //! Where `qlio serve` listens, from flags and settings.
 
 use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs},
+    net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs},
     sync::Arc,
 };
 
@@ -9,7 +9,7 @@ use crate::{
     config::FrontSettings,
     http::{
         forwarded::Networks,
-        server::{Address, Door, Listen, ListenText},
+        server::{Address, Door, InheritedListener, Listen, ListenText, SOCKET_MODE},
     },
     tls::TlsFront,
 };
@@ -72,40 +72,74 @@ pub(super) fn places(
     Ok((listens, tls))
 }
 
-/// The places with the listeners that somebody else has opened for them. Without a setting that names places all of
-/// them are alike, however many there are.
+/// The places with the listeners that somebody else has opened for them: those of TCP in their order, unix sockets by
+/// their path. Without a setting that names several places all of them are alike, however many there are.
 ///
 /// # Errors
-/// There are not as many as places that need one.
+/// There are listeners that belong to no place, or some of the addresses would have none.
 pub(super) fn inherit(
     listens: Vec<Listen>,
-    inherited: Vec<Arc<TcpListener>>,
+    inherited: Vec<Arc<InheritedListener>>,
 ) -> Result<Vec<Listen>, String> {
     let Some(first) = listens.first().filter(|_| !inherited.is_empty()) else {
         return Ok(listens);
     };
-    let is_alike = |listen: &Listen| Arc::ptr_eq(&listen.door, &first.door);
-    let bound = |listen: &Listen, inherited: Arc<TcpListener>| {
-        let address = inherited.local_addr().map_err(|error| error.to_string())?;
-        let address = Address::Tcp(address);
-        Ok(Listen { address, inherited: Some(inherited), ..listen.clone() })
-    };
-    if listens.iter().all(is_alike) {
-        return inherited.into_iter().map(|inherited| bound(first, inherited)).collect();
+    let mut handed = Vec::new();
+    for listener in inherited {
+        handed.push((address_of(&listener)?, listener));
     }
-    let is_tcp = |listen: &Listen| matches!(listen.address, Address::Tcp(_));
-    let (wanted, found) = (listens.iter().filter(|listen| is_tcp(listen)).count(), inherited.len());
-    if wanted != found {
+    let bound = |listen: &Listen, (address, listener)| Listen {
+        address,
+        inherited: Some(listener),
+        ..listen.clone()
+    };
+    if listens.iter().all(|listen| Arc::ptr_eq(&listen.door, &first.door)) {
+        return Ok(handed.into_iter().map(|handed| bound(first, handed)).collect());
+    }
+    let is_tcp = |address: &Address| matches!(address, Address::Tcp(_));
+    let (tcp, mut unix): (Vec<_>, Vec<_>) =
+        handed.into_iter().partition(|(address, _)| is_tcp(address));
+    let wanted = listens.iter().filter(|listen| is_tcp(&listen.address)).count();
+    if !tcp.is_empty() && tcp.len() != wanted {
+        let found = tcp.len();
         return Err(format!(
             "`listen`: {found} sockets were handed over for {wanted} addresses; there has to be one for each, in the same order"
         ));
     }
-    let mut inherited = inherited.into_iter();
-    let listens = listens.into_iter().map(|listen| {
-        let own = if is_tcp(&listen) { inherited.next() } else { None };
-        own.map_or(Ok(listen.clone()), |own| bound(&listen, own))
-    });
-    listens.collect()
+    let mut tcp = tcp.into_iter();
+    let mut own = |listen: &Listen| match &listen.address {
+        Address::Tcp(_) => tcp.next(),
+        Address::Unix(path, _) => {
+            let is_it = |address: &Address| matches!(address, Address::Unix(at, _) if at == path);
+            let at = unix.iter().position(|(address, _)| is_it(address))?;
+            Some(unix.swap_remove(at))
+        }
+    };
+    let mut places = Vec::with_capacity(listens.len());
+    for listen in listens {
+        let place = own(&listen).map_or_else(|| listen.clone(), |own| bound(&listen, own));
+        places.push(place);
+    }
+    match unix.first() {
+        Some((Address::Unix(path, _), _)) => Err(format!(
+            "`listen`: the socket `{}` was handed over and is not among the places",
+            path.display()
+        )),
+        _ => Ok(places),
+    }
+}
+
+/// Where a listener is that somebody else has opened.
+fn address_of(listener: &InheritedListener) -> Result<Address, String> {
+    let named = |error: std::io::Error| format!("a socket that was handed over: {error}");
+    match listener {
+        InheritedListener::Tcp(listener) => listener.local_addr().map(Address::Tcp).map_err(named),
+        InheritedListener::Unix(listener) => {
+            let address = listener.local_addr().map_err(named)?;
+            let path = address.as_pathname().ok_or("a socket that was handed over has no path")?;
+            Ok(Address::Unix(path.to_owned(), SOCKET_MODE))
+        }
+    }
 }
 
 /// Whether only this machine reaches a place.

@@ -38,7 +38,7 @@ use crate::{
         ecv::Health,
         logs::Logs,
         quota::Quotas,
-        server::{self, Address, Server, ServerConfig, ServerLimits},
+        server::{self, Server, ServerConfig, ServerLimits},
     },
     reload::{Cause, Reloads, watch},
 };
@@ -306,10 +306,6 @@ fn supervised(args: &ServeArgs, inherited: Inherited) -> Result<Supervised, NotS
     let (config, _) = config::read(app.config.as_deref(), &args.command_line());
     let (listens, _) = places::places(named, &config.front).map_err(NotStarted::because)?;
     let listens = places::inherit(listens, inherited.clients).map_err(NotStarted::because)?;
-    if listens.iter().any(|listen| matches!(listen.address, Address::Unix(..))) {
-        let reason = "`listen`: a supervisor hands over no unix sockets of clients; let it listen on addresses, or serve without `--supervise`";
-        return Err(NotStarted::because(reason.to_owned()));
-    }
     let listeners = server::open(&listens)?;
     let gate = config.app_settings(args.dev).gate;
     let admin = AdminListener::bind(&config.front.admin, gate, inherited.admin)?;

@@ -13,14 +13,12 @@ use std::{
     collections::VecDeque,
     ffi::OsString,
     fs, io,
-    net::TcpListener,
     os::{
-        fd::{AsFd, AsRawFd as _, OwnedFd},
+        fd::{AsRawFd as _, OwnedFd},
         unix::{fs::DirBuilderExt as _, process::ExitStatusExt as _},
     },
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus},
-    sync::Arc,
     thread,
     time::Duration,
 };
@@ -44,10 +42,7 @@ use super::{
     pid_files::{Kind, PidFile},
     report,
 };
-use crate::{
-    admin::{InheritedListener, OpenedListener},
-    http::server::Listen,
-};
+use crate::http::server::{Listen, OpenedListener};
 
 /// The flag that a server gets instead of `--supervise`.
 pub(super) const SUPERVISED: &str = "--supervised";
@@ -82,7 +77,7 @@ const TOLD_MAX: usize = 64;
 /// What there is to supervise.
 pub(super) struct Supervised {
     /// For clients.
-    pub(super) listeners: Vec<(Listen, Arc<TcpListener>)>,
+    pub(super) listeners: Vec<(Listen, OpenedListener)>,
     /// For operators.
     pub(super) admin: Option<OpenedListener>,
     /// Where the numbers of the processes are written.
@@ -192,15 +187,10 @@ impl<'s> Supervisor<'s> {
         arguments.retain(|argument| argument != "--supervise");
         arguments.push(SUPERVISED.into());
         let mut handed = Vec::new();
-        let admin = supervised.admin.as_ref().map(|admin| match &admin.listener {
-            InheritedListener::Tcp(listener) => listener.as_fd(),
-            InheritedListener::Unix(listener) => listener.as_fd(),
-        });
-        for listener in
-            supervised.listeners.iter().map(|(_, listener)| listener.as_fd()).chain(admin)
-        {
+        let clients = supervised.listeners.iter().map(|(_, opened)| opened);
+        for opened in clients.chain(&supervised.admin) {
             let wanted = FIRST_LISTENER + i32::try_from(handed.len()).unwrap_or(i32::MAX);
-            let fd = fcntl_dupfd_cloexec(listener, wanted)?;
+            let fd = fcntl_dupfd_cloexec(&opened.listener, wanted)?;
             if fd.as_raw_fd() != wanted {
                 return Err(io::Error::other(format!("the file number {wanted} is taken")));
             }

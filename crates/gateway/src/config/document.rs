@@ -132,8 +132,8 @@ fn object<const N: usize>(members: [(&'static str, Value); N]) -> Object {
     members.into_iter().map(|(name, value)| (Text::from_static(name), value)).collect()
 }
 
-/// A reference to a variable of the environment, `${NAME}`.
-const VARIABLE_PATTERN: &str = r"^\$\{[^}]+\}$";
+/// A reference to a variable of the environment, `${NAME}`, or to a file.
+const VARIABLE_PATTERN: &str = r"^(\$\{[^}]+\}|file:.+)$";
 
 impl Setting {
     /// What a member of an entry of `proxy` must be, in words.

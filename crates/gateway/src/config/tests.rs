@@ -443,8 +443,14 @@ fn the_schema_takes_what_the_reader_takes() {
         let value = json::parse_str(text).unwrap().into_tree();
         assert_eq!(fits(&schema, &value), is_read, "{text}: {:?}", told(text));
     }
-    // Whatever a setting is, it may come from the environment.
-    assert!(fits(&schema, &json::parse_str(r#"{"timeout": "${T}", "trace": "${T}"}"#).unwrap()));
+    // Whatever a setting is, it may come from the environment or from a file.
+    for text in [
+        r#"{"timeout": "${T}", "trace": "${T:-full}", "jsonp": "${T}"}"#,
+        r#"{"timeout": "file:/run/secrets/t", "trace": "file:t", "jsonp": "file:t"}"#,
+    ] {
+        assert!(fits(&schema, &json::parse_str(text).unwrap()), "{text}");
+    }
+    assert!(!fits(&schema, &json::parse_str(r#"{"timeout": "file:"}"#).unwrap()));
 }
 
 /// The page is written by `qlio config docs`.

@@ -2,10 +2,14 @@
 
 use std::{
     fs,
+    io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener},
     os::{
         fd::AsRawFd as _,
-        unix::{fs::symlink, net::UnixDatagram},
+        unix::{
+            fs::{PermissionsExt as _, symlink},
+            net::{UnixDatagram, UnixListener, UnixStream},
+        },
     },
     path::Path,
     time::Duration,
@@ -19,6 +23,7 @@ use rustix::{
     io::{FdFlags, fcntl_setfd},
     process::{Pid, Signal, kill_process},
 };
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
@@ -48,7 +53,7 @@ fn replace(folder: &Path, crashing: bool) {
     let new = folder.join("new");
     if crashing {
         fs::write(&new, CRASHING).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(&new, mode).unwrap();
     } else {
         symlink(binary(), &new).unwrap();
@@ -194,6 +199,68 @@ fn the_service_manager_is_told_how_the_server_is() {
     server.signal(Signal::TERM).unwrap();
     wait_for("STOPPING=1");
     assert_eq!(server.finish(PATIENCE).code(), Some(0));
+}
+
+/// The answer at a socket, whole.
+fn ask_socket(path: &Path) -> String {
+    let mut stream = UnixStream::connect(path).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(b"GET /a HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_unix_socket_of_a_supervisor_stays_through_deaths_and_upgrades_and_goes_with_it() {
+    let settings = r#"{"listen": ["127.0.0.1:0", "unix:http.sock mode=600"]}"#;
+    let folder = folder(&[ROUTE, ("qlio.json", settings)]);
+    let arguments = ["serve", "--supervise", "--workers", "1", "--pids", "pids"];
+    let mut server = super::start(&arguments, folder.path());
+    let socket = folder.path().join("http.sock");
+    let is_answered = || ask_socket(&socket).starts_with("HTTP/1.1 200 ");
+    assert!(is_answered());
+    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(server.stdout().lines().any(|line| line == "unix:http.sock"), "{}", server.stdout());
+    let first = workers(folder.path());
+    kill_process(Pid::from_raw(first[0]).unwrap(), Signal::KILL).unwrap();
+    // Whoever connects meanwhile is answered by the next one.
+    assert!(is_answered());
+    let done = run(&["upgrade"], folder.path(), "");
+    assert_eq!(done.code(), Some(0), "{}", done.stderr);
+    assert!(is_answered());
+    assert_eq!(status(server.address()), Some(200));
+    server.signal(Signal::TERM).unwrap();
+    assert_eq!(server.finish(PATIENCE).code(), Some(0));
+    assert!(!socket.exists());
+}
+
+/// As systemd starts a service that has sockets: one of TCP for the address, one of unix for the path.
+#[test]
+fn unix_sockets_that_are_handed_over_are_found_by_their_path() {
+    let directory = folder(&[ROUTE]);
+    let path = directory.path().join("own.sock");
+    let place = format!("unix:{}", path.display());
+    let serve = |places: Value, listener: &UnixListener| {
+        let settings = json!({ "listen": places }).to_string();
+        fs::write(directory.path().join("qlio.json"), settings).unwrap();
+        fcntl_setfd(listener, FdFlags::empty()).unwrap();
+        let first = listener.as_raw_fd().to_string();
+        let environment = [("LISTEN_FDS", "1"), ("LISTEN_FDS_FIRST_FD", &*first)];
+        let arguments = ["serve", "--workers", "1"];
+        ServerProcess::start(binary(), &arguments, directory.path(), &environment, PATIENCE)
+    };
+    let listener = UnixListener::bind(&path).unwrap();
+    // What is not handed over the server binds itself.
+    let server = serve(json!(["127.0.0.1:0", place]), &listener);
+    let server = server.unwrap_or_else(|error| panic!("{error}"));
+    assert!(ask_socket(&path).starts_with("HTTP/1.1 200 "));
+    assert_eq!(status(server.address()), Some(200));
+    assert_eq!(server.stop(PATIENCE).code(), Some(0));
+    assert!(path.exists(), "its file belongs to whoever has opened it");
+    let refused = serve(json!(["127.0.0.1:0", "unix:other.sock"]), &listener);
+    let told = refused.expect_err("there is no place for it").to_string();
+    assert!(told.contains("was handed over and is not among the places"), "{told}");
 }
 
 /// As systemd starts a service that has sockets.

@@ -34,7 +34,12 @@ function figure(name, text, isBad) {
   return made;
 }
 
-const ms = (time) => (time === null ? '–' : `${time < 10 ? time.toFixed(2) : Math.round(time)} ms`);
+function ms(time) {
+  if (time === null) return '–';
+  if (time >= 10000) return `${Math.round(time / 1000)} s`;
+  return `${time < 10 ? time.toFixed(2) : Math.round(time)} ms`;
+}
+
 const mean = (timed) => (timed.meanUs === null ? null : timed.meanUs / 1000);
 const rate = (count) => (count < 10 ? count.toFixed(1) : Math.round(count).toLocaleString());
 const sum = (values) => values.reduce((all, value) => all + value, 0);
@@ -52,6 +57,8 @@ function age(sinceMs) {
 
 function show(now) {
   const at = performance.now();
+  // Another process counts from 0 again.
+  if (before && before.startedMs !== now.startedMs) before = null;
   const seconds = before ? (at - before.at) / 1000 : 0;
   const total = sum(now.routes.map((route) => route.requests));
   const failed = sum(now.routes.map((route) => route.classes['5xx']));
@@ -76,8 +83,12 @@ function show(now) {
   );
 
   const most = Math.max(1, ...rates);
-  const points = rates.map((value, index) => `${(600 * (index + POINTS_MAX - rates.length)) / (POINTS_MAX - 1)},${78 - (76 * value) / most}`);
+  const across = (index) => (600 * (index + POINTS_MAX - rates.length)) / (POINTS_MAX - 1);
+  const points = rates.map((value, index) => `${across(index)},${78 - (70 * value) / most}`);
   document.querySelector('#chart polyline').setAttribute('points', points.join(' '));
+  const ground = rates.length > 1 ? ['600,80', `${across(0)},80`] : [];
+  document.querySelector('#chart polygon').setAttribute('points', [...points, ...ground].join(' '));
+  byId('scale').textContent = rates.length ? `last ${Math.round((POINTS_MAX * PAUSE_MS) / 60000)} minutes, most ${rate(most)}` : '';
 
   fill('workers', now.workers.map((worker) => [
     cell(worker.worker), cell(worker.connections), cell(worker.inFlight), cell(ms(worker.lagMs), worker.lagMs >= 50),
@@ -107,7 +118,7 @@ function show(now) {
     return made;
   }));
   fill('events', Object.entries(now.events).map(([event, count]) => [cell(event.replaceAll('_', ' ')), cell(count.toLocaleString(), count > 0)]));
-  before = { at, total, failed, cpuMs: now.cpuMs, routes: new Map(now.routes.map((route) => [key(route), route.requests])) };
+  before = { at, startedMs: now.startedMs, total, failed, cpuMs: now.cpuMs, routes: new Map(now.routes.map((route) => [key(route), route.requests])) };
 }
 
 async function turn() {
@@ -115,10 +126,12 @@ async function turn() {
     const answer = await fetch('/', { headers: { accept: 'application/json' }, cache: 'no-store' });
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     show(await answer.json());
+    document.querySelector('main').className = '';
   } catch (error) {
     const state = byId('state');
     state.textContent = `no answer: ${error.message}`;
     state.className = 'bad';
+    document.querySelector('main').className = 'stale';
   }
   setTimeout(turn, PAUSE_MS);
 }

@@ -26,6 +26,7 @@ use super::{
     door::Door,
     listen::{BACKLOG, Incoming, Listen, Listener},
     open::{OpenCount, OpenGuard},
+    opened::OpenedListener,
     pulse::Pulse,
     room::{Refusals, Spare, make_room, wait_for_room},
 };
@@ -81,11 +82,11 @@ pub(super) struct Inbox {
 /// Opens listeners for a server that somebody else starts, beside where they are.
 ///
 /// # Errors
-/// An address cannot be bound.
-pub fn open(listens: &[Listen]) -> io::Result<Vec<(Listen, Arc<std::net::TcpListener>)>> {
+/// A place cannot be listened at.
+pub fn open(listens: &[Listen]) -> io::Result<Vec<(Listen, OpenedListener)>> {
     let (runtime, listeners, bound) = bind(listens)?;
     let _entered = runtime.enter();
-    let open = |(listener, listen): (Listener, Listen)| Ok((listen, listener.into_tcp()?));
+    let open = |(listener, listen): (Listener, Listen)| Ok((listen, listener.into_opened()?));
     listeners.into_iter().zip(bound).map(open).collect()
 }
 

@@ -13,7 +13,10 @@ use std::{
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixStream};
 
-use super::door::Door;
+use super::{
+    door::Door,
+    opened::{InheritedListener, OpenedListener, SocketFile},
+};
 
 /// Connections that the kernel holds until we accept them.
 pub(super) const BACKLOG: u32 = 1024;
@@ -38,7 +41,7 @@ pub struct Listen {
     /// What is spoken there.
     pub door: Arc<Door>,
     /// A listener that is there already, and stays when the server ends; then nothing is bound.
-    pub inherited: Option<Arc<std::net::TcpListener>>,
+    pub inherited: Option<Arc<InheritedListener>>,
 }
 
 impl Listen {
@@ -131,7 +134,8 @@ pub(super) struct Listener {
 #[derive(Debug)]
 enum Bound {
     Tcp(TcpListener),
-    Unix(UnixListener, #[expect(dead_code, reason = "its end takes the file away")] SocketFile),
+    /// Its file is somebody else's if the listener is.
+    Unix(UnixListener, Option<SocketFile>),
 }
 
 /// A socket that has just been accepted.
@@ -146,7 +150,7 @@ impl Listener {
     pub(super) fn bind(listen: &Listen) -> io::Result<Self> {
         let door = Arc::clone(&listen.door);
         if let Some(inherited) = &listen.inherited {
-            return Ok(Self { socket: Bound::Tcp(take(inherited)?), door });
+            return Ok(Self { socket: take(inherited)?, door });
         }
         let socket = match &listen.address {
             Address::Tcp(address) => Bound::Tcp(listen_on(*address).map_err(|error| {
@@ -175,14 +179,14 @@ impl Listener {
         Ok(Listen { address, ..asked.clone() })
     }
 
-    /// The listener itself, if it is one of TCP.
+    /// The listener itself, for other processes that are to answer.
     ///
     /// # Errors
-    /// It is a unix socket.
-    pub(super) fn into_tcp(self) -> io::Result<Arc<std::net::TcpListener>> {
+    /// The system refuses.
+    pub(super) fn into_opened(self) -> io::Result<OpenedListener> {
         match self.socket {
-            Bound::Tcp(listener) => listener.into_std().map(Arc::new),
-            Bound::Unix(..) => Err(io::ErrorKind::Unsupported.into()),
+            Bound::Tcp(listener) => OpenedListener::tcp(listener),
+            Bound::Unix(listener, file) => OpenedListener::unix(listener, file),
         }
     }
 
@@ -198,10 +202,19 @@ impl Listener {
 }
 
 /// A listener that somebody else has opened.
-fn take(inherited: &std::net::TcpListener) -> io::Result<TcpListener> {
-    let listener = inherited.try_clone()?;
-    listener.set_nonblocking(true)?;
-    TcpListener::from_std(listener)
+fn take(inherited: &InheritedListener) -> io::Result<Bound> {
+    match inherited {
+        InheritedListener::Tcp(listener) => {
+            let listener = listener.try_clone()?;
+            listener.set_nonblocking(true)?;
+            TcpListener::from_std(listener).map(Bound::Tcp)
+        }
+        InheritedListener::Unix(listener) => {
+            let listener = listener.try_clone()?;
+            listener.set_nonblocking(true)?;
+            Ok(Bound::Unix(UnixListener::from_std(listener)?, None))
+        }
+    }
 }
 
 fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
@@ -223,18 +236,7 @@ fn listen_at(path: &Path, mode: u32) -> io::Result<Bound> {
     let listener = UnixListener::bind(path)?;
     let file = SocketFile(path.to_owned());
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
-    Ok(Bound::Unix(listener, file))
-}
-
-/// The file of a socket; it goes with the listener.
-#[derive(Debug)]
-struct SocketFile(PathBuf);
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        // Somebody else may have removed it.
-        let _ = fs::remove_file(&self.0);
-    }
+    Ok(Bound::Unix(listener, Some(file)))
 }
 
 #[cfg(test)]
