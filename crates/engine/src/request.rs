@@ -1,9 +1,11 @@
 //! What a run is given and what it answers.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use bytes::Bytes;
 use qlio_data::{Object, Text, Value};
+
+use crate::trace::TraceContext;
 
 /// Who asks for a run, which decides what it may read and call (SAF-2, SAF-5, SAF-8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct ClientRequest {
     pub request_id: Option<Text>,
     /// Attachments after the first part of a multipart request.
     pub parts: Vec<Part>,
+    /// The trace that the run is part of, if any; hosts of loaded tables are told.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// One attachment.
