@@ -33,6 +33,7 @@ mod service_manager;
 mod signals;
 mod stop;
 mod supervise;
+mod telemetry;
 mod test;
 mod test_connector;
 

@@ -13,7 +13,7 @@ use crate::{
     http::{
         app::{Front, HttpApp, Snapshot},
         gate::Gate,
-        logs::Logs,
+        logs::{Logs, StdoutLog},
         meter::{RequestSeries, WorkerMeter},
         server::{Event, EventSink, FactoryError, Server, WorkerContext},
     },
@@ -61,14 +61,21 @@ impl Operators {
         self.meters.clone()
     }
 
-    /// Tells events, in the log if there is one, and counts them.
-    pub(super) fn events(&self, logs: Option<Arc<Logs>>) -> EventSink {
+    /// Tells events, also in the log files and on stdout if somebody wants them there, and counts them.
+    pub(super) fn events(
+        &self,
+        logs: Option<Arc<Logs>>,
+        stdout: Option<Arc<StdoutLog>>,
+    ) -> EventSink {
         let counts = Arc::clone(&self.events);
         Arc::new(move |event: Event| {
             counts.count(&event);
             report::note(&event.to_string());
             if let Some(logs) = &logs {
                 logs.event(&event);
+            }
+            if let Some(stdout) = &stdout {
+                stdout.event(&event);
             }
         })
     }

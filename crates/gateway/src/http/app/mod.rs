@@ -13,6 +13,7 @@ mod console_catalog;
 mod console_files;
 mod conversation;
 mod drawing;
+mod followers;
 mod front;
 mod health;
 mod inputs;
@@ -35,7 +36,7 @@ use hyper::{
     http::request::Parts,
 };
 use qlio_data::{Object, Text, Value, codec::xml::XmlOptions};
-use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions, StartError};
+use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions, StartError, trace::TraceContext};
 
 pub use front::Front;
 
@@ -48,7 +49,7 @@ use super::{
     forwarded::Forwarded,
     gate::Gate,
     jsonp::Callback,
-    logs::{Logs, RequestLog},
+    logs::{Logs, RequestLog, StdoutLog},
     meter::{Asked, Endpoint as Counted, Visit, WorkerMeter},
     negotiate,
     pace::Pace,
@@ -58,6 +59,7 @@ use super::{
     respond::Note,
     respond::{self, Rendition, Response},
     server::Pulse,
+    spans::Traces,
     trace::TraceLevel,
     websocket::SocketLimits,
 };
@@ -68,6 +70,7 @@ use crate::{
     routes::{Lookup, Method, MissingParameters, NotChosen, PathMatch},
 };
 use console_files::ConsoleFile;
+use followers::Followers;
 pub use inputs::visible_headers;
 use metadata::Endpoint;
 use plans::PlanCache;
@@ -93,6 +96,10 @@ pub struct Snapshot {
     pub quotas: Arc<Quotas>,
     /// Log files, if there are any, the same in all snapshots of a process.
     pub logs: Option<Arc<Logs>>,
+    /// Lines on stdout, if somebody wants them, the same in all snapshots of a process.
+    pub stdout: Option<Arc<StdoutLog>>,
+    /// Traces, if requests can be part of any.
+    pub traces: Option<Arc<Traces>>,
 }
 
 impl Snapshot {
@@ -108,6 +115,8 @@ impl Snapshot {
             sockets: SocketLimits::default(),
             quotas: Arc::new(Quotas::new(&KeepLimits::default())),
             logs: None,
+            stdout: None,
+            traces: None,
         }
     }
 }
@@ -119,13 +128,15 @@ pub struct Ends {
     pub peer: SocketAddr,
     /// Ours.
     pub local: SocketAddr,
+    /// Nobody between them can read along.
+    pub is_tls: bool,
 }
 
 /// A client without a connection, such as a test in the same process.
 impl From<IpAddr> for Ends {
     fn from(peer: IpAddr) -> Self {
         let end = SocketAddr::new(peer, 0);
-        Self { peer: end, local: end }
+        Self { peer: end, local: end, is_tls: false }
     }
 }
 
@@ -185,6 +196,7 @@ struct Exchange<'r> {
     metadata: MetadataScope,
     loaded: Arc<Loaded>,
     log: Option<Box<RequestLog>>,
+    followers: Option<Box<Followers<'r>>>,
     visit: Option<Visit<'r>>,
 }
 
@@ -208,6 +220,11 @@ impl Exchange<'_> {
         if let Some(visit) = &self.visit {
             visit.at(endpoint, &self.head.method);
         }
+    }
+
+    /// The trace that its run is part of.
+    fn trace(&self) -> Option<Arc<TraceContext>> {
+        self.followers.as_ref().and_then(|followers| followers.trace())
     }
 
     fn reads_body(&self) -> bool {
@@ -270,17 +287,19 @@ impl HttpApp {
         B: Body<Data = Bytes> + Unpin,
         B::Error: std::fmt::Display,
     {
-        let Ends { peer, local } = ends.into();
-        let peer = peer.ip().to_canonical();
-        let peer = self.shared.settings.forwarded.client(peer, &head.headers);
+        let ends = ends.into();
+        let (connected, local) = (ends.peer.ip().to_canonical(), ends.local);
+        let peer = self.shared.settings.forwarded.client(connected, &head.headers);
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| Box::new(RequestLog::begin(logs, head, peer)));
         let loaded = Arc::clone(&self.shared.loaded);
         let id_name = self.request_id_header.as_ref();
         let request_id = request_id::of_request(&head.headers, id_name);
+        let followers = Followers::begin(&self.shared, head, (ends, peer), &request_id);
         let metadata = self.shared.settings.metadata;
         let visit = self.meter.as_ref().map(|meter| meter.begin(head));
-        let exchange = Exchange { head, peer, local, request_id, metadata, loaded, log, visit };
+        let exchange =
+            Exchange { head, peer, local, request_id, metadata, loaded, log, followers, visit };
         let mut response = {
             let mut answering = pin!(self.answer_to(&exchange, body));
             match &exchange.visit {
@@ -302,6 +321,9 @@ impl HttpApp {
         }
         if let Some(log) = exchange.log {
             log.end(response.status().as_u16());
+        }
+        if let Some(followers) = exchange.followers {
+            followers.end(response.status().as_u16());
         }
         if let Some(visit) = exchange.visit {
             visit.end(response.status().as_u16());
@@ -326,6 +348,9 @@ impl HttpApp {
         let head = exchange.head;
         if let Some(asked) = self.shared.health.asked(head.uri.path()) {
             exchange.count_as(Counted::Health);
+            if let Some(followers) = &exchange.followers {
+                followers.at_health();
+            }
             let answer = Box::pin(self.health(exchange, asked)).await;
             return answer
                 .unwrap_or_else(|failure| respond::failure(&failure, Rendition::default()));
@@ -496,6 +521,9 @@ impl HttpApp {
         if let Some(visit) = &exchange.visit {
             visit.at_route(self.shared.places.get(*chosen.id).copied());
         }
+        if let Some(followers) = &exchange.followers {
+            followers.at_route(&route.path);
+        }
         // Kept as long as the run is, which has the body.
         let (parsed, _share) = self.body(exchange, body).await?;
         // Outside the query, `callback` may well be data: it wraps the answer only if it is a name.
@@ -515,6 +543,7 @@ impl HttpApp {
             route: chosen.scope,
             remote_address: Some(exchange.peer),
             request_id: Some(exchange.request_id.clone()),
+            trace: exchange.trace(),
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()
         };
