@@ -11,7 +11,7 @@ use crate::{
     admin::{AdminListener, AdminServer, AdminSettings, EventCounts, InheritedListener, Observed},
     heavy::HeavyPool,
     http::{
-        app::{Front, HttpApp, Snapshot},
+        app::{Front, HttpApp, ReloadTeller, Snapshot},
         gate::Gate,
         logs::{Logs, StdoutLog},
         meter::{RequestSeries, WorkerMeter},
@@ -27,6 +27,7 @@ pub(super) struct Operators {
     series: Option<Arc<RequestSeries>>,
     meters: Vec<Arc<WorkerMeter>>,
     events: Arc<EventCounts>,
+    teller: ReloadTeller,
 }
 
 impl Operators {
@@ -48,12 +49,23 @@ impl Operators {
             (0..workers.max(1)).map(move |index| Arc::new(meter(index)))
         });
         let meters = meters.collect();
-        Ok(Self { listener, series, meters, events: Arc::default() })
+        Ok(Self {
+            listener,
+            series,
+            meters,
+            events: Arc::default(),
+            teller: ReloadTeller::default(),
+        })
     }
 
     /// What requests are counted as.
     pub(super) fn series(&self) -> Option<Arc<RequestSeries>> {
         self.series.clone()
+    }
+
+    /// Tells pages of reloads.
+    pub(super) fn teller(&self) -> ReloadTeller {
+        self.teller.clone()
     }
 
     /// What each of the workers counts.
@@ -67,9 +79,10 @@ impl Operators {
         logs: Option<Arc<Logs>>,
         stdout: Option<Arc<StdoutLog>>,
     ) -> EventSink {
-        let counts = Arc::clone(&self.events);
+        let (counts, teller) = (Arc::clone(&self.events), self.teller());
         Arc::new(move |event: Event| {
             counts.count(&event);
+            teller.take(&event);
             report::note(&event.to_string());
             if let Some(logs) = &logs {
                 logs.event(&event);

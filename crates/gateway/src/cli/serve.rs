@@ -350,6 +350,7 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
         logs: logs.clone(),
         stdout: stdout.clone(),
         exporter: exporter.clone(),
+        teller: operators.teller(),
         cache: cache.clone(),
         heavy: Heavy::on(Arc::clone(&heavy) as Arc<dyn HeavyThreads>),
         body_memory: BodyMemory::new(front.keep.upstream_bytes_max),

@@ -27,7 +27,7 @@ use crate::{
     app_folder::AppFolder,
     config::{self, CommandLine, Config, ConfigProblem, Effective},
     http::{
-        app::Snapshot,
+        app::{ReloadTeller, Snapshot},
         ecv::Health,
         logs::{LogLevel, Logs, StdoutLog},
         meter::RequestSeries,
@@ -134,6 +134,7 @@ pub(super) struct Lasting {
     pub(super) stdout: Option<Arc<StdoutLog>>,
     /// Sends spans, if somebody gets them.
     pub(super) exporter: Option<Exporter>,
+    pub(super) teller: ReloadTeller,
     pub(super) cache: Option<Arc<Cache>>,
     pub(super) heavy: Heavy,
     pub(super) body_memory: BodyMemory,
@@ -174,6 +175,7 @@ impl Lasting {
             logs,
             stdout,
             traces,
+            reloads: self.teller.news(),
         }
     }
 }

@@ -20,6 +20,7 @@ mod inputs;
 mod language;
 mod metadata;
 mod plans;
+mod reload_news;
 mod script;
 
 use std::{
@@ -74,6 +75,7 @@ use followers::Followers;
 pub use inputs::visible_headers;
 use metadata::Endpoint;
 use plans::PlanCache;
+pub use reload_news::{ReloadNews, ReloadTeller};
 
 /// What workers answer from: a catalog and the settings that belong to it. It never changes; a reload publishes
 /// another one in its place.
@@ -100,6 +102,8 @@ pub struct Snapshot {
     pub stdout: Option<Arc<StdoutLog>>,
     /// Traces, if requests can be part of any.
     pub traces: Option<Arc<Traces>>,
+    /// What is told of reloads to those who develop the app.
+    pub reloads: ReloadNews,
 }
 
 impl Snapshot {
@@ -117,6 +121,7 @@ impl Snapshot {
             logs: None,
             stdout: None,
             traces: None,
+            reloads: ReloadTeller::default().news(),
         }
     }
 }
