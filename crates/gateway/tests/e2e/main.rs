@@ -9,6 +9,7 @@ mod app;
 mod bench;
 mod bodies;
 mod cache;
+mod certificates;
 mod circles;
 mod commands;
 mod connections;
