@@ -223,7 +223,9 @@ fn whoever_develops_sees_changes_at_once_and_mistakes_do_no_harm() {
     let file = folder.path().join("routes/a.ql");
     fs::write(&file, "return 2 via route '/a' using method get").unwrap();
     assert!(wait(PATIENCE, || value(server.address(), "/a") == json!(2)), "{}", server.stderr());
-    assert!(server.stderr().contains("; changed routes/a.ql"), "{}", server.stderr());
+    // It is told once it is served.
+    let is_told = |text: &str| text.contains("; changed routes/a.ql");
+    assert!(server.wait_for_stderr(PATIENCE, is_told), "{}", server.stderr());
     // One mistake was there from the start; another one is not taken over.
     fs::write(&file, "return 3 via rout").unwrap();
     let is_told = |text: &str| text.contains("not reloaded (changed files): 2 errors");
