@@ -56,7 +56,8 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env=env,
+                # Lines for each request, which qlio writes in a container, would be measured, too.
+                env={**(os.environ if env is None else env), "QLIO_LOG_FORMAT": "none"},
                 # Ctrl-C must reach the harness only, which then stops everything in order.
                 start_new_session=True,
                 preexec_fn=_die_with_parent,

@@ -39,6 +39,7 @@ mod services;
 mod settings;
 mod slice;
 mod tokens;
+pub mod trace;
 pub mod transport;
 mod verb_scripts;
 

@@ -1,9 +1,11 @@
 //! What a run is given and what it answers.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use bytes::Bytes;
 use qlio_data::{Object, Text, Value};
+
+use crate::trace::TraceContext;
 
 /// Who asks for a run, which decides what it may read and call (SAF-2, SAF-5, SAF-8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct ClientRequest {
     pub parts: Vec<Part>,
     /// What stands in for the answer of the one upstream that the script calls; then nobody is called.
     pub given: Option<GivenAnswer>,
+    /// The trace that the run is part of, if any; hosts of loaded tables are told.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// An answer that somebody has at hand, to see what a script makes of it.

@@ -267,9 +267,11 @@ impl Reading {
             let place = Place::Flag(given.flag);
             return self.take(setting, setting.name, &given.value, Origin::Place(place));
         }
-        let variable = variables::name_of(setting.name);
-        if let Some(text) = command_line.variables.get(&variable) {
-            return self.take_variable(setting, variable, text.as_deref());
+        let own = variables::name_of(setting.name);
+        for variable in std::iter::once(own).chain(setting.standard.map(str::to_owned)) {
+            if let Some(text) = command_line.variables.get(&variable) {
+                return self.take_variable(setting, variable, text.as_deref());
+            }
         }
         for path in setting.spellings() {
             let value = at(&self.values, &path);
@@ -371,6 +373,7 @@ impl Reading {
 
     fn collect_secrets(&mut self) {
         self.secrets.extend(self.draft.front.admin.token.clone());
+        self.secrets.extend(self.draft.front.traces.header_values());
         for path in std::mem::take(&mut self.draft.secrets) {
             let fault = match at(&self.values, &path).scalar_text() {
                 Some(text) if text.len() >= SECRET_BYTES_MIN => {
@@ -425,6 +428,7 @@ impl Setting {
             (Kind::Flag, _) => "`true` or `false`".to_owned(),
             (Kind::Number, _) => format!("a whole number{bounds}"),
             (Kind::Milliseconds, _) => format!("a whole number of milliseconds{bounds}"),
+            (Kind::Fraction, _) => "a number from 0 to 1".to_owned(),
             (Kind::Text, _) => "text".to_owned(),
             (Kind::Path, _) => "a path".to_owned(),
             (Kind::Texts, _) => "a list of texts".to_owned(),

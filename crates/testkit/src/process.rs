@@ -24,6 +24,9 @@ const OUTPUT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The longest pause between two looks at a process that is to end.
 const LOOK_MS_MAX: u64 = 16;
 
+/// Whether a server of ours writes lines for requests to stdout.
+const LOG_FORMAT: &str = "QLIO_LOG_FORMAT";
+
 /// The executable under test: the one that the environment variable `QLIO_EXECUTABLE` names, else the one that
 /// was built with the tests.
 pub fn executable(built: &'static str) -> PathBuf {
@@ -99,6 +102,10 @@ impl ServerProcess {
         let failed =
             |reason: String| StartError { reason, stdout: String::new(), stderr: String::new() };
         let mut command = command(binary, arguments, folder, environment);
+        if !environment.iter().any(|(name, _)| *name == LOG_FORMAT) {
+            // Whether the tests run in a container makes no difference.
+            command.env(LOG_FORMAT, "none");
+        }
         let mut child = command.stdin(Stdio::null()).spawn().map_err(|error| {
             failed(format!("`{}` can not be started: {error}", binary.display()))
         })?;

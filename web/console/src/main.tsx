@@ -13,7 +13,7 @@ import { lensCommands, tableLink } from "./editor/annotations.ts";
 import { drawMarks, moveScript, refreshService, reloadScript, showScript } from "./editor/editor.ts";
 import { connections } from "./editor/language-service.ts";
 import { previewSoon } from "./plan/preview.ts";
-import { onChange, socket } from "./runs/runs.ts";
+import { onChange, reloads, socket } from "./runs/runs.ts";
 import { active, activeId, begin, openScripts } from "./scripts/scripts.ts";
 import { loadCatalog } from "./server/catalog.ts";
 import { followAddress, markEntry, scriptOfAddress, scriptOfEntry } from "./share/address.ts";
@@ -50,6 +50,12 @@ async function main(): Promise<void> {
   });
   effect(() => {
     if (socket.state.value === "open" || socket.state.value === "absent") void loadCatalog();
+  });
+  effect(() => {
+    if (reloads.value === 0) return;
+    void loadCatalog();
+    refreshService();
+    previewSoon(active.peek()?.text ?? "");
   });
   onChange(drawMarks);
 }

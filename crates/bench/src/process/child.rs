@@ -51,6 +51,8 @@ impl Child {
         let stderr = File::create(log).map_err(broken)?;
         let process = Command::new(executable)
             .args(arguments)
+            // Lines for each request, which there are in a container, would be measured, too.
+            .env("QLIO_LOG_FORMAT", "none")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(stderr)

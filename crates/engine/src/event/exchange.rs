@@ -1,12 +1,15 @@
 //! Requests and answers as a watcher may see them: without credentials.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, header};
 use tokio::time::Instant;
 
 use super::Place;
-use crate::transport::{Timings, is_credential_name, shown_uri};
+use crate::{
+    trace::CallTrace,
+    transport::{Timings, is_credential_name, shown_uri},
+};
 
 /// What is shown in place of a credential.
 const REDACTED: &str = "[redacted]";
@@ -58,6 +61,10 @@ pub struct RequestEvent<'e> {
     pub body: Option<&'e str>,
     /// Milliseconds since 1970 when it was sent.
     pub started_ms: u64,
+    /// Names it in the trace that the run is part of; `None` if the upstream is not told.
+    pub span_id: Option<u64>,
+    /// How many requests there were before it, if it is made in place of another.
+    pub resends: u32,
 }
 
 /// What an answer of the cache is an answer to: there is no request that says so.
@@ -118,6 +125,8 @@ pub(crate) struct Announced {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Option<String>,
     pub(crate) started: Instant,
+    pub(crate) trace: Option<Arc<CallTrace>>,
+    pub(crate) resends: u32,
 }
 
 /// A random UUID (version 4) as text. It names a request and guards nothing, so a fast generator will do

@@ -32,7 +32,7 @@ impl Call<'_> {
         because: Option<Because>,
     ) -> Option<Box<Announced>> {
         let observation = self.run.observation.as_ref()?;
-        let Exchange { method, uri, headers, own_header, body, .. } = exchange;
+        let Exchange { method, uri, headers, own_header, body, trace, .. } = exchange;
         let mut shown = shown_headers(headers);
         if let Some(own) = own_header {
             shown.push((own.name().to_string(), own.value()));
@@ -50,6 +50,8 @@ impl Call<'_> {
             headers: shown,
             body: shown_request_body(headers, body),
             started: Instant::now(),
+            trace: trace.clone(),
+            resends: 0,
         };
         let Announced { uri, headers, .. } = &announced;
         let told = Told { because, after: None, uri, headers, body: announced.body.as_deref() };
@@ -175,6 +177,7 @@ impl Call<'_> {
         told: &Told<'_>,
     ) -> u64 {
         let (id, place) = (&announced.id, observation.place());
+        let span_id = announced.trace.as_ref().map(|trace| trace.begin_request());
         if observation.wants(EventKind::Request) {
             observation.tell(Event::Request(RequestEvent {
                 place,
@@ -188,6 +191,8 @@ impl Call<'_> {
                 headers: told.headers,
                 body: told.body,
                 started_ms: epoch_ms(),
+                span_id,
+                resends: announced.resends,
             }));
         }
         let started = announced.started;
@@ -198,6 +203,7 @@ impl Call<'_> {
 /// A new name for a request that goes on; answers the one before.
 fn renew(announced: &mut Announced) -> String {
     announced.started = Instant::now();
+    announced.resends += 1;
     std::mem::replace(&mut announced.id, new_id())
 }
 

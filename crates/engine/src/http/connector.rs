@@ -352,7 +352,7 @@ async fn fetch_answer(
     if exchange.method != Method::GET {
         exchange.retry = Retry::Never;
     }
-    call.run.number_call(&mut exchange);
+    call.run.number_call(&mut exchange, call.table);
     let announced = call.announce(&exchange);
     let mut onlooker = Onlooker::new(call, announced);
     let reply = call.exchanged(&mut exchange, &mut onlooker).await?;

@@ -78,6 +78,7 @@ impl Credentials {
             uri: self.token_uri.clone(),
             headers: headers.into(),
             own_header: None,
+            trace: None,
             body: body.into(),
             // A token comes from elsewhere, whatever the request goes to.
             socket: None,

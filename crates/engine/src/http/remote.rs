@@ -248,7 +248,7 @@ impl Asked<'_, '_> {
             call.exchange_of(Method::POST, uri.clone(), self.headers.clone().into(), body);
         exchange.follows_redirects = false;
         exchange.socket.clone_from(&self.remote.address.socket);
-        call.run.number_call(&mut exchange);
+        call.run.number_call(&mut exchange, call.table);
         let announced = call.announce(&exchange);
         let mut onlooker = Onlooker::new(call, announced);
         let reply = call.exchanged(&mut exchange, &mut onlooker).await;

@@ -1,12 +1,16 @@
 //! The ids of upstream calls: the request's own id with a number, or the trail of ids through nested
 //! servers (setting `requestId.trail`).
 
+use std::sync::Arc;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use qlio_data::Text;
+use qlio_plan::catalog::Table;
 
 use crate::{
     event::new_id,
     run::Run,
+    trace::{CallTrace, TRACEPARENT},
     transport::{Exchange, Headers, OwnHeader, as_text},
 };
 
@@ -19,8 +23,17 @@ impl Run<'_> {
 
     /// Gives a request its id, `<id of the run>.<number of the call>`, unless its table, a hook or the
     /// trail of ids has set the header.
-    pub(super) fn number_call(&self, exchange: &mut Exchange) {
+    ///
+    /// It is also given its place in the trace of the run, but for what a client has brought along: its hosts
+    /// learn nothing of ours.
+    pub(super) fn number_call(&self, exchange: &mut Exchange, table: &Table) {
         self.sent.set(self.sent.get() + 1);
+        if let Some(context) = &self.request.trace
+            && !table.is_inline
+            && !exchange.headers.contains_key(TRACEPARENT)
+        {
+            exchange.trace = Some(Arc::new(CallTrace::new(context)));
+        }
         let name = self.engine.default_headers().request_id();
         if exchange.headers.contains_key(name) {
             return;

@@ -81,7 +81,7 @@ impl Call<'_> {
     ) -> impl Future<Output = Result<(Decoded, T), RunError>> {
         async move {
             let Prepared { exchange, hooks, .. } = request;
-            self.run.number_call(exchange);
+            self.run.number_call(exchange, self.table);
             let hooks = hooks.clone();
             let asked_uri = hooks.is_some().then(|| exchange.uri.clone());
             let announced = self.announce(exchange);
@@ -224,6 +224,7 @@ impl Call<'_> {
             socket: None,
             headers,
             own_header: None,
+            trace: None,
             body,
             timeout: milliseconds(self.delays.timeout_ms, settings.timeout),
             deadline: Some(self.deadline.at),

@@ -14,6 +14,7 @@ use super::{
     headers::{Headers, as_text},
     request_headers::RequestHeaders,
 };
+use crate::trace::CallTrace;
 
 /// The content codings we decode, in the form of an `accept-encoding` value.
 pub const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
@@ -44,6 +45,8 @@ pub struct Exchange {
     pub headers: RequestHeaders,
     /// A header of this exchange alone, beside those that others may share.
     pub own_header: Option<OwnHeader>,
+    /// Its place in a trace, which redirects to other origins do not learn.
+    pub trace: Option<Arc<CallTrace>>,
     /// The body; empty for none.
     pub body: Bytes,
     /// How long nothing may move: while queueing, connecting, waiting for the head, between chunks.
@@ -121,6 +124,7 @@ impl Exchange {
             socket: None,
             headers: RequestHeaders::default(),
             own_header: None,
+            trace: None,
             body: Bytes::new(),
             timeout: TIMEOUT_DEFAULT,
             deadline: None,

@@ -26,6 +26,7 @@ use super::{
     target::Target,
     watcher::Watcher,
 };
+use crate::trace::{CallTrace, TRACEPARENT, TRACESTATE};
 
 /// Bodies of redirects up to this size are read to keep the connection; larger ones are cut off with it.
 const REDIRECT_BODY_BYTES_MAX: usize = 16 * 1024;
@@ -49,6 +50,8 @@ pub(super) struct Hop<'a> {
     pub(super) lines: Option<&'a http1::Lines>,
     /// The request has failed before; a connection that was idle since then may have gone with the first.
     pub(super) is_retry: bool,
+    /// Its place in a trace, if there is one and the target may know it.
+    pub(super) trace: Option<&'a CallTrace>,
 }
 
 /// Where a hop has led.
@@ -357,6 +360,7 @@ impl Hop<'_> {
             headers,
             lines: *lines,
             own_header: exchange.own_header.as_ref(),
+            trace: self.trace,
             host: &target.site.host_header,
             proxy_authorization: login.map(|login| &login.authorization),
             body: &exchange.body,
@@ -367,6 +371,11 @@ impl Hop<'_> {
         let mut headers = self.headers.clone();
         headers.remove(header::HOST);
         headers.extend(self.exchange.own_header.as_ref().and_then(OwnHeader::to_entry));
+        if let Some(trace) = self.trace {
+            let parent = HeaderValue::try_from(trace.parent()).ok();
+            headers.extend(parent.map(|parent| (TRACEPARENT, parent)));
+            headers.extend(trace.state().cloned().map(|state| (TRACESTATE, state)));
+        }
         for name in CONNECTION_HEADERS {
             headers.remove(name);
         }

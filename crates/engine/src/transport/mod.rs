@@ -306,7 +306,10 @@ impl Transport {
                     course.attempts += 1;
                     watcher.on_attempt(failure.as_deref());
                 }
+                let is_abroad =
+                    course.detour.as_ref().is_some_and(|detour| detour.headers.is_some());
                 let hop = Hop {
+                    trace: exchange.trace.as_deref().filter(|_| !is_abroad),
                     transport: self,
                     exchange,
                     target: course.target(),

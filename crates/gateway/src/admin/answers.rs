@@ -12,6 +12,7 @@ use qlio_data::{Object, Value, codec::json};
 use super::{Observed, exposition::Format, guard::Guard, metrics, page, views};
 use crate::{
     http::{
+        logs::{LogLevel, StdoutLog},
         negotiate,
         respond::Response,
         server::{Event, EventSink},
@@ -37,6 +38,9 @@ const ENDPOINTS: &[(Method, &str, Endpoint)] = &[
     (Method::GET, "/in-flight", |answers, _| value(&views::in_flight(&answers.observed))),
     (Method::GET, "/cache", |answers, _| value(&views::cache(&answers.observed))),
     (Method::DELETE, "/cache", Answers::purge),
+    (Method::GET, "/log-level", |answers, _| answers.log_level()),
+    (Method::PUT, "/log-level", Answers::set_log_level),
+    (Method::POST, "/log-level", Answers::set_log_level),
     (Method::POST, "/drain", Answers::drain),
 ];
 
@@ -57,6 +61,15 @@ struct Asked<'r> {
 impl Asked<'_> {
     fn header(&self, name: header::HeaderName) -> &str {
         self.head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The value that the query has for this name, as it is written.
+    fn value(&self, name: &str) -> Option<&str> {
+        let query = self.head.uri.query().unwrap_or_default();
+        query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .find_map(|(known, value)| (known == name).then_some(value))
     }
 
     /// Whether the query has this name, with any value.
@@ -130,6 +143,38 @@ impl Answers {
         cache.purge_memory();
         self.note("an operator has dropped what the response cache keeps in the process");
         message_of(StatusCode::OK, "dropped; what cache servers keep stays")
+    }
+
+    /// How much stands on stdout.
+    fn log_level(&self) -> Response {
+        match &self.observed.app.load().stdout {
+            Some(stdout) => value(&level_of(stdout)),
+            None => message_of(StatusCode::NOT_FOUND, NO_LINES),
+        }
+    }
+
+    /// Says how much stands there from here on.
+    fn set_log_level(&self, asked: &Asked<'_>) -> Response {
+        let snapshot = self.observed.app.load();
+        let Some(stdout) = &snapshot.stdout else {
+            return message_of(StatusCode::NOT_FOUND, NO_LINES);
+        };
+        let Some(level) = asked.value("level").and_then(LogLevel::of_name) else {
+            let names: Vec<_> = LogLevel::WORDS.iter().map(|(name, _)| *name).collect();
+            let message = format!(
+                "say `?level=` and one of {}, such as `/log-level?level=debug`",
+                names.join(", ")
+            );
+            return message_of(StatusCode::BAD_REQUEST, &message);
+        };
+        let before = stdout.level();
+        stdout.set_level(level);
+        self.note(&format!(
+            "an operator has changed the log level from {} to {}",
+            before.name(),
+            level.name()
+        ));
+        value(&level_of(stdout))
     }
 
     /// The page for people, or the same for programs.
@@ -222,6 +267,14 @@ impl Answers {
     fn note(&self, message: &str) {
         (self.events)(Event::Commanded { message: message.to_owned() });
     }
+}
+
+/// Why there is no level.
+const NO_LINES: &str = "nothing is written to stdout: the setting `log.format` says so";
+
+fn level_of(stdout: &StdoutLog) -> Value {
+    let level = Value::from(stdout.level().name());
+    Value::object(Object::from_iter([("level", level)]))
 }
 
 /// A text of this type.

@@ -118,6 +118,12 @@ const HEAVY: Family =
     family("qlio_heavy_threads", Kind::Gauge, &["state"], "Threads for large work.");
 const HEAVY_WAITING: Family =
     family("qlio_heavy_jobs_waiting", Kind::Gauge, &[], "Jobs that wait for such a thread.");
+const SPANS: Family = family(
+    "qlio_spans",
+    Kind::Counter,
+    &["outcome"],
+    "Spans that a collector has taken (`sent`), and those that were dropped.",
+);
 const READY: Family =
     family("qlio_ready", Kind::Gauge, &[], "1 if traffic may come, as `/readyz` says.");
 const CATALOG: Family = family(
@@ -186,6 +192,7 @@ pub const FAMILIES: &[Family] = &[
     SCRIPTS,
     HEAVY,
     HEAVY_WAITING,
+    SPANS,
     READY,
     CATALOG,
     CATALOG_INFO,
@@ -317,6 +324,11 @@ fn write_runs(observed: &Observed, exposition: &mut Exposition) {
     family.number(&["busy"], load.busy);
     family.number(&["free"], load.free);
     exposition.family(HEAVY_WAITING).number(&[], load.waiting);
+    let mut family = exposition.family(SPANS);
+    if let Some(counts) = observed.app.load().traces.as_ref().and_then(|traces| traces.counts()) {
+        family.number(&["sent"], counts.sent);
+        family.number(&["dropped"], counts.dropped);
+    }
 }
 
 fn write_catalog(observed: &Observed, exposition: &mut Exposition) {

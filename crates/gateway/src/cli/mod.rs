@@ -37,6 +37,7 @@ mod shell;
 mod signals;
 mod stop;
 mod supervise;
+mod telemetry;
 mod test;
 mod test_connector;
 

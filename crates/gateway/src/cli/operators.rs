@@ -11,9 +11,9 @@ use crate::{
     admin::{AdminListener, AdminServer, AdminSettings, EventCounts, Observed},
     heavy::HeavyPool,
     http::{
-        app::{Front, HttpApp, Snapshot},
+        app::{Front, HttpApp, ReloadTeller, Snapshot},
         gate::Gate,
-        logs::Logs,
+        logs::{Logs, StdoutLog},
         meter::{RequestSeries, WorkerMeter},
         server::{Event, EventSink, FactoryError, InheritedListener, Server, WorkerContext},
     },
@@ -27,6 +27,7 @@ pub(super) struct Operators {
     series: Option<Arc<RequestSeries>>,
     meters: Vec<Arc<WorkerMeter>>,
     events: Arc<EventCounts>,
+    teller: ReloadTeller,
 }
 
 impl Operators {
@@ -48,7 +49,13 @@ impl Operators {
             (0..workers.max(1)).map(move |index| Arc::new(meter(index)))
         });
         let meters = meters.collect();
-        Ok(Self { listener, series, meters, events: Arc::default() })
+        Ok(Self {
+            listener,
+            series,
+            meters,
+            events: Arc::default(),
+            teller: ReloadTeller::default(),
+        })
     }
 
     /// What requests are counted as.
@@ -56,19 +63,32 @@ impl Operators {
         self.series.clone()
     }
 
+    /// Tells pages of reloads.
+    pub(super) fn teller(&self) -> ReloadTeller {
+        self.teller.clone()
+    }
+
     /// What each of the workers counts.
     pub(super) fn meters(&self) -> Vec<Arc<WorkerMeter>> {
         self.meters.clone()
     }
 
-    /// Tells events, in the log if there is one, and counts them.
-    pub(super) fn events(&self, logs: Option<Arc<Logs>>) -> EventSink {
-        let counts = Arc::clone(&self.events);
+    /// Tells events, also in the log files and on stdout if somebody wants them there, and counts them.
+    pub(super) fn events(
+        &self,
+        logs: Option<Arc<Logs>>,
+        stdout: Option<Arc<StdoutLog>>,
+    ) -> EventSink {
+        let (counts, teller) = (Arc::clone(&self.events), self.teller());
         Arc::new(move |event: Event| {
             counts.count(&event);
+            teller.take(&event);
             report::note(&event.to_string());
             if let Some(logs) = &logs {
                 logs.event(&event);
+            }
+            if let Some(stdout) = &stdout {
+                stdout.event(&event);
             }
         })
     }

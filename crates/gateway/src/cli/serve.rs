@@ -28,6 +28,7 @@ use super::{
     service_manager,
     signals::{Hangups, StopSignals},
     supervise::{self, Supervised},
+    telemetry::{start_exporter, start_stdout},
 };
 use crate::{
     admin::{AdminListener, AdminServer},
@@ -36,9 +37,10 @@ use crate::{
     http::{
         app::Drafts,
         ecv::Health,
-        logs::Logs,
+        logs::{Logs, StdoutLog},
         quota::Quotas,
         server::{self, Server, ServerConfig, ServerLimits},
+        spans::Exporter,
     },
     reload::{Cause, Reloads, watch},
 };
@@ -288,6 +290,8 @@ struct Started {
     server: Server,
     cache: Option<Arc<Cache>>,
     logs: Option<Arc<Logs>>,
+    stdout: Option<Arc<StdoutLog>>,
+    exporter: Option<Exporter>,
     admin: Option<AdminServer>,
     health: Arc<Health>,
     reloads: Reloads,
@@ -328,16 +332,23 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
     let logs = front.logs.as_deref();
     let logs = logs.map(|folder| open_logs(folder, read.loaded.catalog.secrets())).transpose();
     let logs = logs.map_err(NotStarted::because)?;
+    let stdout = start_stdout(front.stdout, front.log_level, read.loaded.catalog.secrets())?;
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
     let gate = read.config.app_settings(args.dev).gate;
     let operators = Operators::listen(&front.admin, gate, workers, inherited.admin)?;
+    let (meters, events) = (operators.meters(), operators.events(logs.clone(), stdout.clone()));
+    let tls_upstream = read.config.transport.tls.clone();
+    let exporter = start_exporter(&front.traces, tls_upstream, Arc::clone(&events))?;
     let heavy = Arc::new(HeavyPool::new(front.heavy));
     let drafts = Drafts::default();
     let lasting = Lasting {
         health: Arc::new(Health::new(front.ecv_path.clone(), front.ecv_control)),
         quotas: Arc::new(Quotas::new(&front.keep)),
         logs: logs.clone(),
+        stdout: stdout.clone(),
+        exporter: exporter.clone(),
+        teller: operators.teller(),
         cache: cache.clone(),
         heavy: Heavy::on(Arc::clone(&heavy) as Arc<dyn HeavyThreads>),
         body_memory: BodyMemory::new(front.keep.upstream_bytes_max),
@@ -349,7 +360,6 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
     let answers = Arc::clone(&lasting.quotas.answers);
     let health = Arc::clone(&lasting.health);
     let server_config = ServerConfig { listens, workers, limits, answers };
-    let (meters, events) = (operators.meters(), operators.events(logs.clone()));
     let state = read.state;
     let app = ServedApp::new(reader, lasting, read);
     let (published, places) = (app.published(), app.places());
@@ -381,6 +391,8 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
         server,
         cache,
         logs,
+        stdout,
+        exporter,
         admin,
         health,
         reloads,
@@ -445,7 +457,8 @@ impl Waiting {
     /// addresses are told once signals are listened to, so whoever reads them can stop the server.
     fn wait(self, started: Started) -> Exit {
         let Self { runtime, mut hangups } = self;
-        let Started { server, cache, logs, admin, health, reloads, drain_delay, .. } = started;
+        let Started { server, cache, logs, stdout, exporter, .. } = started;
+        let Started { admin, health, reloads, drain_delay, .. } = started;
         let mut signals = match runtime.block_on(async { StopSignals::listen() }) {
             Ok(signals) => signals,
             Err(error) => {
@@ -491,6 +504,13 @@ impl Waiting {
         });
         drop(runtime);
         let exit = finish(server, cache, logs);
+        // No request is under way any more, so these have all that there will be.
+        if let Some(exporter) = exporter {
+            exporter.finish();
+        }
+        if let Some(stdout) = stdout {
+            stdout.finish();
+        }
         if let Some(admin) = admin {
             admin.end();
         }

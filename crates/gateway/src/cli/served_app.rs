@@ -28,12 +28,13 @@ use crate::{
     app_folder::AppFolder,
     config::{self, CommandLine, Config, ConfigProblem, Effective},
     http::{
-        app::{Drafts, Snapshot},
+        app::{Drafts, ReloadTeller, Snapshot},
         ecv::Health,
-        logs::Logs,
+        logs::{LogLevel, Logs, StdoutLog},
         meter::RequestSeries,
         quota::Quotas,
         run_error,
+        spans::{Exporter, Traces},
     },
     load::{self, FileDigest, Loaded},
     reload::{
@@ -135,6 +136,10 @@ pub(super) struct Lasting {
     pub(super) health: Arc<Health>,
     pub(super) quotas: Arc<Quotas>,
     pub(super) logs: Option<Arc<Logs>>,
+    pub(super) stdout: Option<Arc<StdoutLog>>,
+    /// Sends spans, if somebody gets them.
+    pub(super) exporter: Option<Exporter>,
+    pub(super) teller: ReloadTeller,
     pub(super) cache: Option<Arc<Cache>>,
     pub(super) heavy: Heavy,
     pub(super) body_memory: BodyMemory,
@@ -149,7 +154,8 @@ pub(super) struct Lasting {
 impl Lasting {
     /// What workers answer from.
     fn snapshot(&self, read: ReadApp, is_dev: bool) -> Snapshot {
-        let Self { health, quotas, logs, cache, heavy, body_memory, series, .. } = self.clone();
+        let Self { health, quotas, logs, stdout, exporter, .. } = self.clone();
+        let Self { cache, heavy, body_memory, series, .. } = self.clone();
         let ReadApp { config, effective, loaded, folder, .. } = read;
         let drafts = is_dev.then(|| self.drafts.to(routes_folder(&folder)));
         let settings = config.app_settings(is_dev);
@@ -163,6 +169,8 @@ impl Lasting {
         };
         let places = series.map(|series| series.places(&loaded.catalog)).unwrap_or_default();
         let (loaded, sockets) = (Arc::new(loaded), config.front.sockets);
+        let proxies = Arc::clone(&settings.forwarded.proxies);
+        let traces = Traces::new(&config.front.traces, proxies, exporter).map(Arc::new);
         Snapshot {
             loaded,
             settings,
@@ -174,6 +182,9 @@ impl Lasting {
             quotas,
             logs,
             drafts,
+            stdout,
+            traces,
+            reloads: self.teller.news(),
         }
     }
 }
@@ -273,6 +284,7 @@ impl ServedApp {
         let changes = changes(&served, &read, &restart);
         let (folder, admin) = (read.folder.clone(), self.admin.clone());
         let secrets = read.config.secrets.clone();
+        let log_level = read.config.front.log_level;
         let snapshot = self.lasting.snapshot(read, self.reader.is_dev);
         // What workers will do, so that none of them finds that it cannot.
         if let Err(reason) = try_engine(&snapshot.engine) {
@@ -281,9 +293,7 @@ impl ServedApp {
         let (routes, tables) =
             (snapshot.loaded.matcher.len(), snapshot.loaded.catalog.tables().len());
         if !is_dry {
-            if let Some(logs) = &self.lasting.logs {
-                logs.hide(&secrets, served.loaded.catalog.secrets());
-            }
+            self.prepare_logs((&secrets, served.loaded.catalog.secrets()), log_level);
             self.use_certificates(certificates, is_dry);
             self.published.store(Arc::new(snapshot));
             self.retired.push(served);
@@ -299,6 +309,17 @@ impl ServedApp {
         };
         let verdict = if is_same { Verdict::Unchanged } else { Verdict::Replaced };
         Outcome { verdict, message, hash, problems, restart }
+    }
+
+    /// Has secrets hidden in logs, those of the app as it is now and as it was before, and takes the level over.
+    fn prepare_logs(&self, (secrets, before): (&[String], &[String]), level: LogLevel) {
+        if let Some(logs) = &self.lasting.logs {
+            logs.hide(secrets, before);
+        }
+        if let Some(stdout) = &self.lasting.stdout {
+            stdout.hide(secrets, before);
+            stdout.follow_settings(level);
+        }
     }
 
     fn use_certificates(&self, certificates: Option<Fresh>, is_dry: bool) {

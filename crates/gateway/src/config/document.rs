@@ -23,6 +23,9 @@ pub fn reference() -> String {
                     let _ = write!(about, " {words} `{}`.", names.join("`, `"));
                 }
             }
+            if let Some(variable) = setting.standard {
+                let _ = write!(about, " Also the variable `{variable}`.");
+            }
             if setting.is_guard {
                 about.push_str(" *Guard.*");
             }
@@ -51,7 +54,7 @@ const INTRODUCTION: &str = "\
 One object in the settings file: `qlio.json`, `qlio.toml` or `qlio.yaml`, of which there is one, else `config/dev.json`, or what `--config FILE` names. The ending says the format. A dotted name is a member of an object: `xml.coerce` is `{\"xml\": {\"coerce\": …}}`.
 
 - `\"${NAME}\"` stands for the variable `NAME` of the environment, `\"${NAME:-text}\"` for `text` where that is not set or empty, and `\"file:/run/secrets/key\"` for what is in this file, without the end of its line. Such values, but not `text`, are secrets. Numbers and switches may come so, too.
-- Each setting has a variable of its own: `QLIO_`, then its name in capitals, with `_` for each dot and before each word, such as `QLIO_MAX_NESTED_REQUESTS` and `QLIO_LIMITS_MEMORY_MIB`. Lists are written with commas, objects as JSON, and `file:` works here, too. An empty variable is not set. One that begins so and is no setting is an error, unless the file refers to it.
+- Each setting has a variable of its own: `QLIO_`, then its name in capitals, with `_` for each dot and before each word, such as `QLIO_MAX_NESTED_REQUESTS` and `QLIO_LIMITS_MEMORY_MIB`. Lists are written with commas, objects as JSON, and `file:` works here, too. An empty variable is not set. One that begins so and is no setting is an error, unless the file refers to it. Some settings have another variable beside it, under which OpenTelemetry knows them; their own beats it.
 - A flag beats the variable, which beats the file, which beats the default. Some defaults differ with `--dev`.
 - All other names at the top are yours: scripts and tables read them as `{config.name.inner}`.
 - A value of the wrong kind, `null` included, is an error ([Q3010](../errors/Q3010-bad-config.md)) that names file, line, column, kind wanted and kind found. A name that nothing reads inside of an object of ours is an error, one at the top that resembles a setting a warning ([Q3021](../errors/Q3021-unknown-setting.md)).
@@ -165,6 +168,15 @@ impl Setting {
                     number.insert("maximum", bound(self.most));
                 }
                 vec![number, digits, variable]
+            }
+            Kind::Fraction => {
+                let mut number = of_type("number");
+                number.insert("minimum", Value::int(0));
+                number.insert("maximum", Value::int(1));
+                let text = r"^\s*(0?\.[0-9]+|[01](\.0*)?)\s*$";
+                let text =
+                    object([("type", Value::from("string")), ("pattern", Value::from(text))]);
+                vec![number, text, variable]
             }
             Kind::Text | Kind::Path => vec![of_type("string")],
             Kind::Texts => vec![of_type("string"), list],

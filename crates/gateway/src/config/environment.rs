@@ -15,7 +15,7 @@ use qlio_data::{Object, Value};
 use super::{
     place::{element, member},
     problem::Fault,
-    variables::{PREFIX, Variables},
+    variables::{PREFIX, Variables, is_standard},
 };
 
 /// Nested objects and arrays that are searched for references to the environment.
@@ -28,7 +28,9 @@ const VALUE_FILE_BYTES_MAX: u64 = 64 << 10;
 pub(super) fn variables() -> Variables {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-        .filter(|(name, value)| name.starts_with(PREFIX) && !value.is_empty())
+        .filter(|(name, value)| {
+            (name.starts_with(PREFIX) || is_standard(name)) && !value.is_empty()
+        })
         .map(|(name, value)| (name, value.into_string().ok()))
         .collect()
 }

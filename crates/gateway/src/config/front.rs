@@ -9,9 +9,11 @@ use crate::{
         body::BodyLimits,
         disclosure::{ErrorDetail, MetadataScope},
         gate::TrustSettings,
+        logs::{LogFormat, LogLevel},
         pace::Pace,
         quota::KeepLimits,
         server::ServerLimits,
+        spans::TraceSettings,
         trace::TraceLevel,
         websocket::SocketLimits,
     },
@@ -54,6 +56,12 @@ pub struct FrontSettings {
     pub heavy: HeavySettings,
     /// The folder for log files.
     pub logs: Option<PathBuf>,
+    /// What stands on stdout.
+    pub stdout: LogFormat,
+    /// How much of it.
+    pub log_level: LogLevel,
+    /// Traces.
+    pub traces: TraceSettings,
     /// The listener for operators.
     pub admin: AdminSettings,
     /// How long connections are still taken once the server is to stop.
@@ -103,6 +111,9 @@ impl Default for FrontSettings {
             keep: KeepLimits::default(),
             heavy: HeavySettings::default(),
             logs: None,
+            stdout: LogFormat::default(),
+            log_level: LogLevel::default(),
+            traces: TraceSettings::default(),
             admin: AdminSettings::default(),
             drain_delay: Duration::ZERO,
             grace: ServerLimits::default().drain_timeout,

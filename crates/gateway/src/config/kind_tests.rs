@@ -33,7 +33,7 @@ const VALUES: &[(&str, &str)] = &[
 fn may_have(setting: &Setting, kind: &Kind, value: &str) -> bool {
     let is_text = value.starts_with('"');
     match kind {
-        Kind::Choice(_) | Kind::Proxies => false,
+        Kind::Choice(_) | Kind::Fraction | Kind::Proxies => false,
         Kind::Flag => value == "true",
         Kind::Number | Kind::Milliseconds => value == "5",
         // Of the rules only that of values of headers takes no text or one with blanks.

@@ -27,6 +27,8 @@ pub(super) struct Setting {
     pub(super) name: &'static str,
     /// Other paths that mean the same; `name` beats them, the first of them beats the others.
     pub(super) aliases: &'static [&'static str],
+    /// A variable beside its own, under which others know the same setting.
+    pub(super) standard: Option<&'static str>,
     /// The flags of `qlio serve` that set it.
     pub(super) flags: &'static [&'static str],
     /// Bounds of a number.
@@ -56,6 +58,7 @@ impl Setting {
         Self {
             name,
             aliases: &[],
+            standard: None,
             flags: &[],
             least: 0,
             most: u64::MAX,
@@ -71,6 +74,10 @@ impl Setting {
 
     pub(super) const fn alias(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
+    }
+
+    pub(super) const fn standard(self, variable: &'static str) -> Self {
+        Self { standard: Some(variable), ..self }
     }
 
     pub(super) const fn flags(self, flags: &'static [&'static str]) -> Self {

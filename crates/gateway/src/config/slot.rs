@@ -6,7 +6,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use qlio_data::{Object, Text, Value, codec::xml::Coerce};
+use qlio_data::{Number, Object, Text, Value, codec::xml::Coerce};
 use qlio_engine::{
     ClientParams,
     transport::{BackoffScope, ProxyLogin, ProxyTarget, ViaProxy},
@@ -17,6 +17,8 @@ use crate::{
     http::{
         disclosure::{ErrorDetail, MetadataScope},
         forwarded::ForwardedHeader,
+        logs::{LogFormat, LogLevel},
+        spans::{ExportProtocol, Fraction, Sampler, TraceTrust},
         trace::TraceLevel,
     },
     tls::{ClientCertificate, TlsVersion},
@@ -31,6 +33,8 @@ pub(super) enum Kind {
     Number,
     /// A whole number of milliseconds within the bounds of the setting.
     Milliseconds,
+    /// A number from 0 to 1.
+    Fraction,
     /// Text.
     Text,
     /// The path of a file or folder.
@@ -185,6 +189,26 @@ impl Slot for Duration {
     }
 }
 
+impl Slot for Fraction {
+    fn kind(&self) -> Kind {
+        Kind::Fraction
+    }
+
+    fn read(&mut self, value: &Value) -> Option<()> {
+        let number = match value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.trim().parse().ok()?,
+            _ => return None,
+        };
+        *self = Self::new(number)?;
+        Some(())
+    }
+
+    fn show(&self) -> Value {
+        Value::Number(Number::Float(self.get()))
+    }
+}
+
 impl Slot for String {
     fn kind(&self) -> Kind {
         Kind::Text
@@ -297,6 +321,35 @@ impl Choice for ViaProxy {
 impl Choice for TraceLevel {
     const WORDS: &'static [(&'static str, Self)] =
         &[("none", Self::None), ("progress", Self::Progress), ("full", Self::Full)];
+}
+
+impl Choice for LogFormat {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("none", Self::None), ("json", Self::Json), ("text", Self::Text)];
+}
+
+impl Choice for LogLevel {
+    const WORDS: &'static [(&'static str, Self)] = Self::WORDS;
+}
+
+impl Choice for TraceTrust {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("trusted", Self::Trusted), ("all", Self::All), ("none", Self::None)];
+}
+
+impl Choice for ExportProtocol {
+    const WORDS: &'static [(&'static str, Self)] = &[("http/protobuf", Self::HttpProtobuf)];
+}
+
+impl Choice for Sampler {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("always_on", Self::AlwaysOn),
+        ("always_off", Self::AlwaysOff),
+        ("traceidratio", Self::Ratio),
+        ("parentbased_always_on", Self::ParentOn),
+        ("parentbased_always_off", Self::ParentOff),
+        ("parentbased_traceidratio", Self::ParentRatio),
+    ];
 }
 
 impl Choice for ForwardedHeader {

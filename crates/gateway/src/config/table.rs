@@ -6,7 +6,9 @@
 mod admin;
 mod connections;
 mod listen;
+mod stdout;
 mod stopping;
+mod traces;
 
 use qlio_engine::transport::HostPattern;
 use qlio_syntax::limits::ROUTE_DEADLINE_MS_MAX;
@@ -546,6 +548,8 @@ pub(super) static GROUPS: &[Group] = &[
     Group { title: "Listening, TLS and HTTP/2", settings: listen::SETTINGS },
     Group { title: "Connections of clients", settings: connections::SETTINGS },
     Group { title: "The admin listener", settings: admin::SETTINGS },
+    Group { title: "Lines on stdout", settings: stdout::SETTINGS },
+    Group { title: "Traces of servers", settings: traces::SETTINGS },
     Group { title: "Stopping", settings: stopping::SETTINGS },
     Group {
         title: "Endpoints and logs",

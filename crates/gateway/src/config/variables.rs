@@ -53,6 +53,11 @@ impl Setting {
     }
 }
 
+/// Whether a variable is one under which others know a setting.
+pub(super) fn is_standard(name: &str) -> bool {
+    table::all().any(|setting| setting.standard == Some(name))
+}
+
 /// The variables that are no settings, and which was probably meant. `named` are those that the settings file
 /// itself refers to.
 pub(super) fn find_unknown(
@@ -64,6 +69,7 @@ pub(super) fn find_unknown(
     let is_other = |name: &str, value: Option<&str>| {
         known.contains_key(name)
             || OTHERS.contains(&name)
+            || is_standard(name)
             || named(name)
             || is_link_of_kubernetes(name, value.unwrap_or_default())
     };

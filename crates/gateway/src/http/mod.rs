@@ -38,6 +38,7 @@ pub mod run_error;
 pub mod sanitize;
 #[expect(clippy::disallowed_methods, reason = "workers, connections and their timeouts")]
 pub mod server;
+pub mod spans;
 #[expect(clippy::disallowed_methods, reason = "who asks for a trace is told times")]
 pub mod trace;
 pub mod websocket;

@@ -305,6 +305,8 @@ mod tests {
             headers,
             body: Some(body),
             started_ms: 5,
+            span_id: None,
+            resends: 0,
         })
     }
 

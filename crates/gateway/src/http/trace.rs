@@ -56,6 +56,19 @@ const NAMES_MAX: usize = 1000;
 /// # Errors
 /// It is no such list, or it has more than `NAMES_MAX` names.
 pub(super) fn subscription(list: &Value) -> Option<Subscription> {
+    let list = names(list)?;
+    Some(Subscription::of_names(list.elements()?.iter().filter_map(Value::as_str)))
+}
+
+/// Whether a list of events has this name.
+pub(super) fn has_name(list: &Value, name: &str) -> bool {
+    let has = |list: Value| {
+        list.elements().is_some_and(|names| names.iter().any(|one| one.as_str() == Some(name)))
+    };
+    names(list).is_some_and(has)
+}
+
+fn names(list: &Value) -> Option<Value> {
     let list = match list.as_str() {
         Some(text) => json::parse_str(text).ok()?,
         None => list.clone(),
@@ -63,8 +76,7 @@ pub(super) fn subscription(list: &Value) -> Option<Subscription> {
     if !list.is_array() || list.len() > NAMES_MAX {
         return None;
     }
-    let names = list.elements()?;
-    Some(Subscription::of_names(names.iter().filter_map(Value::as_str)))
+    Some(list)
 }
 
 /// What the parameter `events` asks for. `true` and `1` ask for every standard event; what cannot be

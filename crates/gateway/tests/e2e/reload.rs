@@ -10,8 +10,10 @@ use std::{
 };
 
 use qlio_testkit::{
+    case::conversation::Received,
     client::{Request, fetch},
     process::{ServerProcess, wait},
+    websocket::{Socket, connect},
 };
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -221,7 +223,9 @@ fn whoever_develops_sees_changes_at_once_and_mistakes_do_no_harm() {
     let file = folder.path().join("routes/a.ql");
     fs::write(&file, "return 2 via route '/a' using method get").unwrap();
     assert!(wait(PATIENCE, || value(server.address(), "/a") == json!(2)), "{}", server.stderr());
-    assert!(server.stderr().contains("; changed routes/a.ql"), "{}", server.stderr());
+    // It is told once it is served.
+    let is_told = |text: &str| text.contains("; changed routes/a.ql");
+    assert!(server.wait_for_stderr(PATIENCE, is_told), "{}", server.stderr());
     // One mistake was there from the start; another one is not taken over.
     fs::write(&file, "return 3 via rout").unwrap();
     let is_told = |text: &str| text.contains("not reloaded (changed files): 2 errors");
@@ -240,4 +244,51 @@ fn whoever_develops_sees_changes_at_once_and_mistakes_do_no_harm() {
     assert!(server.wait_for_stderr(PATIENCE, is_told), "{}", server.stderr());
     assert_eq!(fetch(server.address(), &Request::get("/c"), PATIENCE).unwrap().status, 200);
     assert_eq!(server.stderr().matches("reloaded (").count(), told + 1, "{}", server.stderr());
+}
+
+/// Reads messages until one is of this type.
+fn told(socket: &mut Socket, name: &str) -> Value {
+    loop {
+        match socket.receive() {
+            Received::Message(message) if message["type"] == name => {
+                return message["data"].clone();
+            }
+            Received::Message(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn pages_are_told_of_reloads_in_development_mode_if_they_ask() {
+    let files = [("routes/a.ql", "return 1 via route '/a' using method get")];
+    let subscribe = json!({"type": "events", "data": ["ack", "app-reloaded"]}).to_string();
+    let watched = |options: &[&str]| {
+        let folder = folder(&files);
+        let server = serve_folder(folder.path(), options);
+        let mut socket =
+            connect(server.address(), "/", Some("ql.io-console"), &[], PATIENCE).unwrap();
+        socket.send_text(&subscribe).unwrap();
+        assert_eq!(told(&mut socket, "events"), json!("{}"));
+        (folder, server, socket)
+    };
+    let (folder, server, mut socket) = watched(&["--dev", "--no-watch"]);
+    let file = folder.path().join("routes/a.ql");
+    fs::write(&file, "return 2 via route '/a' using method get").unwrap();
+    hangup(&server, "reloaded (SIGHUP)", 1);
+    let news = told(&mut socket, "app-reloaded");
+    assert_eq!(news["refused"], json!(false));
+    assert!(news["message"].as_str().unwrap().contains("changed routes/a.ql"), "{news}");
+    fs::write(&file, "return via").unwrap();
+    hangup(&server, "not reloaded (SIGHUP)", 1);
+    assert_eq!(told(&mut socket, "app-reloaded")["refused"], json!(true));
+
+    // Names of files are nothing for strangers.
+    let (folder, server, mut socket) = watched(&["--enable-q"]);
+    let file = folder.path().join("routes/a.ql");
+    fs::write(&file, "return 2 via route '/a' using method get").unwrap();
+    hangup(&server, "reloaded (SIGHUP)", 1);
+    socket.send_text(&json!({"type": "script", "data": "return 7"}).to_string()).unwrap();
+    let Received::Message(first) = socket.receive() else { panic!("{}", server.stderr()) };
+    assert_eq!(first["type"], "ack", "{first}");
 }

@@ -92,7 +92,7 @@ impl CaseEngine for InProcessEngine {
                     );
                 };
                 let end = SocketAddr::from((Ipv4Addr::LOCALHOST, 3000));
-                let ends = Ends { peer: end, local: end };
+                let ends = Ends { peer: end, local: end, is_tls: false };
                 let (head, body) = app.respond(&head, Full::new(body), ends).await.into_parts();
                 let text = |value: &hyper::header::HeaderValue| {
                     String::from_utf8_lossy(value.as_bytes()).into_owned()

@@ -4,7 +4,7 @@
 import { effect, signal } from "@preact/signals";
 import { memberText } from "../parts/json-text.ts";
 import { runOverHttp } from "../server/over-http.ts";
-import { EVENTS, type Packet, type ResultHead } from "../server/packets.ts";
+import { EVENTS, RELOADED, type Packet, type ResultHead } from "../server/packets.ts";
 import { fits } from "../server/catalog.ts";
 import { socketUrl, urlOf } from "../server/place.ts";
 import { Socket } from "../server/socket.ts";
@@ -25,11 +25,14 @@ export const current = signal<Run | undefined>(undefined);
 /** What the server said that belongs to no run. */
 export const notice = signal("");
 
+/** How often the server has read the app anew. */
+export const reloads = signal(0);
+
 /** What a screen reader is told when a run ends. */
 export const spoken = signal("");
 
 export const socket = new Socket(socketUrl(), "ql.io-console", {
-  opened: () => void socket.send(JSON.stringify({ type: "events", data: JSON.stringify(EVENTS) })),
+  opened: () => void socket.send(JSON.stringify({ type: "events", data: JSON.stringify([...EVENTS, RELOADED]) })),
   received: receive,
   closed: (reason) => {
     for (const run of live.values()) finish(run, "lost", `The connection was lost before the end: ${reason}.`);
@@ -119,6 +122,12 @@ function receive(text: string): void {
     return;
   }
   if (type === null) return;
+  if (type === RELOADED) {
+    const { message, refused } = JSON.parse(data) as { message: string; refused: boolean };
+    notice.value = message;
+    if (!refused) reloads.value += 1;
+    return;
+  }
   const packet = { type, data: JSON.parse(data) as unknown };
   if (run && type !== "error") {
     apply(run, packet);

@@ -127,6 +127,9 @@ export const EVENTS = [
   "script-done",
 ] as const;
 
+/** Comes in development mode when the files of the app have changed, whatever runs. */
+export const RELOADED = "app-reloaded";
+
 /** An event of a run, with its packet. */
 export interface Packet {
   type: string;

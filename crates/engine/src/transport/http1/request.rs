@@ -9,10 +9,16 @@ use qlio_http1::{
     framing::has_token,
 };
 
-use crate::transport::exchange::OwnHeader;
+use crate::{
+    trace::{CallTrace, TRACEPARENT, TRACESTATE},
+    transport::exchange::OwnHeader,
+};
 
 /// Room for the method, the version and what is ours, in bytes.
 const FRAME_BYTES_USUAL: usize = 64;
+
+/// Room for the lines of a trace, in bytes.
+const TRACE_BYTES_USUAL: usize = 72;
 
 /// A request to write. Method, target and headers are of types that hold no line break.
 pub(in super::super) struct Request<'a> {
@@ -25,6 +31,8 @@ pub(in super::super) struct Request<'a> {
     pub(in super::super) lines: Option<&'a Lines>,
     /// A line that only this request has.
     pub(in super::super) own_header: Option<&'a OwnHeader>,
+    /// Its place in a trace.
+    pub(in super::super) trace: Option<&'a CallTrace>,
     pub(in super::super) host: &'a HeaderValue,
     /// The login at the proxy that this goes to.
     pub(in super::super) proxy_authorization: Option<&'a HeaderValue>,
@@ -37,7 +45,8 @@ impl Request<'_> {
         // What others send too does not have the login of this request.
         let written = self.lines.filter(|_| self.proxy_authorization.is_none());
         let lines = written.map_or(self.headers.len() * LINE_BYTES_USUAL, |lines| lines.text.len());
-        let own = self.own_header.map_or(0, |_| LINE_BYTES_USUAL);
+        let own = self.own_header.map_or(0, |_| LINE_BYTES_USUAL)
+            + self.trace.map_or(0, |_| TRACE_BYTES_USUAL);
         let mut head = Vec::with_capacity(self.target.len() + lines + own + FRAME_BYTES_USUAL);
         head.extend_from_slice(self.method.as_str().as_bytes());
         head.push(b' ');
@@ -52,6 +61,12 @@ impl Request<'_> {
         };
         if let Some(own) = self.own_header {
             own.put(&mut head);
+        }
+        if let Some(trace) = self.trace {
+            put_field(&mut head, TRACEPARENT.as_str(), trace.parent().as_bytes());
+            if let Some(state) = trace.state() {
+                put_field(&mut head, TRACESTATE.as_str(), state.as_bytes());
+            }
         }
         if let Some(login) = self.proxy_authorization {
             put_field(&mut head, header::PROXY_AUTHORIZATION.as_str(), login.as_bytes());
@@ -102,9 +117,12 @@ fn put_lines(head: &mut Vec<u8>, headers: &HeaderMap, has_login: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use qlio_data::Text;
 
     use super::*;
+    use crate::trace::TraceContext;
 
     fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
         lines
@@ -120,6 +138,9 @@ mod tests {
         let headers =
             headers(&[("host", "elsewhere"), ("x-a", "1 2"), ("proxy-authorization", "not this")]);
         let own = OwnHeader::new(http::HeaderName::from_static("x-own"), Text::from("r."), 3);
+        let state = Some(HeaderValue::from_static("a=1"));
+        let context = TraceContext { trace_id: 10, span_id: 11, is_sampled: false, state };
+        let trace = CallTrace::new(&Arc::new(context));
         let request = Request {
             method: &Method::POST,
             target: "http://h/p?q",
@@ -127,6 +148,7 @@ mod tests {
             // Those of somebody without a login.
             lines: Some(&Lines::of(&headers)),
             own_header: own.as_ref(),
+            trace: Some(&trace),
             host: &HeaderValue::from_static("h"),
             proxy_authorization: Some(&HeaderValue::from_static("Basic x")),
             body: &Bytes::from_static(b"12345"),
@@ -144,6 +166,8 @@ mod tests {
                 "content-length: 5",
                 "host: h",
                 "proxy-authorization: Basic x",
+                "traceparent: 00-0000000000000000000000000000000a-000000000000000b-00",
+                "tracestate: a=1",
                 "x-a: 1 2",
                 "x-own: r.3"
             ]
@@ -161,6 +185,7 @@ mod tests {
                 headers: &headers,
                 lines: None,
                 own_header: None,
+                trace: None,
                 host: &HeaderValue::from_static("h"),
                 proxy_authorization: None,
                 body: &Bytes::new(),

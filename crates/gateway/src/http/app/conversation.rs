@@ -33,6 +33,7 @@ use tokio_tungstenite::{
 use super::{
     Front, HttpApp, Snapshot,
     console::{Client, Control, Job, Session, Task},
+    reload_news,
 };
 use crate::http::{
     disclosure::MetadataScope,
@@ -93,6 +94,8 @@ struct Desk<'a> {
     runs: BTreeMap<u64, Running>,
     runs_so_far: u64,
     is_draining: bool,
+    /// The client is told when the app was read anew.
+    wants_reloads: bool,
 }
 
 /// A run under way.
@@ -208,7 +211,9 @@ impl Front {
             runs: BTreeMap::new(),
             runs_so_far: 0,
             is_draining: false,
+            wants_reloads: false,
         };
+        let mut reloads = self.app().shared.reloads.later();
         loop {
             if desk.is_draining && running.is_empty() {
                 return End::Close(CloseCode::Away, "the server is shutting down".to_owned());
@@ -253,6 +258,9 @@ impl Front {
                     None => return End::Gone,
                     Some(Err(error)) => return broken(&error, limits),
                 },
+                news = reloads.next(), if desk.wants_reloads => {
+                    outbox.push(message::write(reload_news::EVENT, &news, None));
+                }
                 is_alive = heart.tick() => if !is_alive {
                     return End::Gone;
                 },
@@ -288,6 +296,9 @@ impl HttpApp {
                 });
                 let allowed = self.shared.settings.trace.allowed(asked, true);
                 desk.subscription = Rc::new(allowed);
+                // It names files, which is nothing for strangers.
+                desk.wants_reloads = self.shared.settings.gate.is_dev()
+                    && trace::has_name(&list, reload_news::EVENT);
                 outbox.push(message::write("events", &Value::from("{}"), None));
             }
             Ok(Asked::Script { .. }) if !self.shared.settings.allows_adhoc => {

@@ -61,7 +61,8 @@ impl App for Front {
     fn answer(&self, request: Request) -> impl Future<Output = Response> {
         // Taken apart before the future begins, so that it holds the request once.
         let (mut head, body) = request.message.into_parts();
-        let ends = Ends { peer: request.peer, local: request.local };
+        let Request { peer, local, is_tls, .. } = request;
+        let ends = Ends { peer, local, is_tls };
         let app = self.app();
         app.tell_identity(&mut head.headers, request.identity.as_deref());
         async move {

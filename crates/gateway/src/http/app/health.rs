@@ -68,6 +68,7 @@ impl HttpApp {
             metadata,
             loaded,
             log: None,
+            followers: None,
             visit: None,
         };
         let answer = self.dispatch(&inner, Ok(Object::new()), Empty::new(), Rendition::default());

@@ -15,12 +15,14 @@ mod console_drafts;
 mod console_files;
 mod conversation;
 mod drawing;
+mod followers;
 mod front;
 mod health;
 mod inputs;
 mod language;
 mod metadata;
 mod plans;
+mod reload_news;
 mod script;
 
 use std::{
@@ -37,7 +39,7 @@ use hyper::{
     http::request::Parts,
 };
 use qlio_data::{Object, Text, Value, codec::xml::XmlOptions};
-use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions, StartError};
+use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions, StartError, trace::TraceContext};
 
 pub use console_drafts::Drafts;
 pub use front::Front;
@@ -51,7 +53,7 @@ use super::{
     forwarded::Forwarded,
     gate::Gate,
     jsonp::Callback,
-    logs::{Logs, RequestLog},
+    logs::{Logs, RequestLog, StdoutLog},
     meter::{Asked, Endpoint as Counted, Visit, WorkerMeter},
     negotiate,
     pace::Pace,
@@ -61,6 +63,7 @@ use super::{
     respond::Note,
     respond::{self, Rendition, Response},
     server::Pulse,
+    spans::Traces,
     trace::TraceLevel,
     websocket::SocketLimits,
 };
@@ -71,9 +74,11 @@ use crate::{
     routes::{Lookup, Method, MissingParameters, NotChosen, PathMatch},
 };
 use console_files::ConsoleFile;
+use followers::Followers;
 pub use inputs::visible_headers;
 use metadata::Endpoint;
 use plans::PlanCache;
+pub use reload_news::{ReloadNews, ReloadTeller};
 
 /// What workers answer from: a catalog and the settings that belong to it. It never changes; a reload publishes
 /// another one in its place.
@@ -98,6 +103,12 @@ pub struct Snapshot {
     pub logs: Option<Arc<Logs>>,
     /// Who writes routes for the console; only in development mode.
     pub drafts: Option<Drafts>,
+    /// Lines on stdout, if somebody wants them, the same in all snapshots of a process.
+    pub stdout: Option<Arc<StdoutLog>>,
+    /// Traces, if requests can be part of any.
+    pub traces: Option<Arc<Traces>>,
+    /// What is told of reloads to those who develop the app.
+    pub reloads: ReloadNews,
 }
 
 impl Snapshot {
@@ -114,6 +125,9 @@ impl Snapshot {
             quotas: Arc::new(Quotas::new(&KeepLimits::default())),
             logs: None,
             drafts: None,
+            stdout: None,
+            traces: None,
+            reloads: ReloadTeller::default().news(),
         }
     }
 }
@@ -125,13 +139,15 @@ pub struct Ends {
     pub peer: SocketAddr,
     /// Ours.
     pub local: SocketAddr,
+    /// Nobody between them can read along.
+    pub is_tls: bool,
 }
 
 /// A client without a connection, such as a test in the same process.
 impl From<IpAddr> for Ends {
     fn from(peer: IpAddr) -> Self {
         let end = SocketAddr::new(peer, 0);
-        Self { peer: end, local: end }
+        Self { peer: end, local: end, is_tls: false }
     }
 }
 
@@ -191,6 +207,7 @@ struct Exchange<'r> {
     metadata: MetadataScope,
     loaded: Arc<Loaded>,
     log: Option<Box<RequestLog>>,
+    followers: Option<Box<Followers<'r>>>,
     visit: Option<Visit<'r>>,
 }
 
@@ -214,6 +231,11 @@ impl Exchange<'_> {
         if let Some(visit) = &self.visit {
             visit.at(endpoint, &self.head.method);
         }
+    }
+
+    /// The trace that its run is part of.
+    fn trace(&self) -> Option<Arc<TraceContext>> {
+        self.followers.as_ref().and_then(|followers| followers.trace())
     }
 
     fn reads_body(&self) -> bool {
@@ -276,17 +298,19 @@ impl HttpApp {
         B: Body<Data = Bytes> + Unpin,
         B::Error: std::fmt::Display,
     {
-        let Ends { peer, local } = ends.into();
-        let peer = peer.ip().to_canonical();
-        let peer = self.shared.settings.forwarded.client(peer, &head.headers);
+        let ends = ends.into();
+        let (connected, local) = (ends.peer.ip().to_canonical(), ends.local);
+        let peer = self.shared.settings.forwarded.client(connected, &head.headers);
         let log = self.shared.logs.as_ref();
         let log = log.map(|logs| Box::new(RequestLog::begin(logs, head, peer)));
         let loaded = Arc::clone(&self.shared.loaded);
         let id_name = self.request_id_header.as_ref();
         let request_id = request_id::of_request(&head.headers, id_name);
+        let followers = Followers::begin(&self.shared, head, (ends, peer), &request_id);
         let metadata = self.shared.settings.metadata;
         let visit = self.meter.as_ref().map(|meter| meter.begin(head));
-        let exchange = Exchange { head, peer, local, request_id, metadata, loaded, log, visit };
+        let exchange =
+            Exchange { head, peer, local, request_id, metadata, loaded, log, followers, visit };
         let mut response = {
             let mut answering = pin!(self.answer_to(&exchange, body));
             match &exchange.visit {
@@ -308,6 +332,9 @@ impl HttpApp {
         }
         if let Some(log) = exchange.log {
             log.end(response.status().as_u16());
+        }
+        if let Some(followers) = exchange.followers {
+            followers.end(response.status().as_u16());
         }
         if let Some(visit) = exchange.visit {
             visit.end(response.status().as_u16());
@@ -332,6 +359,9 @@ impl HttpApp {
         let head = exchange.head;
         if let Some(asked) = self.shared.health.asked(head.uri.path()) {
             exchange.count_as(Counted::Health);
+            if let Some(followers) = &exchange.followers {
+                followers.at_health();
+            }
             let answer = Box::pin(self.health(exchange, asked)).await;
             return answer
                 .unwrap_or_else(|failure| respond::failure(&failure, Rendition::default()));
@@ -517,6 +547,9 @@ impl HttpApp {
         if let Some(visit) = &exchange.visit {
             visit.at_route(self.shared.places.get(*chosen.id).copied());
         }
+        if let Some(followers) = &exchange.followers {
+            followers.at_route(&route.path);
+        }
         // Kept as long as the run is, which has the body.
         let (parsed, _share) = self.body(exchange, body).await?;
         // Outside the query, `callback` may well be data: it wraps the answer only if it is a name.
@@ -536,6 +569,7 @@ impl HttpApp {
             route: chosen.scope,
             remote_address: Some(exchange.peer),
             request_id: Some(exchange.request_id.clone()),
+            trace: exchange.trace(),
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()
         };

@@ -85,6 +85,7 @@ impl HttpApp {
             headers: inputs::visible_headers(&exchange.head.headers),
             remote_address: Some(exchange.peer),
             request_id: Some(exchange.request_id.clone()),
+            trace: exchange.trace(),
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.gate.is_dev() };
@@ -162,11 +163,14 @@ impl HttpApp {
         rendition: Rendition<'_>,
     ) -> Response {
         let catalog = &exchange.loaded.catalog;
-        let answer = if trace.is_none() && exchange.log.is_none() {
+        let followed = exchange.followers.as_ref().and_then(|followers| followers.subscription());
+        let answer = if trace.is_none() && exchange.log.is_none() && followed.is_none() {
             self.engine.run(plan, catalog, request, caller).await
         } else {
+            let followed = followed.unwrap_or_default();
+            let watching = (trace.as_deref(), followed);
             // Boxed, so that a request which nobody watches does not carry the room for it.
-            Box::pin(self.run_watched(exchange, plan, request, caller, trace.as_deref())).await
+            Box::pin(self.run_watched(exchange, plan, request, caller, watching)).await
         };
         let response = match answer {
             Ok(answer) => match self.run_success(answer, rendition).await {
@@ -178,19 +182,18 @@ impl HttpApp {
         with_trace(response, trace)
     }
 
-    /// Runs a plan for a trace, for the log files, or for both.
+    /// Runs a plan for a trace, for the log files, for those who follow the request, or for all of them.
     async fn run_watched(
         &self,
         exchange: &Exchange<'_>,
         plan: &Arc<Plan>,
         request: &ClientRequest,
         caller: Caller,
-        trace: Option<&Trace<'_>>,
+        (trace, mut subscription): (Option<&Trace<'_>>, Subscription),
     ) -> Result<Answer, RunError> {
         let log = exchange.log.as_ref().map(|log| RunLog::begin(log, log_name(plan)));
-        let mut subscription = Subscription::default();
         if log.is_some() {
-            subscription = RunLog::subscription();
+            subscription = subscription.joined(&RunLog::subscription());
         }
         if let Some(trace) = trace {
             subscription = subscription.joined(trace.subscription());
@@ -198,6 +201,9 @@ impl HttpApp {
         let tell = |event: Event<'_>| {
             if let Some(log) = &log {
                 log.take(&event);
+            }
+            if let Some(followers) = &exchange.followers {
+                followers.take(&event);
             }
             if let Some(trace) = trace.filter(|trace| event.is_wanted(trace.subscription())) {
                 trace.take(&event);

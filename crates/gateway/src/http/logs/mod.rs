@@ -10,11 +10,15 @@
 //! that find the queue full are counted and the count is written; credentials and secrets of the settings
 //! do not appear; files have a bounded size and number.
 //!
-//! Read on in `request` and `run` (what is written), `writer` (by whom), `file` (where to).
+//! Read on in `request` and `run` (what is written), `writer` (by whom), `file` (where to). Lines on stdout are
+//! another thing: `stdout`, `request_line` and `level`.
 
 mod file;
+mod level;
 mod request;
+mod request_line;
 mod run;
+mod stdout;
 mod writer;
 
 use std::{
@@ -31,8 +35,12 @@ use arc_swap::ArcSwap;
 use qlio_data::{Object, Value, codec::json, redact::redact};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
+pub use level::LogLevel;
 pub(super) use request::RequestLog;
+pub(super) use request_line::RequestLine;
+use request_line::line_of_text;
 pub(super) use run::RunLog;
+pub use stdout::{LogFormat, StdoutLog};
 use writer::Writer;
 
 use super::server::Event;

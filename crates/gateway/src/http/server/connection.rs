@@ -14,7 +14,6 @@ use std::{
     cell::Cell,
     future::poll_fn,
     io,
-    net::SocketAddr,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     rc::Rc,
@@ -178,21 +177,14 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, accepted: Accepted, sea
     if entered.is_http2 {
         return Box::pin(http2::drive(shared, entered, seat)).await;
     }
-    let Entered { socket, arrived, ends: SocketEnds { peer, local }, identity, .. } = entered;
+    let Entered { socket, arrived, ends, identity, .. } = entered;
+    let peer = ends.peer;
     let idle = pin!(sleep(shared.limits.idle_timeout));
     let mut phase = shared.phase();
     let draining = pin!(phase.wait_for(|phase| *phase >= Phase::Draining));
     let wire = Wire::new(socket, arrived, Timer::new(idle));
-    let mut connection = Connection {
-        shared: &*shared,
-        wire,
-        draining,
-        peer,
-        local,
-        identity,
-        seat,
-        is_fresh: true,
-    };
+    let mut connection =
+        Connection { shared: &*shared, wire, draining, ends, identity, seat, is_fresh: true };
     let end = loop {
         if let Err(end) = connection.serve_request().await {
             break end;
@@ -237,8 +229,7 @@ struct Connection<'c, A, D> {
     wire: Wire<'c>,
     /// Completes when the server drains.
     draining: Pin<&'c mut D>,
-    peer: SocketAddr,
-    local: SocketAddr,
+    ends: SocketEnds,
     identity: Option<Arc<str>>,
     seat: Seat,
     /// Nothing has come yet.
@@ -253,8 +244,9 @@ impl<A: App, D: Future> Connection<'_, A, D> {
         let is_head = *request.method() == Method::HEAD;
         let version = request.version();
         let (body, incoming) = Incoming::open(framing, expects_continue, &mut self.wire);
-        let (peer, local, identity) = (self.peer, self.local, self.identity.clone());
-        let request = Request { message: request.map(|()| body), peer, local, identity };
+        let SocketEnds { peer, local, is_tls } = self.ends;
+        let (message, identity) = (request.map(|()| body), self.identity.clone());
+        let request = Request { message, peer, local, is_tls, identity };
         // Boxed, so that an idle connection does not carry the room for it.
         let answering = Box::pin(self.shared.answer(request));
         let (mut response, incoming) = self.await_answer(answering, incoming, version).await?;
@@ -392,7 +384,7 @@ impl<A: App, D: Future> Connection<'_, A, D> {
         };
         let response = respond::failure(&failure, Rendition::default());
         let message = failure.body().member("message").as_str().unwrap_or_default().to_owned();
-        (self.shared.events)(Event::ConnectionFailed { peer: self.peer, message });
+        (self.shared.events)(Event::ConnectionFailed { peer: self.ends.peer, message });
         if self.write(response, Version::HTTP_11, false, Next::Close).await.is_ok() {
             self.wire.linger().await;
         }
@@ -400,7 +392,8 @@ impl<A: App, D: Future> Connection<'_, A, D> {
 
     /// Hands a connection that has left HTTP behind to the app, and stays until it ends.
     async fn hold(self, takeover: Takeover) {
-        let Self { shared, wire, peer, .. } = self;
+        let Self { shared, wire, ends, .. } = self;
+        let peer = ends.peer;
         let Takeover { head } = takeover;
         let request = format!("{} {}", head.method, head.uri.path());
         let (phase, events) = (shared.phase(), Arc::clone(&shared.events));

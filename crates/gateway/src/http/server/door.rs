@@ -57,6 +57,8 @@ pub(super) struct Entered {
 pub(super) struct SocketEnds {
     pub(super) peer: SocketAddr,
     pub(super) local: SocketAddr,
+    /// Nobody between them can read along.
+    pub(super) is_tls: bool,
 }
 
 impl Door {
@@ -77,7 +79,7 @@ pub(super) fn open(stream: Stream, peer: SocketAddr) -> io::Result<Entered> {
         // Both ends of such a socket are on this machine, which is all that is known of them.
         Stream::Unix(stream) => (Socket::Unix(UnixStream::from_std(stream)?), peer),
     };
-    let ends = SocketEnds { peer, local };
+    let ends = SocketEnds { peer, local, is_tls: false };
     Ok(Entered { socket, arrived: BytesMut::new(), ends, identity: None, is_http2: false })
 }
 
@@ -112,7 +114,7 @@ async fn learn_client(proxies: &Networks, mut entered: Entered) -> io::Result<En
         Socket::Tls(_) => return Ok(entered),
     };
     if let Some((peer, local)) = head?? {
-        entered.ends = SocketEnds { peer, local };
+        entered.ends = SocketEnds { peer, local, ..entered.ends };
     }
     Ok(entered)
 }
@@ -139,7 +141,8 @@ async fn shake_hands(tls: &TlsFront, entered: Entered) -> io::Result<Entered> {
     let is_http2 = session.alpn_protocol() == Some(b"h2");
     let shown = session.peer_certificates().and_then(|chain| chain.first());
     let identity = shown.and_then(identity).map(Arc::from);
-    Ok(Entered { socket: Socket::Tls(Box::new(stream)), is_http2, identity, ..entered })
+    let ends = SocketEnds { is_tls: true, ..entered.ends };
+    Ok(Entered { socket: Socket::Tls(Box::new(stream)), is_http2, identity, ends, ..entered })
 }
 
 /// Reads until it is certain whether HTTP/2 is spoken.

@@ -412,11 +412,11 @@ async fn answer<A: App>(
     stream: Stream,
 ) -> hyper::Response<Answer> {
     let is_head = *message.method() == Method::HEAD;
-    let SocketEnds { peer, local } = ends;
+    let SocketEnds { peer, local, is_tls } = ends;
     let leftover = Leftover::default();
     let understood = understand(message, shared.limits.headers_max, &leftover);
     let response = if let Ok(message) = understood {
-        shared.answer(Request { message, peer, local, identity }).await
+        shared.answer(Request { message, peer, local, is_tls, identity }).await
     } else {
         let ServerLimits { head_bytes_max: bytes_max, headers_max, .. } = shared.limits;
         let failure = Failure::HeadTooLarge { bytes_max, headers_max };

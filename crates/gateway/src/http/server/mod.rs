@@ -124,6 +124,8 @@ pub struct Request {
     pub peer: SocketAddr,
     /// Our end of the connection.
     pub local: SocketAddr,
+    /// Nobody between them can read along.
+    pub is_tls: bool,
     /// Who the client is, if it has shown a certificate.
     pub identity: Option<Arc<str>>,
 }

@@ -1,0 +1,106 @@
+//! Who follows a request beside the log files: the record of it as spans, and its lines on stdout.
+//!
+//! In: a request as it begins, the events of its run, its status. Out: nothing but what they make of it. Where nobody
+//! follows, a request holds one empty place and pays for no more.
+
+use std::{net::IpAddr, sync::Arc};
+
+use hyper::http::request::Parts;
+use qlio_data::Text;
+use qlio_engine::{
+    event::{Event, Subscription},
+    trace::TraceContext,
+};
+
+use super::{Ends, Snapshot};
+use crate::http::{logs::RequestLine, spans::Recording};
+
+/// Who follows one request.
+pub(super) struct Followers<'r> {
+    /// The trace that it is part of.
+    trace: Option<Arc<TraceContext>>,
+    recording: Option<Recording>,
+    line: Option<RequestLine<'r>>,
+    secrets: &'r [String],
+}
+
+impl<'r> Followers<'r> {
+    /// A request begins, which comes over a connection with these ends and on behalf of this client; nothing if nobody
+    /// follows.
+    pub(super) fn begin(
+        snapshot: &'r Snapshot,
+        head: &'r Parts,
+        (ends, client): (Ends, IpAddr),
+        request_id: &Text,
+    ) -> Option<Box<Self>> {
+        let Snapshot { traces, stdout, loaded, .. } = snapshot;
+        if traces.is_none() && stdout.is_none() {
+            return None;
+        }
+        let connected = ends.peer.ip().to_canonical();
+        let begun = traces.as_ref().and_then(|traces| traces.begin(connected, &head.headers));
+        let (trace, recording) =
+            begun.map_or((None, None), |(trace, record)| (Some(trace), record));
+        let secrets = loaded.catalog.secrets();
+        if let Some(recording) = &recording {
+            recording.describe(head, (client, ends.is_tls), request_id, secrets);
+        }
+        let line = stdout.as_ref();
+        let line =
+            line.map(|log| RequestLine::begin(log, head, client, request_id, trace.as_ref()));
+        Some(Box::new(Self { trace, recording, line, secrets }))
+    }
+
+    /// The trace that the run is part of.
+    pub(super) fn trace(&self) -> Option<Arc<TraceContext>> {
+        self.trace.clone()
+    }
+
+    /// The route that answers.
+    pub(super) fn at_route(&self, route: &str) {
+        if let Some(recording) = &self.recording {
+            recording.at_route(route);
+        }
+        if let Some(line) = &self.line {
+            line.at_route(route);
+        }
+    }
+
+    /// It asks for the health of the server, as somebody does all the time: that is no trace.
+    pub(super) fn at_health(&self) {
+        if let Some(recording) = &self.recording {
+            recording.forget();
+        }
+    }
+
+    /// What a run must tell; nothing if nobody wants to know.
+    pub(super) fn subscription(&self) -> Option<Subscription> {
+        let recorded = self.recording.as_ref().map(|_| Recording::subscription());
+        let lines = self.line.as_ref().filter(|line| line.wants_calls());
+        let lines = lines.map(|_| RequestLine::subscription());
+        match (recorded, lines) {
+            (Some(recorded), Some(lines)) => Some(recorded.joined(&lines)),
+            (recorded, lines) => recorded.or(lines),
+        }
+    }
+
+    /// Takes an event of the run.
+    pub(super) fn take(&self, event: &Event<'_>) {
+        if let Some(recording) = &self.recording {
+            recording.take(event, self.secrets);
+        }
+        if let Some(line) = self.line.as_ref().filter(|line| line.wants_calls()) {
+            line.take(event);
+        }
+    }
+
+    /// The request has been answered.
+    pub(super) fn end(self, status: u16) {
+        if let Some(line) = self.line {
+            line.end(status);
+        }
+        if let Some(recording) = self.recording {
+            recording.end(status);
+        }
+    }
+}
