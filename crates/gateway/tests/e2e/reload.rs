@@ -233,6 +233,8 @@ fn whoever_develops_sees_changes_at_once_and_mistakes_do_no_harm() {
     assert_eq!(value(server.address(), "/a"), json!(2));
     fs::write(&file, "return 4 via route '/a' using method get").unwrap();
     assert!(wait(PATIENCE, || value(server.address(), "/a") == json!(4)), "{}", server.stderr());
+    let is_told = |text: &str| text.matches("; changed routes/a.ql").count() == 2;
+    assert!(server.wait_for_stderr(PATIENCE, is_told), "{}", server.stderr());
     // Files that are no part of the app, and one that is written again as it was, change nothing.
     let told = server.stderr().matches("reloaded (").count();
     fs::write(folder.path().join("routes/.a.ql.swp"), "x").unwrap();

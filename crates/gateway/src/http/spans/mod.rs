@@ -135,7 +135,7 @@ mod tests {
 
     fn traces(sampler: Sampler, ratio: f64, accept: TraceTrust) -> Traces {
         let ratio = Fraction::new(ratio).expect("a part");
-        let settings = TraceSettings { sampler, ratio, accept, ..TraceSettings::default() };
+        let settings = TraceSettings { accept, sampler, ratio, ..TraceSettings::default() };
         let proxies = Arc::new(Networks::new(&["10.0.0.0/8".to_owned()]));
         let exporter = Exporter::nowhere(1_000_000);
         Traces::new(&settings, proxies, Some(exporter)).expect("there is an exporter")
