@@ -6,7 +6,7 @@ import time
 
 from .operated import OperateFailed, Server, start_balancer, start_upstream, upstream_requests, write_app
 from .processes import free_port
-from .steady import Load, phase
+from .steady import WARM_UP_SECONDS, Load, phase
 
 # How long answers of the upstream are kept.
 EXPIRES_SECONDS = 600
@@ -73,7 +73,7 @@ def instances(processes, folder, binary, chosen, say):
         start_redis(processes, folder, redis_port)
 
     with Load(port, chosen.rate, chosen.clients) as load:
-        time.sleep(2)
+        time.sleep(WARM_UP_SECONDS)
 
         def seen(name, act, catalog=None):
             def acted():

@@ -4,7 +4,7 @@ import json
 import time
 
 from .operated import Server, Supervised, start_balancer, start_upstream, write_app
-from .steady import Load, certificate_at, phase
+from .steady import WARM_UP_SECONDS, Load, certificate_at, phase
 
 KILLED = "a server is killed"
 QUIET_AGAIN = "quiet again"
@@ -20,7 +20,7 @@ def behind_nginx(processes, folder, binary, chosen, upstream):
         servers.append(server)
     port = start_balancer(processes, folder, [server.port for server in servers])
     with Load(port, chosen.rate, chosen.clients) as load:
-        time.sleep(2)
+        time.sleep(WARM_UP_SECONDS)
         return phase(load, "SIGTERM behind nginx", lambda: {"exit_code": servers[0].end()})
 
 
@@ -55,7 +55,7 @@ def operate(processes, folder, binary, chosen, say):
         return {"upgrades": chosen.upgrades}
 
     with Load(served.port, chosen.rate, chosen.clients, served.tls_port) as load:
-        time.sleep(2)
+        time.sleep(WARM_UP_SECONDS)
         seen(load, "quiet", lambda: time.sleep(chosen.quiet))
         seen(load, "reloads, half of them broken", reloads)
         seen(load, "certificates", certificates)

@@ -26,6 +26,8 @@ ATTEMPTS = 2
 TLS_ONE_OF = 4
 TLS_REQUESTS = 20
 CLIENT_PROCESSES = 2
+# Load before anything is counted.
+WARM_UP_SECONDS = 5
 # When a request was due, how long it took, and which version answered.
 SAMPLE = struct.Struct("<ddq")
 AGAIN = "sent again"

@@ -23,7 +23,7 @@ const SECTIONS = [
   },
   { title: "Tables", first: () => TABLES },
   { title: "Reference", index: "docs/reference/README.md", has: (path) => path.startsWith("docs/reference/") },
-  { title: "Operating", first: ["docs/operating/listen.md", "docs/operating/observe.md"], has: (path) => path.startsWith("docs/operating/") },
+  { title: "Operating", index: "docs/operating/README.md", has: (path) => path.startsWith("docs/operating/") },
   { title: "Errors", index: "docs/errors/README.md" },
   {
     title: "Examples",
@@ -50,7 +50,7 @@ const TABLES = [
 ];
 
 /** Short names for what has a long one. */
-const NAMES = { "README.md": "What it is", "docs/language/README.md": "Overview", "docs/reference/README.md": "Overview", "docs/errors/README.md": "All codes" };
+const NAMES = { "README.md": "What it is", "docs/language/README.md": "Overview", "docs/reference/README.md": "Overview", "docs/operating/README.md": "Overview", "docs/errors/README.md": "All codes" };
 
 /** @returns {{ title: string, pages: { path: string, title: string }[] }[]} */
 export function navigation(pages) {
