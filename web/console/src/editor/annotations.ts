@@ -82,6 +82,8 @@ class Lenses extends WidgetType {
     row.className = "lenses";
     // For the pointer: who listens has the same as buttons of the toolbar, and by their keys.
     row.ariaHidden = "true";
+    // A hover of the text below would cover the lenses.
+    row.addEventListener("mousemove", (event) => event.stopPropagation());
     for (const { command } of this.lenses) {
       const run = lensCommands.get(command.command);
       const element = document.createElement(run ? "button" : "span");
