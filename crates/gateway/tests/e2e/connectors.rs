@@ -143,6 +143,32 @@ fn conditions_limits_and_writes_reach_the_connector() {
     assert!(unknown.as_ref().unwrap_err().contains("Q4021"), "{unknown:?}");
 }
 
+/// The statements that a connector has got, without the time that is left, which there must be.
+fn statements_said(upstream: &Upstream) -> Vec<serde_json::Value> {
+    let requests = upstream.requests();
+    let executed = requests.iter().filter(|request| request.target == "/execute");
+    executed
+        .map(|request| {
+            let mut said = request.json().unwrap();
+            let left = said.as_object_mut().unwrap().remove("deadlineMs").unwrap();
+            assert!(left.as_u64().is_some_and(|left| left > 0), "{left}");
+            said
+        })
+        .collect()
+}
+
+/// A statement as it is said, with members beside those that are always there.
+fn statement(kind: &str, verb: &str, at: &str, more: &serde_json::Value) -> serde_json::Value {
+    let table = if verb == "find" { "sea.found" } else { "sea.ships" };
+    let mut said = json!({
+        "protocol": 1, "table": table, "kind": kind, "verb": verb, "at": at,
+        "parameters": {}, "arguments": [], "tests": [],
+    });
+    let more = more.as_object().unwrap().clone();
+    said.as_object_mut().unwrap().extend(more);
+    said
+}
+
 /// Each verb, and each member of a statement that PRO-6 and the table before it name.
 #[test]
 fn all_that_a_statement_says_reaches_the_connector() {
@@ -186,26 +212,7 @@ fn all_that_a_statement_says_reaches_the_connector() {
         let finished = run(&["run", "-e", script], folder.path(), "");
         assert_eq!(finished.code(), Some(0), "{script}: {}", finished.stderr);
     }
-    let requests = upstream.requests();
-    let executed = requests.iter().filter(|request| request.target == "/execute");
-    let said: Vec<serde_json::Value> = executed
-        .map(|request| {
-            let mut said = request.json().unwrap();
-            let left = said.as_object_mut().unwrap().remove("deadlineMs").unwrap();
-            assert!(left.as_u64().is_some_and(|left| left > 0), "{left}");
-            said
-        })
-        .collect();
-    let statement = |kind: &str, verb: &str, at: &str, more: &serde_json::Value| {
-        let table = if verb == "find" { "sea.found" } else { "sea.ships" };
-        let mut said = json!({
-            "protocol": 1, "table": table, "kind": kind, "verb": verb, "at": at,
-            "parameters": {}, "arguments": [], "tests": [],
-        });
-        let more = more.as_object().unwrap().clone();
-        said.as_object_mut().unwrap().extend(more);
-        said
-    };
+    let said = statements_said(&upstream);
     let tested = json!({
         "arguments": ["me", null], "parameters": {"flag": true}, "columns": ["name", "masts", "home"],
         "tests": [
