@@ -33,7 +33,7 @@ enum Told {
 
 impl Told {
     /// The arguments of the function.
-    fn arguments<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    fn arguments(self, py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
         let nothing = || py.None().into_bound(py);
         match self {
             Self::Script(Ok(Answer { body, headers, warnings })) => {
@@ -228,13 +228,11 @@ impl NativeScriptRun {
     fn next_event(&self, then: Py<PyAny>) -> PyResult<()> {
         let deliveries = self.deliveries.clone();
         let send = move |event| drop(deliveries.send((then, Told::Event(event))));
-        match &self.run {
-            Ok(run) => is_first_reader(run.next_event(send)),
-            Err(_) => {
-                send(None);
-                Ok(())
-            }
+        if let Ok(run) = &self.run {
+            return is_first_reader(run.next_event(send));
         }
+        send(None);
+        Ok(())
     }
 
     fn cancel(&self) {
