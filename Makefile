@@ -53,7 +53,7 @@ dist: ## Build the packages: archive, Debian, npm, pip, container, checksums, in
 	@$(with) scripts/dist
 
 .PHONY: bindings
-bindings: ## Build the package for Node.js programs and test it (PROFILE=release to ship it)
+bindings: ## Build the packages for Node.js and Python programs and test them (PROFILE=release to ship them)
 	@$(with) scripts/bindings
 
 .PHONY: check-dist

@@ -114,7 +114,8 @@ fn a_server_with_documents() {
     };
     let address = format!("mongodb://127.0.0.1:{port}/shop");
     fill(&address);
-    let connector = Connector::start(&address, &["--writable", "--column", "items.price=number"]);
+    let columns = ["--column", "items.price=number", "--column", "many.kind=number"];
+    let connector = Connector::start(&address, &[&["--writable"], &columns[..]].concat());
     let names = |verb: &str, more: Value| -> Vec<String> {
         let rows = connector.execute(verb, "items", &more).unwrap();
         rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
@@ -155,16 +156,75 @@ fn a_server_with_documents() {
     assert_eq!(connector.execute("find", "many", &json!({})).unwrap().len(), 10_000);
     eprintln!("10000 documents in {:?}", begun.elapsed());
     check_with_qlio(&connector);
+    join_with_http(&connector);
 }
 
-/// The same connector behind qlio, if its executable is there.
-fn check_with_qlio(connector: &Connector) {
+/// Where the executable of qlio is, if it is there.
+fn qlio() -> Option<PathBuf> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/debug/qlio");
     let qlio = env::var_os("QLIO_EXECUTABLE").map_or(built, PathBuf::from);
     if !qlio.exists() {
         eprintln!("skipped: there is no executable of qlio");
-        return;
+        return None;
     }
+    Some(qlio)
+}
+
+/// A process of qlio in a folder, and the address that it says first.
+fn served(qlio: &Path, arguments: &[&str], folder: &Path) -> (Running, String) {
+    let mut process = Command::new(qlio)
+        .args(arguments)
+        .args(["--port", "0"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    (Running(process), address.trim().to_owned())
+}
+
+/// Ten thousand documents joined with a table over HTTP, in a route; the plan says what each side is asked for.
+fn join_with_http(connector: &Connector) {
+    let Some(qlio) = qlio() else { return };
+    let app = TempDir::new().unwrap();
+    for part in ["apis", "connectors", "tables", "routes"] {
+        fs::create_dir(app.path().join(part)).unwrap();
+    }
+    let kinds = json!([{"kind": 0, "label": "even"}, {"kind": 1, "label": "odd"}]);
+    fs::write(app.path().join("apis/kinds.json"), kinds.to_string()).unwrap();
+    let (_mock, api) = served(&qlio, &["mock", "apis"], app.path());
+    let file = json!({"connector": connector.address}).to_string();
+    fs::write(app.path().join("connectors/shop.json"), file).unwrap();
+    let tables = format!(
+        "create table many via shop on select do find at 'many';\n\
+         create table kinds on select get from '{api}/kinds'"
+    );
+    fs::write(app.path().join("tables/all.ql"), tables).unwrap();
+    let script = "return select m.text as text, k.label as label from kinds as k join many as m on m.kind = k.kind";
+    let route = format!("{script} via route '/joined' using method get");
+    fs::write(app.path().join("routes/joined.ql"), route).unwrap();
+    let planned = Command::new(&qlio).args(["plan", "-e", script]).current_dir(app.path()).output();
+    let planned = String::from_utf8(planned.unwrap().stdout).unwrap();
+    assert!(planned.contains("many as m: asks kind"), "{planned}");
+    let (_server, address) = served(&qlio, &["serve"], app.path());
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect(address.trim_start_matches("http://")).unwrap();
+    stream.write_all(b"GET /joined HTTP/1.0\r\nhost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains(" 200 "), "{head}\n{body}");
+    let joined: Vec<Value> = serde_json::from_str(body).unwrap();
+    eprintln!("10000 documents joined in {:?}", begun.elapsed());
+    assert_eq!(joined.len(), 10_000);
+    let odd = json!({"text": "row 9999", "label": "odd"});
+    assert!(joined.contains(&odd), "{:?}", joined.first());
+}
+
+/// The same connector behind qlio, if its executable is there.
+fn check_with_qlio(connector: &Connector) {
+    let Some(qlio) = qlio() else { return };
     let run = |arguments: &[&str], folder: &Path| {
         let done = Command::new(&qlio).args(arguments).current_dir(folder).output().unwrap();
         let told = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -197,7 +257,8 @@ fn fill(address: &str) {
             mongodb::bson::doc! {"_id": 3, "name": "anchor", "price": 250, "stock": 4},
         ];
         database.collection("items").insert_many(items).await.unwrap();
-        let many = (0..10_000).map(|n| mongodb::bson::doc! {"_id": n, "text": format!("row {n}")});
+        let many = (0..10_000)
+            .map(|n| mongodb::bson::doc! {"_id": n, "text": format!("row {n}"), "kind": n % 2});
         database.collection("many").insert_many(many.collect::<Vec<_>>()).await.unwrap();
     });
 }

@@ -374,10 +374,7 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
         watch::start(places, state, reloads.clone())?;
     }
     let admin = operators.answer(&server, published, heavy, reloads.clone(), events, tls)?;
-    let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
-        .map(|(count, noun)| report::count(count, noun));
-    let watching = if args.watches() { ", reloading what changes" } else { "" };
-    let summary = format!("serving {routes} over {tables} with {workers}{watching}");
+    let summary = summarise([routes, tables, workers], args.watches());
     if let Some(logs) = &logs {
         logs.info(&summary);
     }
@@ -401,6 +398,14 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
         is_supervised: args.supervised,
         pid_file: pid_file.transpose()?,
     })
+}
+
+/// What a server of so many routes, tables and workers says of itself.
+fn summarise([routes, tables, workers]: [usize; 3], is_watching: bool) -> String {
+    let [routes, tables, workers] = [(routes, "route"), (tables, "table"), (workers, "worker")]
+        .map(|(count, noun)| report::count(count, noun));
+    let watching = if is_watching { ", reloading what changes" } else { "" };
+    format!("serving {routes} over {tables} with {workers}{watching}")
 }
 
 /// Reads the app for the start, and tells what is wrong with it; starts the cache.

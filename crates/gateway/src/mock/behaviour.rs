@@ -174,6 +174,12 @@ impl Behaviour {
         }
     }
 
+    /// That of a type that nobody knows; `None` if somebody does.
+    pub(super) fn of_unknown_type(kind: &str) -> Option<Self> {
+        let behaviour = Self { kind: kind.to_owned(), ..Self::default() };
+        behaviour.effect(kind).is_none().then_some(behaviour)
+    }
+
     /// A type that nobody knows.
     pub(super) fn unknown_type(&self) -> Option<&str> {
         let names = [&self.kind, &self.error_kind];

@@ -267,8 +267,47 @@ fn tests_of_ql_unit_run_as_they_were_written() {
             "wrong.js",
             "exports.test = function (test, err, result) {\n  test.equals(result.body, 2, 'two');\n};",
         ),
+        ("down.ql", SCRIPT),
+        (
+            "down.1.500.application.soap+xml",
+            "<s:Fault xmlns:s=\"urn:s\"><faultcode>s:Server</faultcode></s:Fault>",
+        ),
+        (
+            "down.js",
+            "var util = require('util');\n\
+             exports.test = function (test, err, result) {\n\
+               if (!err) { console.log(util.inspect(result, false, 10)); test.fail('it must fail'); return; }\n\
+               test.equals(err.headers['content-type'], 'application/json', 'type');\n\
+               test.ok(err.body['s:Fault']['faultcode'], 'fault');\n\
+             };",
+        ),
+        (
+            "two.ql",
+            "create table a on select get from \"http://localhost:{mock.1}/x\";\n\
+             create table b on select get from \"http://localhost:{mock.2}/x\";\n\
+             a1 = select * from a;\nb1 = select * from b;\nreturn {\"a\": \"{a1}\", \"b\": \"{b1}\"}",
+        ),
+        (
+            "two.1.200.application.soap+xml",
+            "<s:Envelope xmlns:s=\"urn:s\"><s:Body>x</s:Body></s:Envelope>",
+        ),
+        ("two.2.200.application.json", "{\"when\": 1}"),
+        (
+            "two.js",
+            "exports.test = function (test, err, result) {\n\
+               test.ok(result.body.a['s:Envelope']['s:Body'], 'soap');\n\
+               test.equals(result.body.b.when, 1);\n\
+             };",
+        ),
+        ("own.ql", "return 1"),
+        (
+            "own.js",
+            "var http = require('http');\nexports.setup = function (cb) {\n  http.createServer().listen(1, cb);\n};",
+        ),
     ]);
-    assert_eq!(outcomes(directory.path()), ["price", "wrong: wrong.js:2: two"]);
+    let told = outcomes(directory.path());
+    let own = "own: own.js:3: module `http` is not available in the sandbox";
+    assert_eq!(told, ["down", "price", "two", own, "wrong: wrong.js:2: two"]);
 }
 
 #[test]

@@ -143,6 +143,116 @@ fn conditions_limits_and_writes_reach_the_connector() {
     assert!(unknown.as_ref().unwrap_err().contains("Q4021"), "{unknown:?}");
 }
 
+/// The statements that a connector has got, without the time that is left, which there must be.
+fn statements_said(upstream: &Upstream) -> Vec<serde_json::Value> {
+    let requests = upstream.requests();
+    let executed = requests.iter().filter(|request| request.target == "/execute");
+    executed
+        .map(|request| {
+            let mut said = request.json().unwrap();
+            let left = said.as_object_mut().unwrap().remove("deadlineMs").unwrap();
+            assert!(left.as_u64().is_some_and(|left| left > 0), "{left}");
+            said
+        })
+        .collect()
+}
+
+/// A statement as it is said, with members beside those that are always there.
+fn statement(kind: &str, verb: &str, at: &str, more: &serde_json::Value) -> serde_json::Value {
+    let table = if verb == "find" { "sea.found" } else { "sea.ships" };
+    let mut said = json!({
+        "protocol": 1, "table": table, "kind": kind, "verb": verb, "at": at,
+        "parameters": {}, "arguments": [], "tests": [],
+    });
+    let more = more.as_object().unwrap().clone();
+    said.as_object_mut().unwrap().extend(more);
+    said
+}
+
+/// Each verb, and each member of a statement that PRO-6 and the table before it name.
+#[test]
+fn all_that_a_statement_says_reaches_the_connector() {
+    let columns = json!({
+        "home": {"type": "text", "tests": ["="]}, "masts": {"type": "number", "tests": [">="]}, "name": {},
+    });
+    let described = json!({"protocol": 1, "verbs": {
+        "list": {"kinds": ["select"], "parameters": {"flag": {}}, "columns": columns, "pushes": ["columns", "limit", "offset"]},
+        "find": {"kinds": ["select"], "open": true},
+        "add": {"kinds": ["insert"]}, "change": {"kinds": ["update"]}, "drop": {"kinds": ["delete"], "open": true},
+    }});
+    let row = json!({"name": "Belem", "home": "Nantes", "masts": 3});
+    let first = json!({"rows": [row], "next": "two"});
+    let answer = |json| Expectation::new("POST", "/execute").json(json);
+    let upstream = Upstream::with([
+        Expectation::get("/describe").any_calls().json(described),
+        answer(first),
+        answer(json!({"rows": [row]})).any_calls(),
+    ])
+    .unwrap();
+    let file = json!({"connector": upstream.base()}).to_string();
+    let folder = folder(&[
+        ("connectors/sea.json", &file),
+        (
+            "tables/sea.ql",
+            "create table sea.ships via sea\n\
+             on select do list at 'ships/all' expect ^who, gone\n\
+             on insert do add at 'ships' on update do change at 'ships' on delete do drop at 'ships';\n\
+             create table sea.found via sea on select do find at 'x'",
+        ),
+    ]);
+    for script in [
+        "who = 'me'\n\
+         return select name, masts from sea.ships where home in ('Nantes', 'Brest') and masts >= 2.50 and flag = true",
+        "return select name from sea.found where depth = 7 limit 2 offset 1",
+        "who = 'me'\nreturn select * from sea.ships limit 2 offset 1",
+        "return insert into sea.ships (name) values ('Sedov')",
+        "o = {\"name\": \"Etoile\"}\nreturn update sea.ships with \"{o}\"",
+        "return delete from sea.ships where name = 'Belem'",
+    ] {
+        let finished = run(&["run", "-e", script], folder.path(), "");
+        assert_eq!(finished.code(), Some(0), "{script}: {}", finished.stderr);
+    }
+    let said = statements_said(&upstream);
+    let tested = json!({
+        "arguments": ["me", null], "parameters": {"flag": true}, "columns": ["name", "masts", "home"],
+        "tests": [
+            {"column": "home", "test": "in", "value": ["Nantes", "Brest"]},
+            {"column": "masts", "test": ">=", "value": 2.5},
+        ],
+    });
+    let mut page = tested.clone();
+    page.as_object_mut().unwrap().insert("page".to_owned(), json!("two"));
+    let cut = json!({"arguments": ["me", null], "limit": 2, "offset": 1});
+    let expected = [
+        statement("select", "list", "ships/all", &tested),
+        statement("select", "list", "ships/all", &page),
+        statement("select", "find", "x", &json!({"parameters": {"depth": 7}})),
+        statement("select", "list", "ships/all", &cut),
+        statement("insert", "add", "ships", &json!({"values": {"name": "Sedov"}})),
+        statement("update", "change", "ships", &json!({"values": {"name": "Etoile"}})),
+        statement("delete", "drop", "ships", &json!({"parameters": {"name": "Belem"}})),
+    ];
+    for (said, expected) in said.iter().zip(&expected) {
+        assert_eq!(said, expected);
+    }
+    assert_eq!(said.len(), expected.len(), "{said:#?}");
+}
+
+/// A worker has 64 executions of scripts under way at a time (CNC-12).
+#[test]
+fn executions_that_are_too_many_wait_for_their_turn() {
+    let script = "exports.exec = async (args) => {\n\
+                  await new Promise((done) => setTimeout(done, 20));\n\
+                  return {body: args.params.n};\n};";
+    let table = "create table slow via slow on select do wait at 'x'";
+    let folder = folder(&[("connectors/slow.js", script), ("tables/slow.ql", table)]);
+    let statements = |text: fn(usize) -> String| (0..70).map(text).collect::<Vec<_>>();
+    let selects = statements(|n| format!("a{n} = select * from slow where n = {n}")).join("\n");
+    let values = statements(|n| format!("\"{{a{n}}}\"")).join(", ");
+    let expected: Vec<_> = (0..70).map(|n| n.to_string()).collect();
+    assert_eq!(value(folder.path(), &format!("{selects}\nreturn [{values}]")), Ok(json!(expected)));
+}
+
 #[test]
 fn the_plan_shows_what_is_pushed() {
     let (Some(ships), Some(harbours)) = (ships("127.0.0.1:0"), harbours("127.0.0.1:0")) else {

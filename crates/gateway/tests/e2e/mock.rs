@@ -95,11 +95,11 @@ fn tcp_ports_of_the_configuration_are_named() {
 fn what_can_not_be_served_is_an_error_of_usage() {
     let folder = folder(&[
         ("bad.json", "{\n\"/a\": }"),
-        ("odd.json", r#"{"/a": {"host": "h", "high": 3}}"#),
+        ("odd.json", r#"{"/a": {"host": "h", "height": 3}}"#),
     ]);
     for (arguments, message) in [
         (&["mock", "bad.json"][..], "error: `bad.json`:2:7: invalid JSON"),
-        (&["mock", "odd.json"], "error: `odd.json`: `/a`: `high` is not known; it is called `hi`"),
+        (&["mock", "odd.json"], "error: `odd.json`: `/a`: `height` is not known"),
         (&["mock", "--replay", "none"], "error: `none/index.json`"),
         (&["mock", "--record", "r", "--upstream", "ftp://h"], "error: the upstream `ftp://h`"),
         (&["mock", "--latency", "recorded", "tables"], "error: `--latency recorded`"),
@@ -145,7 +145,7 @@ fn a_configuration_of_netmorphic_runs_as_it_was_written() {
     assert_eq!(get(Request::get("/old")).json().unwrap(), json!({"from": "another path"}));
     let dropped = get(Request::get("/gone"));
     assert_eq!((dropped.status, dropped.text().as_str()), (200, ""));
-    let shown = get(Request::get("/getconfig?srcUrl=/books/{id}&tenant=mobile"));
+    let shown = get(Request::get("/getConfig?srcUrl=/books/{id}&tenant=mobile"));
     assert_eq!(shown.json().unwrap()["code"], 503);
     let changed = get(Request::get("/setconfig?srcUrl=/books/{id}&tenant=global&type=normal"));
     assert_eq!(changed.json().unwrap()["type"], "normal");

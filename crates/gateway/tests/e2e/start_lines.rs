@@ -1,12 +1,15 @@
 //! The start lines of the original start the same server (SRV-59).
 
+use std::{fs, path::Path};
+
 use qlio_testkit::{
     client::{Connection, Request, fetch},
+    process::ServerProcess,
     upstream::{Expectation, Respond, Upstream},
 };
 use serde_json::json;
 
-use super::{PATIENCE, folder, run, start};
+use super::{PATIENCE, binary, folder, run, start};
 
 /// An app as ql.io had it, of an upstream.
 fn app(upstream: &Upstream) -> tempfile::TempDir {
@@ -41,37 +44,71 @@ fn the_start_line_of_the_original_starts_the_same_server() {
         &["--xformers", "app/config/xformers.json", "--ecvPath", "/up", "--ecvControl", "true"],
         &["--connectors", "app/tables", "--requestId", "X-Trail", "--timeout", "300000"],
         &["--connThreshold", "10000", "--disableConsole", "--disableQ", "--logs", "logs"],
+        &["--pids", "pids"],
     ];
     let short = [
         ["-C", "-t", "app/tables", "-r", "app/routes", "-c", "app/config/dev.json"].as_slice(),
         &["-p", "0", "-m", "0", "-n", "2", "-x", "app/config/xformers.json", "-a", "/up"],
         &["--ecvControl", "true", "--requestId", "X-Trail", "-e", "-q", "--logs", "logs"],
+        &["--pids", "pids"],
     ];
     for line in [long.concat(), short.concat()] {
-        let server = start(&line, folder.path());
-        let told = server.wait_for_stderr(PATIENCE, |told| told.contains("with 2 workers"));
-        assert!(told, "{}", server.stderr());
-        let get = |target: &str| {
-            let request = Request::get(target).header("x-trail", "r9");
-            fetch(server.address(), &request, PATIENCE).unwrap()
-        };
-        let answer = get("/tides");
-        assert_eq!((answer.status, answer.json().unwrap()), (200, json!(["7 h"])));
-        assert_eq!(answer.header("x-trail").as_deref(), Some("r9"));
-        assert_eq!(answer.header("request-id"), None);
-        assert_eq!(get("/q?s=return%201").status, 404);
-        assert_eq!(get("/console").status, 404);
-        assert!(get("/up").text().starts_with("status=AVAILABLE"));
-        let monitor = "admin listener on http://";
-        assert!(server.wait_for_stderr(PATIENCE, |told| told.contains(monitor)));
-        let told = server.stderr();
-        let monitor = told.split(monitor).nth(1).unwrap().split_whitespace().next().unwrap();
-        let alive = Request::get("/livez");
-        assert_eq!(fetch(monitor.parse().unwrap(), &alive, PATIENCE).unwrap().status, 200);
-        assert!(folder.path().join("logs").is_dir());
-        assert_eq!(server.stop(PATIENCE).code(), Some(0));
+        check_server(start(&line, folder.path()), folder.path());
     }
     upstream.verify().unwrap();
+}
+
+/// The same without a flag for what is a setting (`docs/reference/settings.md`).
+#[test]
+fn the_names_of_the_environment_start_the_same_server() {
+    let upstream = upstream(1);
+    let folder = app(&upstream);
+    let line = [
+        ["-C", "-t", "app/tables", "-r", "app/routes", "-c", "app/config/dev.json"].as_slice(),
+        &["-n", "2", "-x", "app/config/xformers.json", "--pids", "pids"],
+    ];
+    let environment = [
+        ("QLIO_LISTEN", "127.0.0.1:0"),
+        ("QLIO_ADMIN_LISTEN", "127.0.0.1:0"),
+        ("QLIO_REQUEST_ID_HEADER", "X-Trail"),
+        ("QLIO_ECV_PATH", "/up"),
+        ("QLIO_ECV_CONTROL", "true"),
+        ("QLIO_CONSOLE", "false"),
+        ("QLIO_ADHOC_ENABLED", "false"),
+        ("QLIO_LOGS", "logs"),
+    ];
+    let server =
+        ServerProcess::start(binary(), &line.concat(), folder.path(), &environment, PATIENCE);
+    check_server(server.unwrap_or_else(|error| panic!("{error}")), folder.path());
+    upstream.verify().unwrap();
+}
+
+/// Whether it is what its start line says, and ends when it is told to.
+fn check_server(mut server: ServerProcess, folder: &Path) {
+    let told = server.wait_for_stderr(PATIENCE, |told| told.contains("with 2 workers"));
+    assert!(told, "{}", server.stderr());
+    let get = |target: &str| {
+        let request = Request::get(target).header("x-trail", "r9");
+        fetch(server.address(), &request, PATIENCE).unwrap()
+    };
+    let answer = get("/tides");
+    assert_eq!((answer.status, answer.json().unwrap()), (200, json!(["7 h"])));
+    assert_eq!(answer.header("x-trail").as_deref(), Some("r9"));
+    assert_eq!(answer.header("request-id"), None);
+    assert_eq!(get("/q?s=return%201").status, 404);
+    assert_eq!(get("/console").status, 404);
+    assert!(get("/up").text().starts_with("status=AVAILABLE"));
+    let monitor = "admin listener on http://";
+    assert!(server.wait_for_stderr(PATIENCE, |told| told.contains(monitor)));
+    let told = server.stderr();
+    let monitor = told.split(monitor).nth(1).unwrap().split_whitespace().next().unwrap();
+    let alive = Request::get("/livez");
+    assert_eq!(fetch(monitor.parse().unwrap(), &alive, PATIENCE).unwrap().status, 200);
+    assert!(folder.join("logs").is_dir());
+    let ended = run(&["shutdown", "--pids", "pids"], folder, "");
+    assert_eq!(ended.code(), Some(0), "{}", ended.stderr);
+    assert_eq!(server.finish(PATIENCE).code(), Some(0));
+    assert_eq!(fs::read_dir(folder.join("pids")).unwrap().count(), 0);
 }
 
 #[test]

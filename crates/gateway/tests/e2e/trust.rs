@@ -36,19 +36,36 @@ fn nothing_is_open_because_a_server_listens_on_loopback() {
     assert_eq!(ask(&server, &Request::get("/routes")).status, 200);
 }
 
+/// CNC-14, and PRO-11 for connectors out of process.
 #[test]
 fn a_client_makes_no_table_of_a_connector() {
-    let connector =
-        ("connectors/sea.js", "exports.exec = async (args, verb) => ({body: verb.method});");
-    let table = ("tables/sea.ql", "create table sea via sea on select do look at 'x'");
-    let settings = ("qlio.json", r#"{"adhoc": true}"#);
-    let folder = folder(&[ROUTE, connector, table, settings]);
+    let described = json!({"protocol": 1, "verbs": {"look": {"kinds": ["select"]}, "drain": {"kinds": ["select"]}}});
+    let upstream = Upstream::with([
+        Expectation::get("/describe").json(described).any_calls(),
+        Expectation::new("POST", "/execute").json(json!({"value": "look"})),
+    ])
+    .unwrap();
+    let far = json!({"connector": upstream.base()}).to_string();
+    let folder = folder(&[
+        ROUTE,
+        ("connectors/sea.js", "exports.exec = async (args, verb) => ({body: verb.method});"),
+        ("connectors/far.json", &far),
+        ("tables/sea.ql", "create table sea via sea on select do look at 'x'"),
+        ("tables/far.ql", "create table far via far on select do look at 'x'"),
+        ("qlio.json", r#"{"adhoc": true}"#),
+    ]);
     let server = serve_folder(folder.path(), &["--config", "qlio.json"]);
-    let own = "create table own via sea on select do drain at 'x'; return select * from own";
-    let refused = ask(&server, &Request::new("POST", &script(own)));
-    assert_eq!(refused.json().unwrap()["code"], "Q3009", "{:?}", refused.json());
-    let used = ask(&server, &Request::new("POST", &script("return select * from sea")));
-    assert_eq!(used.json().unwrap(), json!("look"));
+    for name in ["sea", "far"] {
+        let own = format!(
+            "create table own via {name} on select do drain at 'x'; return select * from own"
+        );
+        let refused = ask(&server, &Request::new("POST", &script(&own)));
+        assert_eq!(refused.json().unwrap()["code"], "Q3009", "{:?}", refused.json());
+        let used = format!("return select * from {name}");
+        let used = ask(&server, &Request::new("POST", &script(&used)));
+        assert_eq!(used.json().unwrap(), json!("look"), "{name}");
+    }
+    upstream.verify().unwrap();
 }
 
 /// A server that answers scripts of clients, with one loaded table.

@@ -4,7 +4,7 @@
 //! entries that fit a request and the configuration as JSON again, in the form it was given. Pure:
 //! listening and saving is done by others.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use hyper::Method;
 use qlio_data::{Object, Value};
@@ -16,6 +16,8 @@ use super::{
 
 /// The tenant of everybody who is no other's.
 pub(super) const GLOBAL: &str = "global";
+/// Another name of it, in configurations whose tenants are called by their addresses.
+const EVERYBODY: &str = "*";
 const ADDRESSES: &str = "addresses";
 /// Members of an entry besides those of its behaviour.
 const PLACE_NAMES: [&str; 5] = ["host", "port", "method", "url", "https"];
@@ -90,15 +92,26 @@ impl Entry {
             Some(port) => Place::Port(port?),
             None => Place::Route(Pattern::parse(key)?),
         };
+        let kind = members.get("type").and_then(Value::as_str);
+        // A type of somebody's own has parameters of its own.
+        let foreign = kind.and_then(Behaviour::of_unknown_type);
         let mut kept = Object::new();
-        for (name, value) in members.iter().filter(|(_, value)| !value.is_absent()) {
-            if !PLACE_NAMES.contains(&name.as_str()) && !NAMES.contains(&name.as_str()) {
-                let hint = if name == "high" { "; it is called `hi`" } else { "" };
-                return Err(format!("`{name}` is not known{hint}"));
+        for (name, value) in members.iter().filter(|(_, value)| !value.is_nothing()) {
+            let is_place = PLACE_NAMES.contains(&name.as_str());
+            if foreign.is_some() && !is_place {
+                kept.insert(name.clone(), value.clone());
+                continue;
             }
-            kept.insert(name.clone(), normalised(name, value)?);
+            // The published examples of netmorphic write it so.
+            let is_hi = name == "high" && members.get("hi").is_none();
+            let name = if is_hi { "hi" } else { name.as_str() };
+            if !is_place && !NAMES.contains(&name) {
+                return Err(format!("`{name}` is not known"));
+            }
+            kept.insert(name, normalised(name, value)?);
         }
-        let behaviour = Behaviour::read(&kept)?;
+        let is_foreign = foreign.is_some();
+        let behaviour = foreign.map_or_else(|| Behaviour::read(&kept), Ok)?;
         let text = |name: &str| match kept.get(name) {
             None => Ok(None),
             Some(value) => match value.as_str() {
@@ -121,7 +134,7 @@ impl Entry {
             Some(_) => return Err("`port` is no number".to_owned()),
         };
         let target = text("host")?.map(|host| Target { host, port, is_https });
-        if target.is_none() && !behaviour.needs_no_answer() {
+        if target.is_none() && !behaviour.needs_no_answer() && !is_foreign {
             return Err("it needs a `host`".to_owned());
         }
         let method = match text("method")? {
@@ -132,7 +145,7 @@ impl Entry {
                     .map_err(|_| format!("`{name}` is no method"))?,
             ),
         };
-        let url = text("url")?;
+        let url = text("url")?.filter(|url| !url.is_empty());
         if url.as_ref().is_some_and(|url| !url.starts_with('/')) {
             return Err("`url` must begin with `/`".to_owned());
         }
@@ -170,12 +183,13 @@ impl Config {
         let Value::Object(members) = value.into_tree() else {
             return Err("the configuration must be one JSON object".to_owned());
         };
-        let is_entry = |name: &str| {
-            name == ADDRESSES || name.starts_with(['/', '*']) || port_of(name).is_some()
+        let is_entry = |name: &str, value: &Value| {
+            (name == ADDRESSES || is_key(name)) && !(name == EVERYBODY && is_tenant(value))
         };
-        let flat = members.iter().filter(|(name, _)| is_entry(name)).count();
+        let flat = members.iter().filter(|(name, value)| is_entry(name, value)).count();
         if flat > 0 && flat < members.len() {
-            let other = members.iter().find(|(name, _)| !is_entry(name)).map(|(name, _)| name);
+            let mut others = members.iter().filter(|(name, value)| !is_entry(name, value));
+            let other = others.next().map(|(name, _)| name);
             return Err(format!(
                 "`{}` is no path, no `*` and no port; tenants and entries can not be mixed",
                 other.map_or("", |name| name)
@@ -193,10 +207,16 @@ impl Config {
             let Value::Object(entries) = value else {
                 return Err(format!("tenant `{name}` is no object"));
             };
-            config.tenants.push(
-                Tenant::read(name, entries)
-                    .map_err(|reason| format!("tenant `{name}`: {reason}"))?,
-            );
+            let read = if name == EVERYBODY { GLOBAL } else { name.as_str() };
+            let mut tenant = Tenant::read(read, entries)
+                .map_err(|reason| format!("tenant `{name}`: {reason}"))?;
+            if config.tenant(read).is_some() {
+                return Err(format!("`{EVERYBODY}` and `{GLOBAL}` are the same tenant"));
+            }
+            if tenant.addresses.is_empty() && name.parse::<IpAddr>().is_ok() {
+                tenant.addresses.push(name.to_string());
+            }
+            config.tenants.push(tenant);
         }
         if config.tenant(GLOBAL).is_none() {
             config.tenants.push(Tenant::empty(GLOBAL));
@@ -337,6 +357,12 @@ impl Tenant {
     }
 }
 
+/// Whether the members of a value are entries, and it is none itself.
+fn is_tenant(value: &Value) -> bool {
+    let Value::Object(members) = value else { return false };
+    !members.is_empty() && members.iter().all(|(name, _)| name == ADDRESSES || is_key(name))
+}
+
 /// The port that an all-digit key names.
 fn port_of(key: &str) -> Option<Result<u16, String>> {
     let is_port = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
@@ -407,6 +433,24 @@ mod tests {
     }
 
     #[test]
+    fn what_published_configurations_say_is_understood() {
+        let config = config(
+            r#"{"1.1.1.1": {"/{x}": {"host": "t", "port": 1, "url": "/x.json", "type": "slow", "latency": 5}},
+                "*": {"*": {"host": "g", "url": "", "lo": 1, "high": 2, "type": "flakey"},
+                      "12000": {"host": null, "port": null, "type": "tcp-internet", "code": 1, "script": "a.js"}}}"#,
+        )
+        .unwrap();
+        assert_eq!((config.tenant_of("1.1.1.1"), config.tenant_of("2.2.2.2")), ("1.1.1.1", GLOBAL));
+        assert_eq!(config.route("1.1.1.1", &Method::GET, "/a").unwrap().key, "/{x}");
+        let entry = config.route(GLOBAL, &Method::GET, "/a/b").unwrap();
+        assert_eq!(entry.upstream_path("/a/b"), "/a/b");
+        assert_eq!(entry.members.get("hi"), Some(&Value::from(2)));
+        let own = config.port(GLOBAL, 12_000).unwrap();
+        assert_eq!((own.behaviour.unknown_type(), &own.target), (Some("tcp-internet"), &None));
+        assert_eq!(own.members.get("script"), Some(&Value::from("a.js")));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (text, message) in [
             ("[]", "the configuration must be one JSON object"),
@@ -416,7 +460,12 @@ mod tests {
             ),
             (r#"{"/a": 1}"#, "`/a` is no object"),
             (r#"{"/a": {}}"#, "`/a`: it needs a `host`"),
-            (r#"{"/a": {"host": "h", "high": 1}}"#, "`/a`: `high` is not known; it is called `hi`"),
+            (r#"{"/a": {"host": "h", "height": 1}}"#, "`/a`: `height` is not known"),
+            (r#"{"/a": {"host": "h", "hi": 1, "high": 1}}"#, "`/a`: `high` is not known"),
+            (
+                r#"{"*": {"/a": {"host": "h"}}, "global": {}}"#,
+                "`*` and `global` are the same tenant",
+            ),
             (r#"{"70000": {"host": "h"}}"#, "`70000`: `70000` is no port"),
             (r#"{"/a": {"host": "h", "port": 0}}"#, "`/a`: `port` is no port"),
             (r#"{"/a": {"host": "h", "url": "b"}}"#, "`/a`: `url` must begin with `/`"),

@@ -39,8 +39,8 @@ pub(super) enum Endpoint {
 impl Endpoint {
     pub(super) fn at(path: &str) -> Option<Self> {
         match path {
-            "/getconfig" => Some(Self::Get),
-            "/setconfig" => Some(Self::Set),
+            get if get.eq_ignore_ascii_case("/getconfig") => Some(Self::Get),
+            set if set.eq_ignore_ascii_case("/setconfig") => Some(Self::Set),
             "/config/index.html" | "/config/" | "/config" => Some(Self::Editor),
             _ => None,
         }

@@ -1,0 +1,1 @@
+return {"n": "{n}"} via route '/hello/{n}' using method get

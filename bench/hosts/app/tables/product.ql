@@ -1,0 +1,1 @@
+create table product on select get from '{config.upstream}/products/{^id}'
