@@ -48,6 +48,17 @@ const SCRIPT_UNITS: usize = 512;
 /// What a unit costs at least, in nanoseconds, for the work before the first look of a turn.
 const UNIT_NS: u64 = 30;
 
+/// About what an element of a list or a member of an object takes that a decoder builds, without its text.
+const ELEMENT_BYTES: usize = 64;
+
+/// Bytes of the place of a cell in a text.
+pub(crate) const CELL_BYTES: usize = 8;
+
+/// Elements and members that a decoder may build in so much memory.
+pub(crate) fn elements_in(bytes: usize) -> usize {
+    bytes / ELEMENT_BYTES
+}
+
 /// Bytes that a value takes beside its text.
 pub(crate) const VALUE_BYTES: usize = size_of::<Value>();
 
@@ -153,6 +164,15 @@ impl Budget {
     pub(crate) fn refuse_memory(&self) -> RunError {
         let limit = self.memory.bytes_max();
         self.refuse(RunLimit::Memory, limit, limit.saturating_add(1))
+    }
+
+    /// A decoder has built as much as there was memory for, and has read `offset` of `length` bytes by then; the
+    /// rest is taken to be alike.
+    pub(crate) fn refuse_decoded(&self, offset: usize, length: usize) -> RunError {
+        let whole = self.memory_left() as u128 * length as u128 / offset.max(1) as u128;
+        let asked = self.memory.used().saturating_add(u64::try_from(whole).unwrap_or(u64::MAX));
+        let limit = self.memory.bytes_max();
+        self.refuse(RunLimit::Memory, limit, asked.max(limit.saturating_add(1)))
     }
 
     /// Charges a value that was made of others. Parts that it shares with them count again: whoever
@@ -436,6 +456,16 @@ mod tests {
         budget.charge_memory(64 << 20).expect("just within");
         assert_eq!(budget.memory_left(), 0);
         let error = budget.charge_memory(1).expect_err("one byte more");
+        assert_eq!(error.facts, [Fact::Limit(64), Fact::Asked(65)]);
+    }
+
+    #[test]
+    fn a_body_of_too_many_elements_asks_for_what_all_of_it_would_take() {
+        let budget = adhoc();
+        budget.charge_memory(4 << 20).expect("within");
+        let error = budget.refuse_decoded(25, 100);
+        assert_eq!(error.facts, [Fact::Limit(64), Fact::Asked(4 + 60 * 4)]);
+        let error = adhoc().refuse_decoded(100, 100);
         assert_eq!(error.facts, [Fact::Limit(64), Fact::Asked(65)]);
     }
 

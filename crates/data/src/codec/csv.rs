@@ -31,6 +31,7 @@ pub fn decode(
         format: FORMAT,
         offset: error.valid_up_to(),
         reason: "Invalid CSV: text is not UTF-8".to_owned(),
+        has_too_many: false,
     })?;
     decode_text(&text, header, projection, limits)
 }
@@ -226,7 +227,7 @@ impl Reader<'_> {
         self.built += 1;
         if self.built > self.limits.elements_max {
             let reason = format!("more than {} fields", self.limits.elements_max);
-            return Err(self.fault(self.at, &reason));
+            return Err(self.fault(self.at, &reason).of_elements());
         }
         Ok(())
     }
@@ -241,6 +242,7 @@ impl Reader<'_> {
             format: FORMAT,
             offset,
             reason: format!("Invalid CSV: {reason}, line {line}"),
+            has_too_many: false,
         }
     }
 }

@@ -39,6 +39,16 @@ pub struct DecodeError {
     pub offset: usize,
     /// The reason: lower case, no full stop.
     pub reason: String,
+    /// The body has more elements than may be built: [`DecodeLimits::elements_max`].
+    pub has_too_many: bool,
+}
+
+impl DecodeError {
+    /// The same error, because there are more elements than may be built.
+    #[must_use]
+    fn of_elements(self) -> Self {
+        Self { has_too_many: true, ..self }
+    }
 }
 
 impl fmt::Display for DecodeError {
@@ -72,7 +82,8 @@ pub struct DecodeLimits {
     /// Bytes of the body, and of whatever a codec has to write anew (an expanded text, say).
     pub decoded_bytes_max: usize,
     /// Elements and members that are built, over the whole body; parts that are skipped or kept
-    /// undecoded do not count.
+    /// undecoded do not count. More than so many are an error that
+    /// [`has_too_many`](DecodeError::has_too_many).
     pub elements_max: usize,
     /// Asked for when nobody waits for the value any more; the decode fails soon after.
     pub stop: Stop,

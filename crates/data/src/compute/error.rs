@@ -39,6 +39,8 @@ pub enum ComputeError {
         /// What is counted: `bytes of text`.
         unit: &'static str,
     },
+    /// It takes longer than it may here; where there is time, it is computed.
+    TooLong,
 }
 
 impl ComputeError {
@@ -56,7 +58,7 @@ impl ComputeError {
     pub fn position(&self) -> Option<usize> {
         match self {
             Self::WrongOperand { position, .. } | Self::Invalid { position, .. } => Some(*position),
-            Self::OutOfRange { .. } | Self::TooLarge { .. } => None,
+            Self::OutOfRange { .. } | Self::TooLarge { .. } | Self::TooLong => None,
         }
     }
 
@@ -81,6 +83,7 @@ impl fmt::Display for ComputeError {
             Self::TooLarge { limit, maximum, unit } => {
                 write!(f, "the result has more than {maximum} {unit} ({limit})")
             }
+            Self::TooLong => f.write_str("it takes too long"),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! number   exact decimals           order   one total order, and identity for groups
 //! test     comparisons, patterns    aggregate   many values to one
 //! text     texts joined             function  one table of all functions, by group
+//! effort   how much there is to do
 //! ```
 //!
 //! In: values of rows. Out: a value, or a [`ComputeError`] that says what was wrong with which
@@ -18,6 +19,7 @@ mod kind;
 mod wide;
 
 pub mod aggregate;
+pub mod effort;
 pub mod function;
 pub mod number;
 pub mod order;

@@ -36,7 +36,12 @@ impl Comparison {
     }
 
     fn holds_for(self, left: &Value, right: &Value) -> bool {
-        let Some(order) = by_size(left, right) else { return false };
+        by_size(left, right).is_some_and(|order| self.holds_in(order))
+    }
+
+    /// Whether it holds for what stands to each other in this order.
+    #[inline]
+    pub fn holds_in(self, order: Ordering) -> bool {
         match self {
             Self::Less => order.is_lt(),
             Self::LessOrEqual => order.is_le(),

@@ -201,7 +201,7 @@ impl Reader<'_> {
             let tuple = tuples.tuple(number);
             let mut combinations: Vec<Vec<Value>> = vec![Vec::new()];
             for binding in bindings {
-                let value = self.machine.run(&binding.value, &mut stack, tuple, number)?;
+                let value = self.machine.run(&binding.value, &mut stack, tuple, number).await?;
                 let values = values_of(&value);
                 let longer = combinations.iter().flat_map(|before| {
                     values.iter().map(|value| before.iter().chain([value]).cloned().collect())
@@ -323,7 +323,8 @@ impl Reader<'_> {
                 last = Some(number);
                 keys.clear();
                 for key in placement.keys.iter().filter(|key| !key.is_answered) {
-                    let value = self.machine.run(&key.value, &mut stack, tuple, number as usize)?;
+                    let value =
+                        self.machine.run(&key.value, &mut stack, tuple, number as usize).await?;
                     keys.push((usable(value, key.nulls), key.column));
                 }
             }

@@ -17,13 +17,12 @@ use qlio_data::{
 use qlio_plan::operator::{AggregateCall, Grouping};
 use qlio_syntax::diagnostic::codes;
 
-use super::steps::key_of;
 use crate::{
     budget::VALUE_BYTES,
     error::RunError,
     heavy::LetGo,
     operator::{
-        program::Machine,
+        program::{Machine, key_of},
         rows::{Rows, ValueRows},
         sort,
         sort_keys::SortKeys,
@@ -77,8 +76,8 @@ pub(super) async fn group(
         }
         let mut values = Vec::with_capacity(grouping.keys.len());
         for program in &grouping.keys {
-            let value = machine.run(program, &mut stack, tuple, number)?;
-            keys.push(key_of(machine.budget, &value)?);
+            let value = machine.run(program, &mut stack, tuple, number).await?;
+            keys.push(key_of(machine.budget, machine.heavy, &value).await?);
             values.push(value);
         }
         let place = match places.get(keys.as_slice()) {
@@ -98,7 +97,7 @@ pub(super) async fn group(
             if member.has_failed {
                 continue;
             }
-            match member.take(machine, call, &mut stack, tuple, number) {
+            match member.take(machine, call, &mut stack, tuple, number).await {
                 Err(error) if call.is_guarded && error.code == codes::WRONG_OPERAND => {
                     member.has_failed = true;
                 }
@@ -191,7 +190,7 @@ impl Member {
     }
 
     /// Takes a row.
-    fn take(
+    async fn take(
         &mut self,
         machine: &Machine<'_>,
         call: &AggregateCall,
@@ -200,7 +199,7 @@ impl Member {
         number: usize,
     ) -> Result<(), RunError> {
         if let Some(filter) = &call.filter
-            && !machine.run(filter, stack, tuple, number)?.is_truthy()
+            && !machine.run(filter, stack, tuple, number).await?.is_truthy()
         {
             return Ok(());
         }
@@ -210,10 +209,10 @@ impl Member {
         }
         let mut arguments = Arguments::default();
         for (program, argument) in call.arguments.iter().zip(&mut arguments) {
-            *argument = machine.run(program, stack, tuple, number)?;
+            *argument = machine.run(program, stack, tuple, number).await?;
         }
         if call.order.is_empty() {
-            return self.give(machine, call, &arguments, number);
+            return self.give(machine, call, &arguments, number).await;
         }
         // What is skipped anyway need not wait.
         let keeps_null = matches!(call.aggregate, Aggregate::First | Aggregate::Last);
@@ -222,8 +221,8 @@ impl Member {
         }
         let Some(selection) = &mut self.selection else { return Ok(()) };
         for key in &call.order {
-            let value = machine.run(&key.program, stack, tuple, number)?;
-            selection.keys.push(key_of(machine.budget, &value)?);
+            let value = machine.run(&key.program, stack, tuple, number).await?;
+            selection.keys.push(key_of(machine.budget, machine.heavy, &value).await?);
         }
         machine
             .budget
@@ -233,7 +232,7 @@ impl Member {
     }
 
     /// Gives the arguments to the aggregate, unless it has had them or has enough.
-    fn give(
+    async fn give(
         &mut self,
         machine: &Machine<'_>,
         call: &AggregateCall,
@@ -249,8 +248,11 @@ impl Member {
             }
             if call.is_distinct {
                 let count = call.arguments.len();
-                let keys = arguments[..count].iter().map(|value| key_of(machine.budget, value));
-                if !selection.seen.insert(keys.collect::<Result<_, _>>()?) {
+                let mut keys = Vec::with_capacity(count);
+                for value in &arguments[..count] {
+                    keys.push(key_of(machine.budget, machine.heavy, value).await?);
+                }
+                if !selection.seen.insert(keys) {
                     return Ok(());
                 }
                 machine.budget.charge_memory((1 + count) * size_of::<Key>())?;
@@ -292,7 +294,7 @@ impl Member {
         let order = sort::sort(machine.budget, rows, &of_columns, &call.order, wanted).await?;
         for place in order {
             let (arguments, number) = &waiting[place as usize];
-            self.give(machine, call, arguments, *number)?;
+            self.give(machine, call, arguments, *number).await?;
             if machine.budget.spend(1) {
                 machine.budget.pause().await?;
             }

@@ -23,6 +23,7 @@ use crate::{
     operator::{
         join::{cross_product, pairs, too_many_rows},
         null_keys::usable,
+        opening::open_large,
         pieces::{self, PIECE},
         program::Machine,
         project,
@@ -144,7 +145,7 @@ impl Reader<'_> {
     ) -> Result<Own, RunError> {
         let mut own = own(self.run, &self.scan(source).conditions).await?;
         own.extend(bound);
-        pushdown::bind_source(self.machine, &self.joins.pushed, source, &mut own);
+        pushdown::bind_source(self.machine, &self.joins.pushed, source, &mut own).await;
         Ok(own)
     }
 
@@ -223,7 +224,8 @@ impl Reader<'_> {
         let mut kept = Vec::new();
         let mut stack = Vec::new();
         for number in 0..tuples.len() {
-            if self.machine.run(filter, &mut stack, tuples.tuple(number), number)?.is_truthy() {
+            let tuple = tuples.tuple(number);
+            if self.machine.run(filter, &mut stack, tuple, number).await?.is_truthy() {
                 kept.push(number as u32);
             }
             if self.machine.budget.spend(filter.operations.len()) {
@@ -247,6 +249,7 @@ impl Reader<'_> {
         let mut owners = Vec::new();
         for number in 0..tuples.len() {
             let value = tuples.tuple(number).cell(side, column).value();
+            let value = open_large(self.run, value).await?;
             let before = elements.len();
             match value.elements() {
                 Some(items) => {
@@ -292,7 +295,7 @@ impl Reader<'_> {
             let tuple = tuples.tuple(number);
             let mut row = Vec::with_capacity(keys.len());
             for key in keys {
-                let value = self.machine.run(&key.value, &mut stack, tuple, number)?;
+                let value = self.machine.run(&key.value, &mut stack, tuple, number).await?;
                 match usable(value, key.nulls) {
                     Some(value) => row.push(value),
                     None => break,
@@ -352,7 +355,7 @@ impl Reader<'_> {
                     None => true,
                     Some(test) => {
                         let beside = tuple.beside(placement.source, row);
-                        self.machine.run(test, &mut stack, beside, place)?.is_truthy()
+                        self.machine.run(test, &mut stack, beside, place).await?.is_truthy()
                     }
                 };
                 if holds {
@@ -383,7 +386,7 @@ impl Reader<'_> {
             let (number, row) = candidates[place];
             let tuple = tuples.tuple(number as usize);
             let beside = tuple.beside(placement.source, rows.row(row as usize));
-            if self.machine.run(test, &mut stack, beside, row as usize)?.is_truthy() {
+            if self.machine.run(test, &mut stack, beside, row as usize).await?.is_truthy() {
                 candidates[kept] = (number, row);
                 kept += 1;
             }

@@ -47,7 +47,8 @@ pub(super) async fn bind(
             }
             // What cannot be computed fails with the first row that it is compared with.
             PushedValue::Program(program) => {
-                machine.run(program, &mut stack, Tuple::without_cells(), 0).unwrap_or_default()
+                let none = Tuple::without_cells();
+                machine.run(program, &mut stack, none, 0).await.unwrap_or_default()
             }
         };
         if !is_askable(&value) {
@@ -60,7 +61,7 @@ pub(super) async fn bind(
 }
 
 /// Adds what tests of one of several sources make its table ask for; what it is asked for anyway stays.
-pub(super) fn bind_source(
+pub(super) async fn bind_source(
     machine: &Machine<'_>,
     pushed: &[(usize, Pushed)],
     source: usize,
@@ -70,7 +71,8 @@ pub(super) fn bind_source(
     for (_, pushed) in pushed.iter().filter(|(of, _)| *of == source) {
         let PushedValue::Program(program) = &pushed.value else { continue };
         // What cannot be computed fails with the first row that it is compared with.
-        let value = machine.run(program, &mut stack, Tuple::without_cells(), 0).unwrap_or_default();
+        let none = Tuple::without_cells();
+        let value = machine.run(program, &mut stack, none, 0).await.unwrap_or_default();
         let is_given = own.iter().any(|(name, _)| *name == pushed.parameter);
         if !is_given && !value.is_array() && is_askable(&value) {
             own.push((pushed.parameter.clone(), value));

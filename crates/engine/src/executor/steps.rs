@@ -4,7 +4,7 @@
 //! In: the rows that were read. Out: the value of the select. Rows are moved and dropped by their numbers,
 //! so that rows which are text stay text.
 
-use std::{cell::Cell, collections::HashSet, ops::Range};
+use std::{cell::Cell, collections::HashSet, ops::Range, sync::Arc};
 
 use foldhash::quality::RandomState;
 use qlio_data::{Value, compute::order::Key};
@@ -22,7 +22,7 @@ use crate::{
     operator::{
         filter::Expectation,
         pieces,
-        program::{GivenValue, Machine},
+        program::{GivenValue, Machine, key_of},
         rows::{Relation, Rows, bounds},
         shape, sort,
         sort_keys::SortKeys,
@@ -258,11 +258,12 @@ pub(super) fn machine<'a>(
 ) -> Machine<'a> {
     Machine {
         budget: &run.budget,
+        heavy: run.engine.heavy(),
         givens,
         source: &select.scan.source.name,
         has_groups: false,
         fault: fault_of(run, select),
-        context: run.function_context(),
+        context: run.function_context().in_haste(),
         zero_divisions: Cell::new(0),
     }
 }
@@ -279,7 +280,8 @@ pub(super) async fn givens(run: &Run<'_>, steps: &Steps) -> Result<Vec<GivenValu
             }
             operator::Given::Condition(expected) => {
                 let expected = conditions::expected_value(run, expected).await?;
-                GivenValue::Expectation(Expectation::new(&run.budget, &expected).await?)
+                let expected = Expectation::new(&run.budget, &expected).await?;
+                GivenValue::Expectation(Arc::new(expected))
             }
         });
     }
@@ -337,7 +339,7 @@ async fn keep(machine: &Machine<'_>, filter: &Program, rows: Tuples) -> Result<T
     let mut kept = Vec::new();
     let mut stack = Vec::new();
     for number in 0..rows.len() {
-        if machine.run(filter, &mut stack, rows.tuple(number), number)?.is_truthy() {
+        if machine.run(filter, &mut stack, rows.tuple(number), number).await?.is_truthy() {
             kept.push(number as u32);
         }
         if machine.budget.spend(filter.operations.len()) {
@@ -368,8 +370,9 @@ async fn order(
                 keys.push_whole(machine.budget, place, whole)?;
                 continue;
             }
-            let value = machine.run(&key.program, &mut stack, tuple, number)?;
-            keys.push(machine.budget, place, key_of(machine.budget, &value)?)?;
+            let value = machine.run(&key.program, &mut stack, tuple, number).await?;
+            let key = key_of(machine.budget, machine.heavy, &value).await?;
+            keys.push(machine.budget, place, key)?;
         }
         if machine.budget.spend(steps.order.len()) {
             machine.budget.pause().await?;
@@ -387,20 +390,6 @@ async fn order(
     machine.budget.charge_memory(order.len() * NUMBER_BYTES)?;
     rows.select(machine.budget, order).await
 }
-
-/// A value as it is ordered and told from others; its bytes are charged.
-pub(super) fn key_of(budget: &Budget, value: &Value) -> Result<Key, RunError> {
-    let key = Key::of(value)
-        .map_err(|error| RunError::client(codes::WRONG_OPERAND, error.to_string()))?;
-    if key.bytes() > 0 {
-        budget.work(key.bytes() / KEY_BYTES_PER_UNIT);
-        budget.charge_memory(key.bytes())?;
-    }
-    Ok(key)
-}
-
-/// Bytes of a key that are made for a unit of work.
-const KEY_BYTES_PER_UNIT: usize = 128;
 
 /// The first of all rows that show the same.
 async fn drop_repeated(
@@ -425,12 +414,12 @@ async fn drop_repeated(
             let value = match &column.value {
                 OutputValue::Column { side, column } => tuple.cell(*side, *column).value(),
                 OutputValue::Computed(program) => {
-                    machine.run(program, &mut stack, tuple, number)?
+                    machine.run(program, &mut stack, tuple, number).await?
                 }
                 // Such columns are refused beside `distinct`.
                 OutputValue::Call(_) => Value::Absent,
             };
-            shown.push(key_of(machine.budget, &value)?);
+            shown.push(key_of(machine.budget, machine.heavy, &value).await?);
         }
         if seen.insert(shown) {
             let width = select.output.columns.len();
@@ -467,7 +456,7 @@ async fn compute(
         machine.budget.charge_memory(rows.len() * VALUE_BYTES)?;
         let mut values = Vec::with_capacity(rows.len());
         for number in 0..rows.len() {
-            values.push(machine.run(program, &mut stack, rows.tuple(number), number)?);
+            values.push(machine.run(program, &mut stack, rows.tuple(number), number).await?);
             if machine.budget.spend(program.operations.len()) {
                 machine.budget.pause().await?;
             }

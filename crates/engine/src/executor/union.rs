@@ -9,8 +9,14 @@ use futures_util::future::try_join_all;
 use qlio_data::{Object, Value, compute::order::Key};
 use qlio_plan::operator::Unioned;
 
-use super::{statement, steps::key_of};
-use crate::{budget::VALUE_BYTES, error::RunError, heavy::LetGo, operator::opening, run::Run};
+use super::statement;
+use crate::{
+    budget::VALUE_BYTES,
+    error::RunError,
+    heavy::LetGo,
+    operator::{opening, program::key_of},
+    run::Run,
+};
 
 /// The rows of all selects; where rows are there once, the first of them stays.
 pub(super) async fn union(run: &Run<'_>, parts: &[Unioned]) -> Result<Value, RunError> {
@@ -70,7 +76,7 @@ async fn drop_repeated(
         while ranges.next_if(|range| range.end <= number).is_some() {}
         let is_made = ranges.peek().is_some_and(|range| range.contains(&number));
         let told = if is_made { of_columns(&row) } else { Cow::Borrowed(&row) };
-        if seen.insert(key_of(&run.budget, &told)?) {
+        if seen.insert(key_of(&run.budget, run.engine.heavy(), &told).await?) {
             run.budget.charge_memory(size_of::<Key>())?;
             kept.push(row);
         }

@@ -215,12 +215,25 @@ impl Call<'_> {
         match read {
             Read::Cells(cells) => Ok(Decoded::Cells(cells)),
             Read::Value(Ok(value)) => Ok(Decoded::Value(self.resultset(value))),
-            Read::Value(Err(fault)) => Err(fault.into_error(&answer.failed(self))),
+            Read::Value(Err(fault)) => Err(self.undecodable(fault, answer, &answer.failed(self))),
             // An error page that does not decode must not hide the status (UPS-23).
             Read::Failure(decoded) => {
                 let decoded = decoded.unwrap_or_else(Undecodable::into_text);
                 Err(answer.failed(self).status_error(decoded))
             }
+        }
+    }
+
+    /// Why an answer is of no use: it cannot be decoded, or the run has no memory for all of it.
+    fn undecodable(
+        &self,
+        fault: Undecodable,
+        answer: &Answer<'_>,
+        failed: &FailedAnswer<'_>,
+    ) -> RunError {
+        match fault.too_many_at {
+            Some(offset) => self.run.budget.refuse_decoded(offset, answer.body.len()),
+            None => fault.into_error(failed),
         }
     }
 
@@ -265,7 +278,7 @@ impl Call<'_> {
         }
         let decoded = body.value().clone();
         body.pass_warnings_on(self);
-        let mut value = decoded.map_err(|fault| fault.into_error(&failed))?;
+        let mut value = decoded.map_err(|fault| self.undecodable(fault, answer, &failed))?;
         if has_response_hook {
             value = hooks
                 .response(self.run, uri, patched, headers, value)

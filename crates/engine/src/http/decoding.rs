@@ -26,6 +26,7 @@ use qlio_syntax::diagnostic::{Code, codes};
 
 use super::{Call, answer::media_type_of, failure::FailedAnswer};
 use crate::{
+    budget::{CELL_BYTES, elements_in},
     error::{Fact, RunError},
     run::Run,
     transport::Headers,
@@ -40,6 +41,8 @@ pub(super) struct Undecodable {
     pub(super) text: Option<Text>,
     /// The media type, if there is no decoder for it.
     undecided: Option<Box<MediaType>>,
+    /// The bytes that had been read when there was no memory for further elements.
+    pub(super) too_many_at: Option<usize>,
 }
 
 impl Undecodable {
@@ -68,6 +71,8 @@ pub(super) struct Decoding<'a> {
     pub(super) table: &'a Text,
     pub(super) xml_coerce: Coerce,
     pub(super) decoded_bytes_max: usize,
+    /// What the run has left, in bytes.
+    pub(super) memory: usize,
     pub(super) stop: Stop,
     pub(super) warnings: Warnings<'a>,
 }
@@ -88,6 +93,7 @@ impl Call<'_> {
             table: &self.table.name,
             xml_coerce: settings.xml_coerce,
             decoded_bytes_max: settings.decoded_bytes_max,
+            memory: self.run.budget.memory_left(),
             stop: Stop::default(),
             warnings: Warnings::Run(self.run),
         }
@@ -95,6 +101,11 @@ impl Call<'_> {
 
     pub(super) fn limits(&self) -> DecodeLimits {
         self.decoding().limits()
+    }
+
+    /// The limits of rows that stay text.
+    pub(super) fn row_limits(&self) -> DecodeLimits {
+        self.decoding().row_limits()
     }
 }
 
@@ -150,7 +161,7 @@ impl Decoding<'_> {
         columns: &[&str],
         rows: Option<Box<RowReader<'_>>>,
     ) -> Option<CellTable> {
-        let (steps, limits, body) = (&self.verb.resultset, self.limits(), plain.body.clone());
+        let (steps, limits, body) = (&self.verb.resultset, self.row_limits(), plain.body.clone());
         if self.is_plain_json(plain) {
             return match rows {
                 Some(rows) => rows.finish(body),
@@ -269,6 +280,7 @@ impl Decoding<'_> {
                     message,
                     text: None,
                     undecided: None,
+                    too_many_at: None,
                 })?
             }
             (FormatKind::Protobuf, Some(schema)) => {
@@ -308,8 +320,14 @@ impl Decoding<'_> {
         let is_utf8 =
             media_type.charset().is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8"));
         // The decoder checks UTF-8 itself; only bytes that are not get the detour with replacement.
-        if is_utf8 && let Ok(value) = json::decode(body.clone(), projection, &self.limits()) {
-            return Ok(value);
+        if is_utf8 {
+            match json::decode(body.clone(), projection, &self.limits()) {
+                Ok(value) => return Ok(value),
+                Err(error) if error.has_too_many => {
+                    return Err(undecodable(codes::BAD_JSON, &error, None));
+                }
+                Err(_) => {}
+            }
         }
         let text = self.to_text(body, media_type, Sniff::None)?;
         json::decode(text.clone().into_bytes(), projection, &self.limits())
@@ -335,7 +353,7 @@ impl Decoding<'_> {
             return None;
         }
         let (steps, options) = (&self.verb.resultset, self.xml_options());
-        xml::decode_rows(&text, steps, columns, &options, &self.limits())
+        xml::decode_rows(&text, steps, columns, &options, &self.row_limits())
     }
 
     fn xml_options(&self) -> XmlOptions {
@@ -398,6 +416,7 @@ impl Decoding<'_> {
                 message: error.to_string(),
                 text: None,
                 undecided: None,
+                too_many_at: None,
             }),
         }
     }
@@ -405,9 +424,15 @@ impl Decoding<'_> {
     pub(super) fn limits(&self) -> DecodeLimits {
         DecodeLimits {
             decoded_bytes_max: self.decoded_bytes_max,
+            elements_max: elements_in(self.memory),
             stop: self.stop.clone(),
             ..DecodeLimits::default()
         }
+    }
+
+    /// The limits of rows that stay text, of which a cell is no more than its place.
+    fn row_limits(&self) -> DecodeLimits {
+        DecodeLimits { elements_max: self.memory / CELL_BYTES, ..self.limits() }
     }
 }
 
@@ -417,17 +442,19 @@ fn without_decoder(body: Bytes, media_type: &MediaType) -> Result<Value, Undecod
     let text = text.filter(|(_, was_replaced)| !was_replaced).map(|(text, _)| text);
     let message = format!("No transformer available for {media_type}");
     let undecided = Some(Box::new(media_type.clone()));
-    Err(Undecodable { code: codes::NO_DECODER, message, text, undecided })
+    Err(Undecodable { code: codes::NO_DECODER, message, text, undecided, too_many_at: None })
 }
 
 fn undecodable(code: Code, error: &DecodeError, text: Option<Text>) -> Undecodable {
-    Undecodable { code, message: error.reason.clone(), text, undecided: None }
+    let too_many_at = error.has_too_many.then_some(error.offset);
+    Undecodable { code, message: error.reason.clone(), text, undecided: None, too_many_at }
 }
 
 /// The reasons of the JSON decoder name no place, so the message does.
 fn bad_json(error: &DecodeError, text: Text) -> Undecodable {
     let message = format!("invalid JSON at byte {}: {}", error.offset, error.reason);
-    Undecodable { code: codes::BAD_JSON, message, text: Some(text), undecided: None }
+    let too_many_at = error.has_too_many.then_some(error.offset);
+    Undecodable { code: codes::BAD_JSON, message, text: Some(text), undecided: None, too_many_at }
 }
 
 /// A content type of a different text format wins over the declared one (FMT-23); a page

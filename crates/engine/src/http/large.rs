@@ -47,6 +47,7 @@ pub(super) struct Apart {
     kind: VerbKind,
     xml_coerce: Coerce,
     decoded_bytes_max: usize,
+    memory: usize,
 }
 
 impl Apart {
@@ -57,6 +58,7 @@ impl Apart {
             kind: call.kind,
             xml_coerce: settings.xml_coerce,
             decoded_bytes_max: settings.decoded_bytes_max,
+            memory: call.run.budget.memory_left(),
         }
     }
 
@@ -73,6 +75,7 @@ impl Apart {
             table: &self.table.name,
             xml_coerce: self.xml_coerce,
             decoded_bytes_max: self.decoded_bytes_max,
+            memory: self.memory,
             stop,
             warnings: Warnings::Kept(warnings),
         }))

@@ -61,7 +61,7 @@ impl Watcher for Onlooker<'_, '_> {
     }
 
     fn wants_body(&mut self, bytes: u64) -> bool {
-        let limits = self.call.limits();
+        let limits = self.call.row_limits();
         if !self.may_have_rows || bytes < BODY_BYTES_MIN || bytes > limits.decoded_bytes_max as u64
         {
             return false;

@@ -21,7 +21,7 @@ use std::{
 };
 
 use foldhash::quality::RandomState;
-use qlio_data::{Value, codec::json::RowCell, value::loose::LooseValue};
+use qlio_data::{Value, codec::json::RowCell, compute::test, value::loose::LooseValue};
 use qlio_plan::operator::JoinKey;
 use qlio_syntax::diagnostic::codes;
 
@@ -178,12 +178,15 @@ fn open_lists(list: &Value) -> Value {
 impl Key<'_> {
     /// Whether some value of the one side equals some value of the other.
     fn meets(&self, other: &Key<'_>) -> bool {
-        let mut is_match = false;
         match (self, other) {
-            (Key::One(one), Key::One(other)) => is_match = one == other,
-            _ => self.each(|one| other.each(|other| is_match |= one == other)),
+            (Key::One(one), Key::One(other)) => one == other,
+            (Key::Any(one), Key::Any(other)) => test::equals(one, other),
+            _ => {
+                let mut is_match = false;
+                self.each(|one| other.each(|other| is_match |= one == other));
+                is_match
+            }
         }
-        is_match
     }
 
     fn each(&self, mut visit: impl FnMut(&LooseValue<'_>)) {

@@ -14,6 +14,7 @@ use qlio_data::{
 use qlio_plan::operator::Scan;
 
 use crate::{
+    budget::elements_in,
     error::RunError,
     heavy::{JSON_TEXT_AT_ONCE_BYTES_MAX, JSON_TREE_AT_ONCE_BYTES_MAX},
     run::Run,
@@ -28,8 +29,9 @@ pub(super) async fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Va
         Value::Raw(text) if !scan.projection.is_all() => text,
         other => return Ok(other),
     };
-    let decode = |text: Text, projection: &Projection, stop: Stop| {
-        let limits = DecodeLimits { stop, ..DecodeLimits::default() };
+    let (elements_max, length) = (elements_in(run.budget.memory_left()), text.len());
+    let decode = move |text: Text, projection: &Projection, stop: Stop| {
+        let limits = DecodeLimits { elements_max, stop, ..DecodeLimits::default() };
         json::decode(text.into_bytes(), projection, &limits)
     };
     let decoded = if text.len() <= JSON_TREE_AT_ONCE_BYTES_MAX {
@@ -40,12 +42,15 @@ pub(super) async fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Va
         run.has_large_values.set(true);
         Box::pin(run.heavy(move |wanted| decode(text, &projection, wanted.stop()))).await?
     };
-    let decoded = decoded.map_err(|error| does_not_decode(&error))?;
+    let decoded = decoded.map_err(|error| does_not_decode(run, &error, length))?;
     run.budget.charge_value(&decoded).await?;
     Ok(decoded)
 }
 
-fn does_not_decode(error: &DecodeError) -> RunError {
+fn does_not_decode(run: &Run<'_>, error: &DecodeError, length: usize) -> RunError {
+    if error.has_too_many {
+        return run.budget.refuse_decoded(error.offset, length);
+    }
     RunError::internal(format!("a kept slice does not decode: {error}"))
 }
 
@@ -93,13 +98,15 @@ pub(super) async fn narrow(
 
 /// What a projection keeps of a large text.
 async fn project(run: &Run<'_>, text: &Text, kept: &Projection) -> Result<Value, RunError> {
+    let (elements_max, length) = (elements_in(run.budget.memory_left()), text.len());
     let (text, kept) = (text.clone(), kept.clone());
     let decode = run.heavy(move |wanted| {
-        let limits = DecodeLimits { stop: wanted.stop(), ..DecodeLimits::default() };
+        let limits = DecodeLimits { elements_max, stop: wanted.stop(), ..DecodeLimits::default() };
         // A text that stays as it is would be looked into where it is.
         json::decode(text.into_bytes(), &kept, &limits).map(|value| value.into_tree())
     });
-    let decoded = Box::pin(decode).await?.map_err(|error| does_not_decode(&error))?;
+    let decoded = Box::pin(decode).await?;
+    let decoded = decoded.map_err(|error| does_not_decode(run, &error, length))?;
     run.budget.charge_value(&decoded).await?;
     Ok(decoded)
 }

@@ -1,25 +1,35 @@
 //! Running the programs of expressions over rows (ADR 0028).
 //!
 //! In: a program, a row, the values that are the same for all rows. Out: a value. One [`Machine`] serves
-//! all programs and rows of a statement, so that a row costs no allocation but those of its values.
+//! all programs and rows of a statement, so that a row costs no allocation but those of its values. What would
+//! hold the worker too long is done [`apart`].
 
-use std::cell::Cell;
+mod apart;
+mod operands;
+
+use std::{cell::Cell, sync::Arc};
 
 use qlio_data::{
-    Object, Text, Value,
+    Text, Value,
     compute::{
         ComputeError,
         function::{Context, Function},
-        number, test,
+        number,
     },
 };
-use qlio_plan::operator::{Calculation, MemberName, Operation, PatternManner, Place, Program};
+use qlio_plan::operator::{Calculation, Operation, Place, Program};
 use qlio_syntax::diagnostic::codes;
 
-use super::{filter::Expectation, null_keys, tuples::Tuple};
+use super::{filter::Expectation, tuples::Tuple};
 use crate::{
     budget::{Budget, VALUE_BYTES},
     error::{Origin, RunError},
+    heavy::Heavy,
+};
+pub(crate) use apart::key_of;
+use apart::{AT_ONCE_BYTES_MAX, is_dropped_apart, is_large};
+use operands::{
+    compare_at_once, fits_pattern, has_large_operands, holds, make_object, or_null, pop, pop_two,
 };
 
 /// A value that the statement has computed before its rows.
@@ -27,11 +37,14 @@ pub(crate) enum GivenValue {
     /// The value itself.
     Value(Value),
     /// What a condition expects.
-    Expectation(Expectation),
+    Expectation(Arc<Expectation>),
 }
 
 /// Bytes that functions read or make in about the time of one row.
 const WORK_BYTES: usize = 64;
+
+/// The work of compiling a pattern, which is looked at behind each.
+const PATTERN_UNITS: usize = 1_024;
 
 /// Where a program is.
 #[derive(Default)]
@@ -46,9 +59,35 @@ struct Guarded {
     depth: usize,
 }
 
+impl Flow {
+    /// What `try` is around of is null; anything else ends the select.
+    fn recover(&mut self, stack: &mut Vec<Value>, error: RunError) -> Result<(), RunError> {
+        if error.code != codes::WRONG_OPERAND {
+            return Err(error);
+        }
+        let Some(guarded) = self.guards.pop() else { return Err(error) };
+        stack.truncate(guarded.depth);
+        stack.push(Value::Null);
+        self.next = guarded.end;
+        Ok(())
+    }
+}
+
+/// Why a program has stopped.
+enum Stop {
+    /// It has come to its end.
+    Ended,
+    /// Others may have their turn.
+    Due,
+    /// The next operation would hold the worker too long.
+    Large,
+}
+
 /// What programs of a statement share.
 pub(crate) struct Machine<'a> {
     pub(crate) budget: &'a Budget,
+    /// Who does what would take too long here.
+    pub(crate) heavy: &'a Heavy,
     pub(crate) givens: &'a [GivenValue],
     /// The name of the source, for messages.
     pub(crate) source: &'a Text,
@@ -65,37 +104,67 @@ pub(crate) struct Machine<'a> {
 impl Machine<'_> {
     /// The value of a program for a row, whose number messages tell. `stack` is empty, and is empty again
     /// afterwards.
-    pub(crate) fn run(
+    ///
+    /// # Errors
+    /// A value that cannot be computed with; a limit of the run; as many jobs wait for a heavy thread as may.
+    #[inline]
+    pub(crate) async fn run(
         &self,
         program: &Program,
         stack: &mut Vec<Value>,
         row: Tuple<'_>,
         number: usize,
     ) -> Result<Value, RunError> {
-        let outcome = self.execute(program, stack, row, number);
+        let mut flow = Flow::default();
+        let outcome = match self.execute(&mut flow, program, stack, row, number) {
+            Ok(Stop::Ended) => Ok(()),
+            Ok(stop) => {
+                Box::pin(self.run_in_turns(stop, &mut flow, program, stack, row, number)).await
+            }
+            Err(error) => Err(error),
+        };
         let value = stack.pop().unwrap_or_default();
         stack.clear();
         outcome.map(|()| value)
     }
 
-    fn execute(
+    /// Runs a program that has stopped to its end.
+    async fn run_in_turns(
         &self,
+        mut stop: Stop,
+        flow: &mut Flow,
         program: &Program,
         stack: &mut Vec<Value>,
         row: Tuple<'_>,
         number: usize,
     ) -> Result<(), RunError> {
-        let mut flow = Flow::default();
         loop {
-            match self.go_on(&mut flow, program, stack, row, number) {
-                Err(error) if error.code == codes::WRONG_OPERAND => {
-                    // What `try` is around of is null; anything else ends the select.
-                    let Some(guarded) = flow.guards.pop() else { return Err(error) };
-                    stack.truncate(guarded.depth);
-                    stack.push(Value::Null);
-                    flow.next = guarded.end;
+            match stop {
+                Stop::Ended => return Ok(()),
+                Stop::Due => self.budget.pause().await?,
+                Stop::Large => {
+                    let Some(operation) = program.operations.get(flow.next) else { return Ok(()) };
+                    flow.next += 1;
+                    let done = self.do_apart(operation, program, stack, row, number).await;
+                    done.or_else(|error| flow.recover(stack, error))?;
                 }
-                outcome => return outcome,
+            }
+            stop = self.execute(flow, program, stack, row, number)?;
+        }
+    }
+
+    fn execute(
+        &self,
+        flow: &mut Flow,
+        program: &Program,
+        stack: &mut Vec<Value>,
+        row: Tuple<'_>,
+        number: usize,
+    ) -> Result<Stop, RunError> {
+        loop {
+            match self.go_on(flow, program, stack, row, number) {
+                Ok(stop) => return Ok(stop),
+                Err(error) => flow.recover(stack, error)?,
             }
         }
     }
@@ -107,33 +176,38 @@ impl Machine<'_> {
         stack: &mut Vec<Value>,
         row: Tuple<'_>,
         number: usize,
-    ) -> Result<(), RunError> {
+    ) -> Result<Stop, RunError> {
         while let Some(operation) = program.operations.get(flow.next) {
-            flow.next += 1;
             match operation {
                 Operation::Constant(value) => stack.push(value.clone()),
                 Operation::Given(given) => stack.push(match &self.givens[*given] {
                     GivenValue::Value(value) => value.clone(),
                     GivenValue::Expectation(_) => Value::Absent,
                 }),
-                Operation::Column(side, column) => stack.push(row.cell(*side, *column).value()),
-                Operation::Matches { side, column, given } => {
-                    let cell = row.cell(*side, *column).value();
-                    stack.push(Value::Bool(self.is_expected(*given, &cell)));
+                Operation::Column(side, column) => {
+                    let cell = row.cell(*side, *column);
+                    let then = program.operations.get(flow.next + 1..flow.next + 3);
+                    if let Some(holds) = then.and_then(|then| compare_at_once(cell, then)) {
+                        stack.push(Value::Bool(holds));
+                        flow.next += 2;
+                    } else {
+                        stack.push(cell.value());
+                    }
                 }
-                Operation::Expected(given) => {
-                    let value = pop(stack);
-                    stack.push(Value::Bool(self.is_expected(*given, &value)));
+                Operation::Jump(target) => {
+                    flow.next = *target;
+                    continue;
                 }
-                Operation::Jump(target) => flow.next = *target,
                 Operation::JumpIfFalse(target) => {
                     if !pop(stack).is_truthy() {
                         flow.next = *target;
+                        continue;
                     }
                 }
                 Operation::JumpIfTrue(target) => {
                     if pop(stack).is_truthy() {
                         flow.next = *target;
+                        continue;
                     }
                 }
                 Operation::Copy => {
@@ -143,50 +217,84 @@ impl Machine<'_> {
                 Operation::Drop => {
                     stack.pop();
                 }
-                Operation::Compute(calculation, place) => {
-                    let result = self
-                        .calculate(*calculation, stack)
-                        .map_err(|error| self.refuse(&program.places[*place], &error, number))?;
-                    if let Value::String(text) = &result {
-                        self.budget.charge_memory(text.len())?;
-                    }
-                    stack.push(result);
-                }
-                Operation::Call { function, arguments, place } => {
-                    let place = &program.places[*place];
-                    let refuse = |error| self.refuse(place, &error, number);
-                    self.call(function, *arguments, stack, refuse)?;
-                }
                 Operation::Guard(end) => {
                     flow.guards.push(Guarded { end: *end, depth: stack.len() });
                 }
                 Operation::Unguard => {
                     flow.guards.pop();
                 }
-                Operation::Negate(place) => {
-                    let negative = number::negate(&pop(stack))
-                        .map_err(|error| self.refuse(&program.places[*place], &error, number))?;
-                    stack.push(negative);
-                }
-                Operation::LikeDynamic(manner, place) => {
-                    let holds = self
-                        .fits(*manner, stack)
-                        .map_err(|error| self.refuse(&program.places[*place], &error, number))?;
-                    stack.push(Value::Bool(holds));
-                }
-                Operation::Object(names) => {
-                    let values = stack.split_off(stack.len().saturating_sub(names.len()));
-                    stack.push(self.make_object(names, values)?);
-                }
-                Operation::List(count) => {
-                    let items = stack.split_off(stack.len().saturating_sub(*count));
-                    self.budget.charge_memory(items.len() * VALUE_BYTES)?;
-                    stack.push(items.into_iter().map(or_null).collect());
-                }
-                test => apply_test(test, stack),
+                operation => match self.work_out(operation, program, stack, row, number)? {
+                    Worked::Done => {}
+                    Worked::Due => {
+                        flow.next += 1;
+                        return Ok(Stop::Due);
+                    }
+                    Worked::Large => return Ok(Stop::Large),
+                },
             }
+            flow.next += 1;
         }
-        Ok(())
+        Ok(Stop::Ended)
+    }
+
+    /// Does an operation that leaves the way of the program alone, unless it would hold the worker too long.
+    fn work_out(
+        &self,
+        operation: &Operation,
+        program: &Program,
+        stack: &mut Vec<Value>,
+        row: Tuple<'_>,
+        number: usize,
+    ) -> Result<Worked, RunError> {
+        if has_large_operands(operation, stack) {
+            return Ok(Worked::Large);
+        }
+        let refuse = |place: usize, error| self.refuse(&program.places[place], &error, number);
+        let result = match operation {
+            Operation::Matches { side, column, given } => {
+                let cell = row.cell(*side, *column).value();
+                if is_large(&cell) {
+                    return Ok(Worked::Large);
+                }
+                Value::Bool(self.is_expected(*given, &cell))
+            }
+            Operation::Expected(given) => Value::Bool(self.is_expected(*given, &pop(stack))),
+            Operation::Compute(calculation, place) => {
+                let computed = self.calculate(*calculation, stack);
+                let computed = computed.map_err(|error| refuse(*place, error))?;
+                if let Value::String(text) = &computed {
+                    self.budget.charge_memory(text.len())?;
+                }
+                computed
+            }
+            Operation::Call { function, arguments, place } => {
+                return self.call(function, *arguments, stack, |error| refuse(*place, error));
+            }
+            Operation::Negate(place) => {
+                number::negate(&pop(stack)).map_err(|error| refuse(*place, error))?
+            }
+            Operation::LikeDynamic(manner, place) => {
+                let (value, pattern) = pop_two(stack);
+                // To compile it takes as long as many rows.
+                let holds = self.budget.measure(|| fits_pattern(*manner, &value, &pattern))?;
+                stack.push(Value::Bool(holds.map_err(|error| refuse(*place, error))?));
+                return Ok(Worked::Due);
+            }
+            Operation::Object(names) => {
+                let values = stack.split_off(stack.len().saturating_sub(names.len()));
+                let object = make_object(names, values);
+                self.budget.charge_memory(object.len() * 2 * VALUE_BYTES)?;
+                Value::object(object)
+            }
+            Operation::List(count) => {
+                let items = stack.split_off(stack.len().saturating_sub(*count));
+                self.budget.charge_memory(items.len() * VALUE_BYTES)?;
+                items.into_iter().map(or_null).collect()
+            }
+            test => Value::Bool(holds(test, stack)),
+        };
+        stack.push(result);
+        Ok(Worked::Done)
     }
 
     /// Whether a value, or an element of it, is one that a condition expects.
@@ -211,16 +319,6 @@ impl Machine<'_> {
         Ok(result)
     }
 
-    /// Whether a text fits a pattern that is a value of the row, and so is compiled for each.
-    fn fits(&self, manner: PatternManner, stack: &mut Vec<Value>) -> Result<bool, ComputeError> {
-        let (value, pattern) = pop_two(stack);
-        let Some(text) = pattern.scalar_text() else { return Ok(false) };
-        let compiled = manner.compile(&text);
-        let compiled = compiled.map_err(|error| ComputeError::invalid(0, error.to_string()))?;
-        self.budget.work(1 + text.len());
-        Ok(test::matches(&value, &compiled))
-    }
-
     /// Calls a function with the last values, counts its work and notes a division by zero.
     fn call(
         &self,
@@ -228,46 +326,34 @@ impl Machine<'_> {
         count: usize,
         stack: &mut Vec<Value>,
         refuse: impl FnOnce(ComputeError) -> RunError,
-    ) -> Result<(), RunError> {
+    ) -> Result<Worked, RunError> {
         let first = stack.len().saturating_sub(count);
         let arguments = &stack[first..];
-        let result = function.call(&self.context, arguments).map_err(refuse)?;
+        if function.effort(arguments, AT_ONCE_BYTES_MAX) > AT_ONCE_BYTES_MAX {
+            return Ok(Worked::Large);
+        }
+        let compiled = self.context.compiled();
+        let result = match function.call(&self.context, arguments) {
+            Ok(result) => result,
+            Err(ComputeError::TooLong) => return Ok(Worked::Large),
+            Err(error) => return Err(refuse(error)),
+        };
         let is_division = matches!(function.name, "mod" | "div");
         if is_division && result.is_nothing() && !arguments.iter().any(Value::is_nothing) {
             self.zero_divisions.set(self.zero_divisions.get() + 1);
         }
         let read: usize = arguments.iter().map(size_of).sum();
         let made = size_of(&result);
-        // Long texts and lists take time, of which a row alone says nothing.
-        self.budget.work(1 + (read + made) / WORK_BYTES);
         self.budget.charge_memory(made)?;
+        if arguments.iter().any(is_dropped_apart) {
+            self.heavy.drop_apart(stack.split_off(first));
+        }
         stack.truncate(first);
         stack.push(result);
-        Ok(())
-    }
-
-    fn make_object(&self, names: &[MemberName], values: Vec<Value>) -> Result<Value, RunError> {
-        let mut object = Object::with_capacity(names.len());
-        for (name, value) in names.iter().zip(values) {
-            match name {
-                MemberName::Named(name) => {
-                    if !value.is_absent() {
-                        object.insert(name.clone(), value);
-                    }
-                }
-                MemberName::Members(excluded) => {
-                    let opened = value.open();
-                    let Value::Object(members) = &*opened else { continue };
-                    for (name, member) in members.iter() {
-                        if !excluded.contains(name) {
-                            object.insert(name.clone(), member.clone());
-                        }
-                    }
-                }
-            }
-        }
-        self.budget.charge_memory(object.len() * 2 * VALUE_BYTES)?;
-        Ok(Value::object(object))
+        // Long texts and lists take time, and patterns, of which a row alone says nothing.
+        let patterns = (self.context.compiled() - compiled) as usize * PATTERN_UNITS;
+        let is_due = self.budget.spend(1 + (read + made) / WORK_BYTES + patterns);
+        Ok(if is_due { Worked::Due } else { Worked::Done })
     }
 
     /// A group has values that give nothing together.
@@ -309,6 +395,15 @@ impl Machine<'_> {
     }
 }
 
+/// What has become of an operation.
+enum Worked {
+    Done,
+    /// It is done, and others may have their turn.
+    Due,
+    /// It would hold the worker too long, and is not done.
+    Large,
+}
+
 /// About how many bytes a value takes by itself, without what its elements hold.
 fn size_of(value: &Value) -> usize {
     match value {
@@ -316,57 +411,4 @@ fn size_of(value: &Value) -> usize {
         Value::Array(_) | Value::Object(_) => value.len() * VALUE_BYTES,
         _ => 0,
     }
-}
-
-/// An operation that only tests what is on the stack.
-fn apply_test(operation: &Operation, stack: &mut Vec<Value>) {
-    let holds = match operation {
-        Operation::Truth => pop(stack).is_truthy(),
-        Operation::Not => !pop(stack).is_truthy(),
-        Operation::Equals => {
-            let (left, right) = pop_two(stack);
-            are_equal(&left, &right)
-        }
-        Operation::Meets => {
-            let (left, right) = pop_two(stack);
-            null_keys::do_meet(left, right)
-        }
-        Operation::Compare(comparison) => {
-            let (left, right) = pop_two(stack);
-            comparison.holds(&left, &right)
-        }
-        Operation::In(count) => {
-            let items = stack.split_off(stack.len().saturating_sub(*count));
-            let value = pop(stack);
-            items.iter().any(|item| are_equal(&value, item))
-        }
-        Operation::Between => {
-            let (low, high) = pop_two(stack);
-            test::is_between(&pop(stack), &low, &high)
-        }
-        Operation::Like(pattern) => test::matches(&pop(stack), pattern),
-        Operation::Is(kind) => kind.is_of(&pop(stack)),
-        // All others are done where the operations are counted.
-        _ => return,
-    };
-    stack.push(Value::Bool(holds));
-}
-
-fn pop(stack: &mut Vec<Value>) -> Value {
-    stack.pop().unwrap_or_default()
-}
-
-fn pop_two(stack: &mut Vec<Value>) -> (Value, Value) {
-    let right = pop(stack);
-    let left = pop(stack);
-    (left, right)
-}
-
-/// What is absent equals nothing, not even null (SEL-16).
-fn are_equal(left: &Value, right: &Value) -> bool {
-    !left.is_absent() && !right.is_absent() && test::equals(left, right)
-}
-
-fn or_null(value: Value) -> Value {
-    if value.is_absent() { Value::Null } else { value }
 }

@@ -16,10 +16,13 @@ use super::{
     opening,
     rows::{Relation, Rows, ValueRows},
 };
-use crate::{budget::VALUE_BYTES, error::RunError, evaluate::fill, heavy::LetGo, run::Run};
-
-/// Bytes of the place of a cell in a text.
-const CELL_BYTES: usize = 8;
+use crate::{
+    budget::{CELL_BYTES, VALUE_BYTES},
+    error::RunError,
+    evaluate::fill,
+    heavy::LetGo,
+    run::Run,
+};
 
 /// An answer as a decoder has left it.
 #[derive(Debug)]

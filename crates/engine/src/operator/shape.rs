@@ -25,6 +25,10 @@ const BARE_VALUES_MAX: usize = 64;
 /// Rows that are written before others may have their turn.
 const BLOCK_ROWS: usize = 64;
 
+/// Texts of so many bytes are still near the processor when they are written; to look at them before costs more than
+/// to wait for them.
+const NEAR_BYTES_MAX: usize = 256 * 1024;
+
 /// All of so many rows, by block.
 fn blocks(rows: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(BLOCK_ROWS).map(move |start| start..rows.min(start + BLOCK_ROWS))
@@ -186,8 +190,12 @@ impl<'o> TextOutput<'o> {
         if bytes < memory_left {
             writer.reserve(rows.len(), bytes);
         }
+        let are_far = rows.are_moved() && bytes > NEAR_BYTES_MAX;
         for block in blocks(rows.len()) {
             let units = block.len() * self.columns.len();
+            if are_far {
+                self.bring_in(rows, block.clone());
+            }
             if !self.write_block(&mut writer, rows, block, memory_left) {
                 return Err(budget.refuse_memory());
             }
@@ -199,6 +207,15 @@ impl<'o> TextOutput<'o> {
         Ok(writer.finish())
     }
 
+    /// Brings the text of rows in from memory, all of it at the same time.
+    fn bring_in(&self, rows: &Tuples, block: Range<usize>) {
+        let cells = block.flat_map(|number| {
+            let tuple = rows.tuple(number);
+            self.columns.iter().map(move |(side, column)| tuple.cell(*side, *column))
+        });
+        black_box(cells.fold(0, |all, cell| all ^ cell.first_byte()));
+    }
+
     /// Whether the text of these rows, too, has place in the memory left. They are not alike: what was expected of
     /// them is an average.
     fn write_block(
@@ -208,14 +225,6 @@ impl<'o> TextOutput<'o> {
         block: Range<usize>,
         memory_left: usize,
     ) -> bool {
-        if rows.are_moved() {
-            // All of them are brought in from memory at the same time.
-            let cells = block.clone().flat_map(|number| {
-                let tuple = rows.tuple(number);
-                self.columns.iter().map(move |(side, column)| tuple.cell(*side, *column))
-            });
-            black_box(cells.fold(0, |all, cell| all ^ cell.first_byte()));
-        }
         block.into_iter().all(|number| {
             let tuple = rows.tuple(number);
             writer.push(|position| {

@@ -30,9 +30,11 @@ const ROUTE: (&str, &str) = (
     "return {\"ok\": 1} via route '/r/{id}?a={a}' with optional params using method get",
 );
 
-/// A route that keeps its worker: one call of a function is made in one go.
-const SLOW_ROUTE: &str = "t = [{\"n\": 1000000}];
-  return select value length(array_distinct(range(1, n))) from t via route '/slow' using method get";
+/// A route that keeps its worker: one key of a join is taken in one go.
+const SLOW_ROUTE: &str = "t = [{\"n\": 300000}];
+  lists = select 1 as one, range(1, n) as ids from t;
+  return select x.one as one from lists as x, lists as y where x.ids = y.ids
+  via route '/slow' using method get";
 
 /// The address that the server has told of its admin listener.
 pub(crate) fn admin_of(server: &ServerProcess) -> SocketAddr {
@@ -194,7 +196,7 @@ fn requests_under_way_are_listed_and_one_can_be_stopped() {
     assert!(server.stderr().contains("an operator has stopped the request"));
 }
 
-/// The only worker loads a module that takes 1.5 s, and does nothing else meanwhile.
+/// The only worker compares long lists, and does nothing else meanwhile.
 #[test]
 fn operators_are_answered_while_all_workers_are_busy() {
     let folder = folder(&[("routes/slow.ql", SLOW_ROUTE)]);
@@ -204,7 +206,7 @@ fn operators_are_answered_while_all_workers_are_busy() {
     let mut lag = 0.0_f64;
     let mut slowest = Duration::ZERO;
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(1) {
+    while lag <= 0.2 && began.elapsed() < PATIENCE {
         for target in ["/livez", "/readyz?verbose", "/in-flight", "/upstreams", "/"] {
             let asked = Instant::now();
             assert_eq!(ask(admin, "GET", target).status, 200);

@@ -135,6 +135,39 @@ fn a_worker_answers_others_while_a_large_body_of_a_client_is_read_and_a_large_an
 }
 
 #[test]
+fn a_worker_answers_others_while_one_function_takes_long() {
+    let upstream = Upstream::start().unwrap();
+    let cases = [
+        ("distinct", "value length(array_distinct(range(1, n))) from t"),
+        ("pattern", "value regexp_matches(repeat('ab', 4 * n), '(a|b)*c$') from t"),
+        ("like", "count(*) as c from t where repeat('ab', 80 * n) like '%b_c%'"),
+        ("made", "value length(split(repeat('a,', 10 * n), ',')) from t"),
+        ("grouped", "count(*) as c from t group by range(1, n)"),
+    ];
+    let routes: Vec<_> = cases
+        .iter()
+        .map(|(name, select)| {
+            let list = "t = [{\"n\": 100000}]";
+            (*name, format!("{list}; return select {select} via route '/{name}' using method get"))
+        })
+        .collect();
+    let routes: Vec<_> = routes.iter().map(|(name, route)| (*name, &**route)).collect();
+    let patient = r#"{"limits": {"cpuMs": 600000, "memoryMiB": 2000}}"#;
+    let (server, _folder) = serve(&upstream, &routes, patient);
+    for (name, expected) in [
+        ("distinct", "[100000]"),
+        ("pattern", "[false]"),
+        ("like", r#"[{"c":0}]"#),
+        ("made", "[1000001]"),
+        ("grouped", r#"[{"c":1}]"#),
+    ] {
+        let (answer, cheap) = turns(&server, &Request::get(&format!("/{name}")), || true);
+        assert_eq!((answer.status, &*answer.text()), (200, expected), "{name}");
+        assert!(cheap >= TURNS_MIN, "{name}: {cheap} cheap answers meanwhile");
+    }
+}
+
+#[test]
 fn more_large_answers_than_may_wait_are_refused_and_said_so() {
     const REQUESTS: usize = 8;
     let respond = Respond::text("text/xml", &xml());

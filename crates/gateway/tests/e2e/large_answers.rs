@@ -117,6 +117,41 @@ fn of_a_body_that_broke_off_nothing_is_left() {
     upstream.verify().unwrap();
 }
 
+/// SAF-25: elements are built only as far as there is memory for them, and rows that stay text need less.
+#[test]
+fn more_elements_than_there_is_memory_for_go_over_the_limit_that_says_so() {
+    let body = format!("[{}]", vec![r#"{"a":[1,2]}"#; 40_000].join(","));
+    let upstream =
+        Upstream::with([Expectation::get("/many").any_calls().respond(respond(&body))]).unwrap();
+    let table = format!("create table many on select get from '{}/many'", upstream.base());
+    let route = |select: &str, path: &str, memory: u32| {
+        format!(
+            "return select {select} from many limit 1 via route '{path}' using method get using limits memoryMiB = {memory}"
+        )
+    };
+    let (few, enough) = (route("a[0]", "/few", 4), route("a[0]", "/enough", 64));
+    let text = route("a", "/text", 4);
+    let folder = folder(&[
+        ("tables/many.ql", &table),
+        ("routes/few.ql", &few),
+        ("routes/enough.ql", &enough),
+        ("routes/text.ql", &text),
+    ]);
+    let server = serve_folder(folder.path(), &["--workers", "1"]);
+    let answer = |path: &str| fetch(server.address(), &Request::get(path), PATIENCE).unwrap();
+    let refused = answer("/few");
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    let error = refused.json().unwrap();
+    let (message, asked) = (error["message"].as_str().unwrap(), error["asked"].as_u64().unwrap());
+    let expected = format!(
+        "the run asks for {asked} MiB of memory, more than limits.memoryMiB = 4; ask for less, or raise the setting, or say `using limits memoryMiB = {asked}` in the route"
+    );
+    assert!(message.contains(&expected), "{message}");
+    assert!((6..64).contains(&asked), "{message}");
+    assert_eq!((answer("/enough").status, answer("/text").status), (200, 200));
+    upstream.verify().unwrap();
+}
+
 #[test]
 fn large_answers_of_upstreams_share_a_memory_that_they_give_back() {
     const LENGTH: usize = 200_000;

@@ -37,6 +37,7 @@ impl Lowering<'_> {
 
     /// Lowers a path; a bad expression in it is reported and reads nothing.
     pub(super) fn path(&mut self, path: &ast::Path) -> Path {
+        self.warn_of_cast(path);
         match path::lower_path(path) {
             Ok(mut lowered) => {
                 let mut slots = Vec::new();

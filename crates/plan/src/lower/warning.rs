@@ -266,6 +266,27 @@ impl Lowering<'_> {
         }
     }
 
+    /// Warns of a name that is a cast elsewhere.
+    pub(super) fn warn_of_cast(&mut self, path: &ast::Path) {
+        let Some(ast::Segment::Member { name, is_quoted: false }) = path.segments.last() else {
+            return;
+        };
+        let Some((value, kind)) = name.as_str().split_once("::") else { return };
+        let is_same = |known: &Diagnostic| {
+            known.code == codes::CAST_IN_NAME && known.primary.span == path.span
+        };
+        if self.problems.iter().any(is_same) {
+            return;
+        }
+        let message = format!("`{name}` is the name of a column, and no cast");
+        let Some(warning) = self.warning(codes::CAST_IN_NAME, path.span, message) else { return };
+        let hint = match function_of_type(kind) {
+            Some(function) => format!("write `{function}({value})`"),
+            None => format!("if that is its name, write it in backticks: `` `{name}` ``"),
+        };
+        self.problems.push(warning.hint(hint));
+    }
+
     /// A new warning, unless there are enough.
     pub(super) fn warning(
         &mut self,
@@ -276,6 +297,22 @@ impl Lowering<'_> {
         self.warnings += 1;
         (self.warnings <= WARNINGS_MAX).then(|| Diagnostic::warning(code, span, message))
     }
+}
+
+/// The function that makes a value of a type of SQL.
+fn function_of_type(name: &str) -> Option<&'static str> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "int" | "integer" | "bigint" | "smallint" | "int2" | "int4" | "int8" => "integer",
+        "numeric" | "decimal" | "float" | "float4" | "float8" | "double" | "real" | "number" => {
+            "number"
+        }
+        "text" | "varchar" | "char" | "string" => "concat",
+        "date" => "date",
+        "time" => "time",
+        "timestamp" | "timestamptz" | "datetime" => "timestamp",
+        "json" | "jsonb" => "parse_json",
+        _ => return None,
+    })
 }
 
 /// The paths that `=` compares below `or` or `not`.

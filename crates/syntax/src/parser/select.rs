@@ -105,7 +105,10 @@ impl Parser<'_> {
             let next = &behind[..crate::lexer::word_length(behind)];
             matches!(next, "from" | "exclude") || behind.starts_with(',')
         });
-        let is_next = self.lexer.peek_word() == word && (is_star || !self.is_column_word());
+        // Behind a column of the output there is no direction.
+        let is_direction = matches!(&after[..crate::lexer::word_length(after)], "asc" | "desc");
+        let is_modifier = is_star || is_direction || !self.is_column_word();
+        let is_next = self.lexer.peek_word() == word && is_modifier;
         if is_next {
             self.lexer.take(word.len());
         }

@@ -208,7 +208,8 @@ impl<'a> Reader<'a> {
     pub(super) fn count(&mut self) -> Result<(), DecodeError> {
         self.built += 1;
         if self.built > self.limits.elements_max {
-            return Err(self.fault(&format!("more than {} elements", self.limits.elements_max)));
+            let reason = format!("more than {} elements", self.limits.elements_max);
+            return Err(self.fault(&reason).of_elements());
         }
         Ok(())
     }
@@ -234,7 +235,7 @@ impl<'a> Reader<'a> {
 
 pub(super) fn fault_at(offset: usize, reason: &str) -> DecodeError {
     let reason = format!("Malformed cbor message: {reason}");
-    DecodeError { format: FORMAT, offset, reason }
+    DecodeError { format: FORMAT, offset, reason, has_too_many: false }
 }
 
 pub(super) fn stray_break(at: usize) -> DecodeError {

@@ -64,12 +64,14 @@ pub fn decode(
             format: FORMAT,
             offset: limits.decoded_bytes_max,
             reason: format!("the body is larger than {} bytes", limits.decoded_bytes_max),
+            has_too_many: false,
         });
     }
     let text = Text::from_utf8(bytes).map_err(|error| DecodeError {
         format: FORMAT,
         offset: error.valid_up_to(),
         reason: "invalid UTF-8".to_owned(),
+        has_too_many: false,
     })?;
     decode_text(text, projection, limits)
 }
@@ -119,5 +121,6 @@ fn explain(text: &Text, fault: &Fault, mark: usize) -> DecodeError {
         Problem::Stopped => stop::REASON.to_owned(),
         Problem::TooMany(max) => format!("more than {max} elements and members"),
     };
-    DecodeError { format: FORMAT, offset: fault.at() + mark, reason }
+    let has_too_many = matches!(fault.problem(), Problem::TooMany(_));
+    DecodeError { format: FORMAT, offset: fault.at() + mark, reason, has_too_many }
 }

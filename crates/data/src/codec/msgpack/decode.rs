@@ -67,7 +67,8 @@ impl Reader<'_> {
     fn value(&mut self, projection: &Projection, depth: usize) -> Result<Value, DecodeError> {
         self.built += 1;
         if self.built > self.limits.elements_max {
-            return Err(self.fault(&format!("more than {} elements", self.limits.elements_max)));
+            let reason = format!("more than {} elements", self.limits.elements_max);
+            return Err(self.fault(&reason).of_elements());
         }
         match self.head()? {
             Head::Nil => Ok(Value::Null),
@@ -263,6 +264,7 @@ impl Reader<'_> {
             format: FORMAT,
             offset: self.at,
             reason: format!("Malformed msgpack message: {reason}"),
+            has_too_many: false,
         }
     }
 }

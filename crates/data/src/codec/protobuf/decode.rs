@@ -574,7 +574,8 @@ impl Walker<'_> {
         }
         self.built += 1;
         if self.built > self.limits.elements_max {
-            return Err(reader.fault(&format!("more than {} elements", self.limits.elements_max)));
+            let reason = format!("more than {} elements", self.limits.elements_max);
+            return Err(reader.fault(&reason).of_elements());
         }
         Ok(())
     }

@@ -34,7 +34,13 @@ impl Fault {
     #[cold]
     pub(super) fn new(offset: usize, reason: impl fmt::Display) -> Self {
         let reason = format!("Malformed protobuf message: {reason}");
-        Self(Box::new(DecodeError { format: FORMAT, offset, reason }))
+        Self(Box::new(DecodeError { format: FORMAT, offset, reason, has_too_many: false }))
+    }
+
+    /// The same fault, because there are more elements than may be built.
+    #[cold]
+    pub(super) fn of_elements(self) -> Self {
+        Self(Box::new(self.0.of_elements()))
     }
 
     pub(super) fn into_error(self) -> DecodeError {

@@ -270,7 +270,7 @@ impl<'a> Builder<'a> {
         self.add_missing_arrays();
         let mut members = self.close();
         let Some(parent) = self.outer.pop() else {
-            return Err(Fault { offset, reason: "end tag without a start tag".to_owned() });
+            return Err(Fault::new(offset, "end tag without a start tag"));
         };
         let frame = std::mem::replace(&mut self.frame, parent);
         let text = match frame.text {
@@ -400,7 +400,7 @@ impl<'a> Builder<'a> {
         self.built += 1;
         if self.built > self.limits.elements_max {
             let reason = format!("more than {} elements", self.limits.elements_max);
-            return Err(Fault { offset, reason });
+            return Err(Fault { offset, reason, has_too_many: true });
         }
         Ok(())
     }
@@ -417,7 +417,7 @@ impl<'a> Builder<'a> {
         let bytes_max = self.limits.decoded_bytes_max;
         if self.copied_bytes.saturating_add(length) > bytes_max {
             let reason = format!("document larger than {bytes_max} bytes");
-            return Err(Fault { offset, reason });
+            return Err(Fault::new(offset, reason));
         }
         Ok(())
     }

@@ -69,12 +69,8 @@ pub fn decode(
     options: &XmlOptions,
     limits: &DecodeLimits,
 ) -> Result<Value, DecodeError> {
-    let text = Text::from_utf8(bytes).map_err(|error| {
-        into_decode_error(Fault {
-            offset: error.valid_up_to(),
-            reason: "text is not UTF-8".to_owned(),
-        })
-    })?;
+    let text = Text::from_utf8(bytes)
+        .map_err(|error| into_decode_error(Fault::new(error.valid_up_to(), "text is not UTF-8")))?;
     decode_text(&text, projection, options, limits)
 }
 
@@ -88,7 +84,7 @@ pub fn decode_text(
     let bytes_max = limits.decoded_bytes_max.min(DOCUMENT_BYTES_MAX);
     if text.len() > bytes_max {
         let reason = format!("document larger than {bytes_max} bytes");
-        return Err(into_decode_error(Fault { offset: bytes_max, reason }));
+        return Err(into_decode_error(Fault::new(bytes_max, reason)));
     }
     let depth_max = limits.depth_max.min(DEPTH_MAX);
     let scanner = scan::Scanner::new(text, depth_max).map_err(into_decode_error)?;
@@ -98,9 +94,9 @@ pub fn decode_text(
         .map_err(into_decode_error)
 }
 
-fn into_decode_error(Fault { offset, reason }: Fault) -> DecodeError {
+fn into_decode_error(Fault { offset, reason, has_too_many }: Fault) -> DecodeError {
     let reason = format!("There are errors in your xml file: {reason}");
-    DecodeError { format: FORMAT, offset, reason }
+    DecodeError { format: FORMAT, offset, reason, has_too_many }
 }
 
 #[cfg(test)]

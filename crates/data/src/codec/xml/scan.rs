@@ -50,6 +50,15 @@ pub(super) struct Attribute {
 pub(super) struct Fault {
     pub(super) offset: usize,
     pub(super) reason: String,
+    /// There are more elements than may be built.
+    pub(super) has_too_many: bool,
+}
+
+impl Fault {
+    #[cold]
+    pub(super) fn new(offset: usize, reason: impl Into<String>) -> Self {
+        Self { offset, reason: reason.into(), has_too_many: false }
+    }
 }
 
 pub(super) struct Scanner<'t> {
@@ -69,7 +78,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn new(text: &'t str, depth_max: usize) -> Result<Self, Fault> {
         let Characters { forbidden, has_returns } = Characters::of(text.as_bytes());
         if let Some(offset) = forbidden {
-            return Err(Fault { offset, reason: "character not allowed in XML".to_owned() });
+            return Err(Fault::new(offset, "character not allowed in XML"));
         }
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Ok(Self {
@@ -131,7 +140,7 @@ impl<'t> Scanner<'t> {
     }
 
     fn fault(&self, reason: impl Into<String>) -> Fault {
-        Fault { offset: self.at, reason: reason.into() }
+        Fault::new(self.at, reason)
     }
 
     fn shown(&self, name: &Range<usize>) -> String {
@@ -230,10 +239,10 @@ impl<'t> Scanner<'t> {
             self.attributes.iter().find(|attribute| !seen.insert(name(attribute)))
         };
         match repeated {
-            Some(attribute) => Err(Fault {
-                offset: attribute.name.start,
-                reason: format!("attribute `{}` comes twice", self.shown(&attribute.name)),
-            }),
+            Some(attribute) => Err(Fault::new(
+                attribute.name.start,
+                format!("attribute `{}` comes twice", self.shown(&attribute.name)),
+            )),
             None => Ok(()),
         }
     }
@@ -434,7 +443,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn reference(&self, at: usize) -> Result<usize, Fault> {
         reference::read(&self.text[at..])
             .map(|(_, length)| at + length)
-            .map_err(|bad| Fault { offset: at, reason: bad.to_string() })
+            .map_err(|bad| Fault::new(at, bad.to_string()))
     }
 
     fn name(&mut self) -> Result<Range<usize>, Fault> {

@@ -1,6 +1,6 @@
 //! Choosing among values; these take null.
 
-use super::{Evaluation, Function, Group, Nulls, function};
+use super::{Evaluation, Function, Group, Nulls, effort_of_a_look, function};
 use crate::{
     Value,
     compute::{ComputeError, order::Key, test},
@@ -12,6 +12,7 @@ const FUNCTIONS: [Function; 6] = [
     Function {
         nulls: Nulls::Take,
         evaluation: Evaluation::UntilValue,
+        effort: effort_of_a_look,
         ..function(
             "coalesce",
             "coalesce(a, …)",
@@ -36,6 +37,7 @@ const FUNCTIONS: [Function; 6] = [
     Function {
         nulls: Nulls::Take,
         evaluation: Evaluation::Branch,
+        effort: effort_of_a_look,
         ..function(
             "if",
             "if(condition, a[, b])",
@@ -74,6 +76,7 @@ const FUNCTIONS: [Function; 6] = [
     Function {
         nulls: Nulls::Take,
         evaluation: Evaluation::Guarded,
+        effort: effort_of_a_look,
         ..function(
             "try",
             "try(x)",

@@ -1,6 +1,10 @@
 //! What calls of functions share: the time of their request, chance, and compiled patterns.
 
-use std::{cell::RefCell, fmt, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+    rc::Rc,
+};
 
 use regex::Regex;
 
@@ -16,16 +20,35 @@ pub struct Context<'c> {
     /// A number of 128 random bits.
     random: &'c dyn Fn() -> u128,
     patterns: &'c PatternCache,
+    /// Whoever calls has no time for what takes long.
+    is_in_haste: bool,
 }
 
 impl<'c> Context<'c> {
     /// Of a request at `now`, which is seconds since 1970 and nanoseconds. The cache may be that of
     /// the thread.
     pub fn new(now: (i64, u32), random: &'c dyn Fn() -> u128, patterns: &'c PatternCache) -> Self {
-        Self { now, random, patterns }
+        Self { now, random, patterns, is_in_haste: false }
     }
 
-    pub(super) fn now(&self) -> (i64, u32) {
+    /// The same for a caller that has no time: what turns out to take more than about a millisecond is
+    /// [`ComputeError::TooLong`].
+    #[must_use]
+    pub fn in_haste(self) -> Self {
+        Self { is_in_haste: true, ..self }
+    }
+
+    /// How many patterns have been compiled so far; each may take as long as thousands of other calls.
+    pub fn compiled(&self) -> u64 {
+        self.patterns.compiled.get()
+    }
+
+    pub(super) fn is_in_haste(&self) -> bool {
+        self.is_in_haste
+    }
+
+    /// The time of the request: seconds since 1970, and nanoseconds.
+    pub fn now(&self) -> (i64, u32) {
         self.now
     }
 
@@ -49,17 +72,21 @@ impl fmt::Debug for Context<'_> {
 
 /// The patterns that were used last, compiled.
 #[derive(Debug, Default)]
-pub struct PatternCache(RefCell<Vec<(Box<str>, Rc<Regex>)>>);
+pub struct PatternCache {
+    kept: RefCell<Vec<(Box<str>, Rc<Regex>)>>,
+    compiled: Cell<u64>,
+}
 
 impl PatternCache {
     fn regex(&self, text: &str) -> Result<Rc<Regex>, pattern::PatternError> {
-        let mut kept = self.0.borrow_mut();
+        let mut kept = self.kept.borrow_mut();
         // The last used stands last, where it is found first.
         if let Some(at) = kept.iter().rposition(|(known, _)| **known == *text) {
             if at + 1 < kept.len() {
                 kept[at..].rotate_left(1);
             }
         } else {
+            self.compiled.set(self.compiled.get() + 1);
             let regex = Rc::new(pattern::regex(text, false)?);
             if kept.len() == PATTERNS_MAX {
                 kept.remove(0);
@@ -85,12 +112,13 @@ mod tests {
         for n in 100..100 + PATTERNS_MAX - 1 {
             cache.regex(&n.to_string()).unwrap();
         }
-        assert_eq!(cache.0.borrow().len(), PATTERNS_MAX);
+        assert_eq!(cache.kept.borrow().len(), PATTERNS_MAX);
         assert!(Rc::ptr_eq(&first, &cache.regex("0").unwrap()));
         for n in 100..100 + PATTERNS_MAX {
             cache.regex(&n.to_string()).unwrap();
         }
         assert!(!Rc::ptr_eq(&first, &cache.regex("0").unwrap()));
         assert!(cache.regex("(").is_err());
+        assert_eq!(cache.compiled.get(), 2 * PATTERNS_MAX as u64 + 2);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Function, Group, Nulls, argument, function};
+use super::{Function, Group, Nulls, argument, effort_of_a_look, effort_of_reading, function};
 use crate::{
     Value,
     compute::{
         ComputeError, Decimal, OutOfRange,
         aggregate::{Accumulator, Aggregate},
+        effort,
         order::Key,
         text::{self, TextWriter},
     },
@@ -20,17 +21,20 @@ pub(super) const GROUP: Group = Group { title: "Lists", functions: &FUNCTIONS };
 pub(super) const RANGE_MAX: usize = 1_000_000;
 
 const FUNCTIONS: [Function; 14] = [
-    function(
-        "element_at",
-        "element_at(list, position)",
-        "The element at a position; null if there is none.",
-        &[
-            ("element_at(['a', 'b'], 1)", "\"a\""),
-            ("element_at(['a', 'b'], -1)", "\"b\""),
-            ("element_at([], 1)", "null"),
-        ],
-        |_, arguments| element_at(arguments),
-    ),
+    Function {
+        effort: effort_of_a_look,
+        ..function(
+            "element_at",
+            "element_at(list, position)",
+            "The element at a position; null if there is none.",
+            &[
+                ("element_at(['a', 'b'], 1)", "\"a\""),
+                ("element_at(['a', 'b'], -1)", "\"b\""),
+                ("element_at([], 1)", "null"),
+            ],
+            |_, arguments| element_at(arguments),
+        )
+    },
     function(
         "slice",
         "slice(list, from, to)",
@@ -42,13 +46,16 @@ const FUNCTIONS: [Function; 14] = [
         ],
         |_, arguments| slice(arguments),
     ),
-    function(
-        "array_join",
-        "array_join(list, separator)",
-        "The texts of the elements with a separator between them; null ones are skipped.",
-        &[("array_join(['a', null, 7], '-')", "\"a-7\""), ("array_join([], '-')", "\"\"")],
-        |_, arguments| join(arguments),
-    ),
+    Function {
+        effort: effort_of_joining,
+        ..function(
+            "array_join",
+            "array_join(list, separator)",
+            "The texts of the elements with a separator between them; null ones are skipped.",
+            &[("array_join(['a', null, 7], '-')", "\"a-7\""), ("array_join([], '-')", "\"\"")],
+            |_, arguments| join(arguments),
+        )
+    },
     Function {
         nulls: Nulls::Take,
         ..function(
@@ -149,13 +156,20 @@ const FUNCTIONS: [Function; 14] = [
             argument::made(out)
         },
     ),
-    function(
-        "range",
-        "range(from, to[, step])",
-        "The numbers from one to another, both included.",
-        &[("range(1, 4)", "[1,2,3,4]"), ("range(1, 0, -0.5)", "[1,0.5,0]"), ("range(2, 1)", "[]")],
-        |_, arguments| range(arguments),
-    ),
+    Function {
+        effort: effort_of_counting,
+        ..function(
+            "range",
+            "range(from, to[, step])",
+            "The numbers from one to another, both included.",
+            &[
+                ("range(1, 4)", "[1,2,3,4]"),
+                ("range(1, 0, -0.5)", "[1,0.5,0]"),
+                ("range(2, 1)", "[]"),
+            ],
+            |_, arguments| range(arguments),
+        )
+    },
     function(
         "zip",
         "zip(a, b)",
@@ -169,6 +183,29 @@ const FUNCTIONS: [Function; 14] = [
         },
     ),
 ];
+
+fn effort_of_joining(arguments: &[Value], enough: usize) -> usize {
+    let separators = match &arguments[0] {
+        Value::Array(elements) => elements.len(),
+        // Each element has a byte at least.
+        other => effort::bytes_read(other, enough),
+    };
+    let made = separators.saturating_mul(effort::bytes_read(&arguments[1], enough));
+    effort_of_reading(arguments, enough).saturating_add(effort::of_copying(made))
+}
+
+fn effort_of_counting(arguments: &[Value], _: usize) -> usize {
+    let number = |at: usize| argument::decimal(arguments, at).ok()?.to_float();
+    let step = if arguments.len() > 2 { number(2) } else { Some(1.0) };
+    let (Some(from), Some(to), Some(step)) = (number(0), number(1), step) else { return 0 };
+    if step == 0.0 {
+        return 0;
+    }
+    let numbers = ((to - from) / step).clamp(0.0, f64::from(RANGE_MAX as u32));
+    #[expect(clippy::cast_sign_loss, reason = "it is not below 0")]
+    let numbers = numbers as usize;
+    numbers * size_of::<Value>()
+}
 
 /// The index of a position in a list of `length`; `None` outside of it.
 fn index(position: i64, length: usize) -> Option<usize> {

@@ -19,7 +19,7 @@ mod web;
 
 use std::ops::RangeInclusive;
 
-use super::ComputeError;
+use super::{ComputeError, effort};
 use crate::Value;
 
 pub use context::{Context, PatternCache};
@@ -50,6 +50,8 @@ pub struct Function {
     pub examples: &'static [(&'static str, &'static str)],
     arguments_min: usize,
     arguments_max: usize,
+    /// About how many bytes it reads and makes; more than enough need not be counted.
+    effort: fn(&[Value], usize) -> usize,
     run: fn(&Context<'_>, &[Value]) -> Result<Value, ComputeError>,
 }
 
@@ -136,8 +138,24 @@ const fn function(
         volatility: Volatility::Constant,
         evaluation: Evaluation::Eager,
         examples,
+        effort: effort_of_reading,
         run,
     }
+}
+
+/// All arguments are looked at as a whole.
+fn effort_of_reading(arguments: &[Value], enough: usize) -> usize {
+    arguments.iter().fold(0_usize, |bytes, argument| {
+        let left = enough.saturating_sub(bytes);
+        bytes.saturating_add(effort::bytes_read(argument, left))
+    })
+}
+
+/// Of lists and objects only one place is looked at, unless they are still text.
+fn effort_of_a_look(arguments: &[Value], _: usize) -> usize {
+    let is_there = |value: &&Value| !matches!(value, Value::Array(_) | Value::Object(_));
+    let bytes = arguments.iter().filter(is_there).map(|value| effort::bytes_read(value, 0));
+    bytes.fold(0, usize::saturating_add)
 }
 
 /// The least and the most parameters of a signature.
@@ -173,6 +191,12 @@ impl Function {
     /// How many arguments it takes, as its signature says.
     pub fn arguments(&self) -> RangeInclusive<usize> {
         self.arguments_min..=self.arguments_max
+    }
+
+    /// About how many bytes a call reads and makes; counting ends soon after `enough`. Beyond the length of its
+    /// arguments it can be a guess: whoever has no time calls it [`in_haste`](Context::in_haste).
+    pub fn effort(&self, arguments: &[Value], enough: usize) -> usize {
+        (self.effort)(arguments, enough)
     }
 
     /// Its value. The arguments have been evaluated, whatever [`Evaluation`] says, and absent ones are

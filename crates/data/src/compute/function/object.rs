@@ -1,6 +1,6 @@
 //! Objects, and texts of JSON.
 
-use super::{Function, Group, Nulls, argument, function};
+use super::{Function, Group, Nulls, argument, effort_of_a_look, function};
 use crate::{
     Object, Text, Value,
     codec::{DecodeLimits, json},
@@ -98,6 +98,7 @@ const FUNCTIONS: [Function; 11] = [
     ),
     Function {
         nulls: Nulls::Take,
+        effort: effort_of_a_look,
         ..function(
             "has",
             "has(object, key)",
@@ -138,6 +139,7 @@ const FUNCTIONS: [Function; 11] = [
     ),
     Function {
         nulls: Nulls::Take,
+        effort: effort_of_a_look,
         ..function(
             "typeof",
             "typeof(x)",

@@ -14,6 +14,9 @@ pub(super) const GROUP: Group = Group { title: "Regular expressions", functions:
 /// worst. A text of 8 KiB may match at each of its bytes, one of 1 MiB 64 times.
 const WORK_MAX: usize = 1 << 26;
 
+/// The same of a call for which there is about a millisecond.
+const WORK_IN_HASTE_MAX: usize = 1 << 20;
+
 const FUNCTIONS: [Function; 5] = [
     function(
         "regexp_matches",
@@ -55,7 +58,7 @@ const FUNCTIONS: [Function; 5] = [
             let mut parts = Vec::new();
             for captures in regex.captures_iter(&text) {
                 parts.push(part(&text, &captures, group).unwrap_or(Value::Null));
-                check_work(parts.len(), &text)?;
+                check_work(context, parts.len(), &text)?;
             }
             argument::made(parts)
         },
@@ -81,7 +84,7 @@ const FUNCTIONS: [Function; 5] = [
             let mut parts = Vec::new();
             for part in regex(context, arguments)?.split(&text) {
                 parts.push(Value::from(text.share(part)));
-                check_work(parts.len(), &text)?;
+                check_work(context, parts.len(), &text)?;
             }
             argument::made(parts)
         },
@@ -90,8 +93,15 @@ const FUNCTIONS: [Function; 5] = [
 
 /// One search is linear in the text, but each of many may look at all that follows: whether there
 /// may be another one.
-fn check_work(searches: usize, text: &Text) -> Result<(), ComputeError> {
-    if searches.saturating_mul(text.len()) <= WORK_MAX {
+fn check_work(context: &Context<'_>, searches: usize, text: &Text) -> Result<(), ComputeError> {
+    let work = searches.saturating_mul(text.len());
+    if work <= WORK_IN_HASTE_MAX {
+        return Ok(());
+    }
+    if context.is_in_haste() {
+        return Err(ComputeError::TooLong);
+    }
+    if work <= WORK_MAX {
         return Ok(());
     }
     Err(ComputeError::TooLarge {
@@ -140,7 +150,7 @@ fn replace(context: &Context<'_>, arguments: &[Value]) -> Result<Value, ComputeE
     let mut out = TextWriter::new();
     let mut end = 0;
     for (at, captures) in regex.captures_iter(&text).enumerate() {
-        check_work(at, &text)?;
+        check_work(context, at, &text)?;
         let Some(all) = captures.get(0) else { continue };
         out.push(&text[end..all.start()])?;
         for piece in &pieces {

@@ -287,6 +287,64 @@ fn results_beyond_a_limit_are_refused_before_they_are_made() {
 }
 
 #[test]
+fn what_a_call_reads_and_makes_is_known_before() {
+    const ENOUGH: usize = 32 << 10;
+    let effort = |name: &str, arguments: &[Value]| find(name).unwrap().effort(arguments, ENOUGH);
+    let text = Value::from("x".repeat(ENOUGH + 1));
+    let list: Value = (0..ENOUGH as i64).map(Value::int).collect();
+    let raw = json::parse_str(&json::to_string(&list)).unwrap();
+    for (name, arguments) in [
+        ("upper", vec![text.clone()]),
+        ("length", vec![raw.clone()]),
+        ("array_sort", vec![list.clone()]),
+        ("json", vec![Value::array(vec![list.clone()])]),
+        ("array_join", vec!["[1,2]".into(), text.clone()]),
+        ("array_join", vec![(0..1000).map(Value::int).collect(), "x".repeat(1000).into()]),
+        ("range", vec![Value::int(1), Value::int(1_000_000)]),
+        ("range", vec![value("1e300"), value("-1e300"), value("-1e-300")]),
+        ("repeat", vec!["ab".into(), Value::int(1_000_000)]),
+        ("lpad", vec!["ab".into(), value("100000")]),
+        ("replace", vec!["x".repeat(1000).into(), "x".into(), "y".repeat(1000).into()]),
+        ("regexp_matches", vec![text.clone(), "x".into()]),
+    ] {
+        let counted = effort(name, &arguments);
+        assert!(counted > ENOUGH, "{name}: {counted}");
+    }
+    for (name, arguments) in [
+        ("length", vec![list.clone()]),
+        ("element_at", vec![list.clone(), Value::int(7)]),
+        ("typeof", vec![list]),
+        ("range", vec![Value::int(1), Value::int(9)]),
+        ("range", vec![Value::int(9), Value::int(1)]),
+        ("range", vec![Value::int(1), Value::int(9), Value::int(0)]),
+        ("range", vec!["a".into(), Value::int(9)]),
+        ("repeat", vec!["ab".into(), Value::int(-1)]),
+        ("round", vec![value("1e400"), Value::int(2)]),
+    ] {
+        let counted = effort(name, &arguments);
+        assert!(counted < 1_000, "{name}: {counted}");
+    }
+}
+
+#[test]
+fn who_has_no_time_is_told_that_a_pattern_takes_some() {
+    let (patterns, random) = (PatternCache::default(), || u128::MAX);
+    let text = Value::from("a b ".repeat(2_000));
+    for (name, arguments) in [
+        ("regexp_split", vec![text.clone(), " ".into()]),
+        ("regexp_extract_all", vec![text.clone(), "a".into()]),
+        ("regexp_replace", vec![text.clone(), "a".into(), "b".into()]),
+    ] {
+        let function = find(name).unwrap();
+        let context = Context::new(NOW, &random, &patterns).in_haste();
+        assert_eq!(function.call(&context, &arguments), Err(ComputeError::TooLong), "{name}");
+        assert!(call(name, &arguments).is_ok(), "{name}");
+        let few = [&[Value::from("a b")], &arguments[1..]].concat();
+        assert_eq!(function.call(&context, &few), call(name, &few), "{name}");
+    }
+}
+
+#[test]
 fn functions_differ_where_their_summaries_say_so() {
     for (example, result) in [
         ("nullif(0, '')", "null"),

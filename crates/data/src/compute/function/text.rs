@@ -1,11 +1,11 @@
 //! Texts. Positions and lengths count characters, from 1. A number or a truth value is taken by its
 //! text.
 
-use super::{Function, Group, Nulls, argument, function};
+use super::{Function, Group, Nulls, argument, effort_of_a_look, effort_of_reading, function};
 use crate::{
     Text, Value,
     compute::{
-        ComputeError,
+        ComputeError, effort,
         text::{TextWriter, check_length},
     },
 };
@@ -13,13 +13,16 @@ use crate::{
 pub(super) const GROUP: Group = Group { title: "Text", functions: &FUNCTIONS };
 
 const FUNCTIONS: [Function; 22] = [
-    function(
-        "length",
-        "length(x)",
-        "The number of characters of a text, or of elements of a list.",
-        &[("length('Åre')", "3"), ("length([1, [2, 3]])", "2"), ("length(null)", "null")],
-        |_, arguments| length(arguments),
-    ),
+    Function {
+        effort: effort_of_a_look,
+        ..function(
+            "length",
+            "length(x)",
+            "The number of characters of a text, or of elements of a list.",
+            &[("length('Åre')", "3"), ("length([1, [2, 3]])", "2"), ("length(null)", "null")],
+            |_, arguments| length(arguments),
+        )
+    },
     function(
         "lower",
         "lower(x)",
@@ -133,13 +136,19 @@ const FUNCTIONS: [Function; 22] = [
         &[("ends_with('harbour', 'har')", "false")],
         |_, arguments| found(arguments, |text, part| text.ends_with(part)),
     ),
-    function(
-        "replace",
-        "replace(x, part, by)",
-        "The text with another text in place of each part.",
-        &[("replace('a.b.c', '.', ', ')", "\"a, b, c\""), ("replace('abc', '', 'x')", "\"abc\"")],
-        |_, arguments| replace(arguments),
-    ),
+    Function {
+        effort: effort_of_replacing,
+        ..function(
+            "replace",
+            "replace(x, part, by)",
+            "The text with another text in place of each part.",
+            &[
+                ("replace('a.b.c', '.', ', ')", "\"a, b, c\""),
+                ("replace('abc', '', 'x')", "\"abc\""),
+            ],
+            |_, arguments| replace(arguments),
+        )
+    },
     function(
         "split",
         "split(x, separator)",
@@ -160,31 +169,40 @@ const FUNCTIONS: [Function; 22] = [
             |_, arguments| concat(arguments),
         )
     },
-    function(
-        "repeat",
-        "repeat(x, count)",
-        "The text so many times.",
-        &[("repeat('ab', 3)", "\"ababab\""), ("repeat('ab', -1)", "\"\"")],
-        |_, arguments| repeat(arguments),
-    ),
-    function(
-        "lpad",
-        "lpad(x, length[, fill])",
-        "The text with blanks, or with another text, before it, until it is so long. A longer one is cut.",
-        &[
-            ("lpad('7', 3, '0')", "\"007\""),
-            ("lpad('ab', 4)", "\"  ab\""),
-            ("lpad('abc', 2)", "\"ab\""),
-        ],
-        |_, arguments| padded(arguments, true),
-    ),
-    function(
-        "rpad",
-        "rpad(x, length[, fill])",
-        "The same, behind it.",
-        &[("rpad('ab', 5, 'xy')", "\"abxyx\"")],
-        |_, arguments| padded(arguments, false),
-    ),
+    Function {
+        effort: effort_of_repeating,
+        ..function(
+            "repeat",
+            "repeat(x, count)",
+            "The text so many times.",
+            &[("repeat('ab', 3)", "\"ababab\""), ("repeat('ab', -1)", "\"\"")],
+            |_, arguments| repeat(arguments),
+        )
+    },
+    Function {
+        effort: effort_of_padding,
+        ..function(
+            "lpad",
+            "lpad(x, length[, fill])",
+            "The text with blanks, or with another text, before it, until it is so long. A longer one is cut.",
+            &[
+                ("lpad('7', 3, '0')", "\"007\""),
+                ("lpad('ab', 4)", "\"  ab\""),
+                ("lpad('abc', 2)", "\"ab\""),
+            ],
+            |_, arguments| padded(arguments, true),
+        )
+    },
+    Function {
+        effort: effort_of_padding,
+        ..function(
+            "rpad",
+            "rpad(x, length[, fill])",
+            "The same, behind it.",
+            &[("rpad('ab', 5, 'xy')", "\"abxyx\"")],
+            |_, arguments| padded(arguments, false),
+        )
+    },
     function(
         "reverse",
         "reverse(x)",
@@ -204,6 +222,29 @@ const FUNCTIONS: [Function; 22] = [
         |_, arguments| format(arguments),
     ),
 ];
+
+fn effort_of_repeating(arguments: &[Value], enough: usize) -> usize {
+    let count = count_of(arguments, 1);
+    let made = effort::bytes_read(&arguments[0], enough).saturating_mul(count);
+    effort_of_reading(arguments, enough).saturating_add(effort::of_copying(made))
+}
+
+fn effort_of_padding(arguments: &[Value], enough: usize) -> usize {
+    effort_of_reading(arguments, enough).saturating_add(count_of(arguments, 1))
+}
+
+/// If the part stands everywhere.
+fn effort_of_replacing(arguments: &[Value], enough: usize) -> usize {
+    let [text, .., by] = arguments else { return 0 };
+    let made = effort::bytes_read(text, enough).saturating_mul(effort::bytes_read(by, enough));
+    effort_of_reading(arguments, enough).saturating_add(effort::of_copying(made))
+}
+
+/// The count that an argument is; 0 if it is none.
+fn count_of(arguments: &[Value], at: usize) -> usize {
+    let count = arguments.get(at).and_then(|_| argument::whole(arguments, at).ok());
+    count.map_or(0, |count| usize::try_from(count.max(0)).unwrap_or(usize::MAX))
+}
 
 fn length(arguments: &[Value]) -> Result<Value, ComputeError> {
     match &arguments[0] {
