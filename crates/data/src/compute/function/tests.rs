@@ -291,7 +291,7 @@ fn what_a_call_reads_and_makes_is_known_before() {
     const ENOUGH: usize = 32 << 10;
     let effort = |name: &str, arguments: &[Value]| find(name).unwrap().effort(arguments, ENOUGH);
     let text = Value::from("x".repeat(ENOUGH + 1));
-    let list: Value = (0..ENOUGH as i64).map(Value::int).collect();
+    let list: Value = (0..ENOUGH).map(Value::from).collect();
     let raw = json::parse_str(&json::to_string(&list)).unwrap();
     for (name, arguments) in [
         ("upper", vec![text.clone()]),
