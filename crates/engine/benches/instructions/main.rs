@@ -50,7 +50,7 @@ type Piece = Box<dyn FnMut()>;
 /// A name and how to prepare the piece.
 type Named = (&'static str, fn() -> Piece);
 
-const PIECES: [Named; 32] = [
+const PIECES: [Named; 35] = [
     ("compile", compile_script),
     ("json_check", json_check),
     ("json_project", json_project),
@@ -74,6 +74,9 @@ const PIECES: [Named; 32] = [
     ("join_text", join_text),
     ("join_two_keys", join_two_keys),
     ("rows_text", rows_text),
+    ("few_rows", few_rows),
+    ("few_queried", few_queried),
+    ("few_matched", few_matched),
     ("hook_none", || scripted::route("hook_none")),
     ("hook_uri", || scripted::route("hook_uri")),
     ("hook_headers", || scripted::route("hook_headers")),
@@ -357,15 +360,19 @@ const ROWS_JOINED: i64 = 1000;
 
 /// A list of objects with an `id`, in an order of its own, a `kind` and a cell.
 fn numbered_rows(name: &str, step: i64) -> Value {
+    numbered(ROWS_JOINED, name, step)
+}
+
+fn numbered(count: i64, name: &str, step: i64) -> Value {
     let row = |row: i64| {
         let cells = [
-            ("id", Value::int(row * step % ROWS_JOINED)),
+            ("id", Value::int(row * step % count)),
             ("kind", Value::int(row % 2)),
             (name, Value::from("a cell")),
         ];
         Value::object(cells.into_iter().collect())
     };
-    (0..ROWS_JOINED).map(row).collect()
+    (0..count).map(row).collect()
 }
 
 /// The list as the text of one answer.
@@ -418,4 +425,24 @@ fn join_two_keys() -> Piece {
 fn rows_text() -> Piece {
     let rows = one_text(&numbered_rows("name", 7));
     over_rows("return select id as id, name as n from left", rows, Value::Null, 1000)
+}
+
+/// What a small route answers; the next two are the same route with a query.
+fn few_rows() -> Piece {
+    over_few_rows("", 30)
+}
+
+fn few_queried() -> Piece {
+    over_few_rows("where id >= 5 order by id desc limit 10", 10)
+}
+
+/// The same with a condition as they were before there were expressions.
+fn few_matched() -> Piece {
+    over_few_rows("where kind = 1 order by id desc limit 10", 10)
+}
+
+fn over_few_rows(query: &str, count: usize) -> Piece {
+    let rows = one_text(&numbered(30, "name", 7));
+    let script = format!("return select id as id, kind as kind, name as name from left {query}");
+    over_rows(&script, rows, Value::Null, count)
 }
