@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use qlio_data::{
     Text, Value,
-    compute::{ComputeError, Kind, number},
+    compute::{ComputeError, Kind, effort::bytes_read, number},
 };
 use qlio_syntax::{
     ast::{self, ExpressionKind},
@@ -32,6 +32,15 @@ use crate::{
     catalog,
     operator::{Calculation, Given, MemberName, NestedManner, Operand, Operation, Place, Program},
 };
+
+/// Bytes of what is computed while a script is compiled. What reads or makes more waits for a run, which has a budget
+/// for it.
+const FOLDED_BYTES_MAX: usize = 4 << 10;
+
+/// Whether a constant is small enough to stand in a plan, or to make another one of it.
+fn is_foldable(value: &Value) -> bool {
+    bytes_read(value, FOLDED_BYTES_MAX) <= FOLDED_BYTES_MAX
+}
 
 /// Compiles the expressions of one select.
 pub(super) struct Compiler<'c, 'l, 'a, 's> {
@@ -361,7 +370,7 @@ impl<'c, 'l, 'a, 's> Compiler<'c, 'l, 'a, 's> {
             let spans = [left, operand.span];
             left = whole;
             let constants = match self.operations[..middle].get(start..) {
-                Some([Operation::Constant(left)]) => {
+                Some([Operation::Constant(left)]) if is_foldable(left) => {
                     self.constant_from(middle).map(|right| calculation.of(left, right))
                 }
                 _ => None,

@@ -12,7 +12,7 @@ use qlio_syntax::{
     diagnostic::{Diagnostic, codes},
 };
 
-use super::Compiler;
+use super::{Compiler, FOLDED_BYTES_MAX, is_foldable};
 use crate::operator::Operation;
 
 impl Compiler<'_, '_, '_, '_> {
@@ -71,17 +71,17 @@ impl Compiler<'_, '_, '_, '_> {
         let is_constant = function.volatility == Volatility::Constant
             && self.operations.len() - start == arguments.len()
             && constants.len() == arguments.len();
-        if is_constant {
+        if is_constant && function.effort(&constants, FOLDED_BYTES_MAX) <= FOLDED_BYTES_MAX {
             let patterns = PatternCache::default();
             // Neither the time nor chance is asked for by what is always the same.
             let context = Context::new((0, 0), &|| 0, &patterns);
             match function.call(&context, &constants) {
-                Ok(value) => return self.fold(start, value),
+                Ok(value) if is_foldable(&value) => return self.fold(start, value),
                 Err(error) if self.guards == 0 => {
                     return self.refuse_constant(start, &error, whole.span, &spans);
                 }
-                // `try` turns it into null when it runs.
-                Err(_) => {}
+                // A run pays for what is large, and `try` turns an error into null when it runs.
+                Ok(_) | Err(_) => {}
             }
         }
         let place = self.place(whole.span, &spans);
