@@ -55,7 +55,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    #[cold]
+    #[inline]
     pub(super) fn new(offset: usize, reason: impl Into<String>) -> Self {
         Self { offset, reason: reason.into(), has_too_many: false }
     }
