@@ -24,6 +24,7 @@ mod metadata;
 mod plans;
 mod reload_news;
 mod script;
+mod snapshot;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -45,30 +46,21 @@ pub use console_drafts::Drafts;
 pub use front::Front;
 
 use super::{
-    body::{self, BodyLimits, ParsedBody},
+    body::{self, ParsedBody},
     busy::LoadWatch,
-    disclosure::{ErrorDetail, MetadataScope},
-    ecv::Health,
+    disclosure::MetadataScope,
     failure::Failure,
-    forwarded::Forwarded,
-    gate::Gate,
     jsonp::Callback,
-    logs::{Logs, RequestLog, StdoutLog},
+    logs::RequestLog,
     meter::{Asked, Endpoint as Counted, Visit, WorkerMeter},
-    negotiate,
-    pace::Pace,
-    query,
-    quota::{KeepLimits, Quotas, Share},
+    negotiate, query,
+    quota::Share,
     request_id,
     respond::Note,
     respond::{self, Rendition, Response},
     server::Pulse,
-    spans::Traces,
-    trace::TraceLevel,
-    websocket::SocketLimits,
 };
 use crate::{
-    config::Effective,
     load::Loaded,
     pages::{self, Doors},
     routes::{Lookup, Method, MissingParameters, NotChosen, PathMatch},
@@ -79,58 +71,7 @@ pub use inputs::visible_headers;
 use metadata::Endpoint;
 use plans::PlanCache;
 pub use reload_news::{ReloadNews, ReloadTeller};
-
-/// What workers answer from: a catalog and the settings that belong to it. It never changes; a reload publishes
-/// another one in its place.
-pub struct Snapshot {
-    /// The catalog and its routes.
-    pub loaded: Arc<Loaded>,
-    /// What the endpoints allow.
-    pub settings: AppSettings,
-    /// The settings that hold, for operators.
-    pub effective: Vec<Effective>,
-    /// What the engines of the workers are made of, but for their meters.
-    pub engine: EngineOptions,
-    /// What the requests to each route of the catalog are counted as; empty where nobody counts.
-    pub places: Vec<usize>,
-    /// The health check, the same in all snapshots of a process.
-    pub health: Arc<Health>,
-    /// Bounds of WebSocket connections.
-    pub sockets: SocketLimits,
-    /// What clients make us keep, the same in all snapshots of a process.
-    pub quotas: Arc<Quotas>,
-    /// Log files, if there are any, the same in all snapshots of a process.
-    pub logs: Option<Arc<Logs>>,
-    /// Who writes routes for the console; only in development mode.
-    pub drafts: Option<Drafts>,
-    /// Lines on stdout, if somebody wants them, the same in all snapshots of a process.
-    pub stdout: Option<Arc<StdoutLog>>,
-    /// Traces, if requests can be part of any.
-    pub traces: Option<Arc<Traces>>,
-    /// What is told of reloads to those who develop the app.
-    pub reloads: ReloadNews,
-}
-
-impl Snapshot {
-    /// A catalog with the defaults of everything that is not said.
-    pub fn new(loaded: Arc<Loaded>, settings: AppSettings) -> Self {
-        Self {
-            loaded,
-            settings,
-            effective: Vec::new(),
-            engine: EngineOptions::default(),
-            places: Vec::new(),
-            health: Arc::new(Health::new("/ecv", false)),
-            sockets: SocketLimits::default(),
-            quotas: Arc::new(Quotas::new(&KeepLimits::default())),
-            logs: None,
-            drafts: None,
-            stdout: None,
-            traces: None,
-            reloads: ReloadTeller::default().news(),
-        }
-    }
-}
+pub use snapshot::{AppSettings, Snapshot};
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,35 +90,6 @@ impl From<IpAddr> for Ends {
         let end = SocketAddr::new(peer, 0);
         Self { peer: end, local: end, is_tls: false }
     }
-}
-
-/// What the endpoints do and what they allow.
-#[derive(Debug, Clone)]
-pub struct AppSettings {
-    /// `/q` exists (SAF-5).
-    pub allows_adhoc: bool,
-    /// There is a console (CSL-1).
-    pub has_console: bool,
-    /// Whose requests may run scripts, and whether this is development mode (SAF-28, SAF-29).
-    pub gate: Gate,
-    /// What one request body may cost.
-    pub body: BodyLimits,
-    /// How slowly a client may take what it is told over WebSocket.
-    pub answer_pace: Pace,
-    /// Name of the header that carries request ids.
-    pub request_id_header: String,
-    /// How much the bodies of errors say.
-    pub errors: ErrorDetail,
-    /// How much of the catalog is told.
-    pub metadata: MetadataScope,
-    /// How much clients may learn of runs.
-    pub trace: TraceLevel,
-    /// A `callback` wraps the answer in a call.
-    pub allows_jsonp: bool,
-    /// What is believed of proxies.
-    pub forwarded: Forwarded,
-    /// Name of the header that tells scripts who a client with a certificate is.
-    pub identity_header: Option<String>,
 }
 
 /// The endpoints of one worker over one snapshot.

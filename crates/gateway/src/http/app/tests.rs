@@ -9,7 +9,10 @@ use qlio_syntax::diagnostic::Severity;
 use super::*;
 use crate::{
     config::Config,
-    http::{compress, server::ServerLimits},
+    http::{
+        body::BodyLimits, compress, disclosure::ErrorDetail, forwarded::Forwarded, gate::Gate,
+        server::ServerLimits, trace::TraceLevel,
+    },
     load::{self, CatalogFolders},
 };
 
