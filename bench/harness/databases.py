@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import tools
+from . import small_nginx, tools
 from .processes import cpu_seconds, free_port
 
 NAMES = ["PostgreSQL", "MongoDB"]
@@ -25,18 +25,6 @@ SECONDS = 3
 START_SECONDS = 60
 COMMAND_SECONDS = 120
 
-NGINX = """
-daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log; worker_processes 1;
-events {{ worker_connections 512; }}
-http {{
-  access_log off; keepalive_requests 100000000; client_body_temp_path {folder}/a; proxy_temp_path {folder}/b;
-  fastcgi_temp_path {folder}/c; uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
-  server {{
-    listen 127.0.0.1:{port};
-    location = /kinds {{ default_type application/json; return 200 '{kinds}'; }}
-  }}
-}}
-"""
 # How connectors are built, and what the page says of it.
 PROFILES = {
     "release": "All are release builds.",
@@ -218,12 +206,8 @@ def checked_plan(binary, app, work):
 
 def measure(processes, folder: Path, binary: Path, databases: Databases, rounds, seconds, say):
     """Every work on every database, in turns."""
-    port = free_port()
-    config = NGINX.format(folder=folder, port=port, kinds=json.dumps(KINDS))
-    (folder / "nginx.conf").write_text(config, encoding="utf-8")
-    nginx = [tools.program("nginx"), "-c", folder / "nginx.conf", "-p", folder, "-e", folder / "nginx.log"]
-    upstream = processes.start("nginx", nginx)
-    processes.wait_for_port("nginx", upstream, port)
+    location = small_nginx.json_at("= /kinds", json.dumps(KINDS))
+    port = small_nginx.start(processes, "nginx", folder, location)
     app = folder / "app"
     write_app(app, databases, f"http://127.0.0.1:{port}")
     serve = [binary, "serve", "--app", app, "--port", "0", "--workers", "1"]

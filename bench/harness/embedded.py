@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import tools
+from . import small_nginx
 
 HOSTS = Path(__file__).resolve().parent.parent / "hosts"
 ROUNDS = 5
@@ -78,18 +78,7 @@ WAYS = [
     Way("Python", "call-blocking", "route inside, `engine.call_sync`", 1),
 ]
 
-NGINX = """
-daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log; worker_processes 1;
-events {{ worker_connections 512; }}
-http {{
-  access_log off; keepalive_requests 100000000; client_body_temp_path {folder}/a; proxy_temp_path {folder}/b;
-  fastcgi_temp_path {folder}/c; uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
-  server {{
-    listen 127.0.0.1:{port};
-    location = /products/7 {{ default_type application/json; return 200 '{{"id":7,"title":"Mira lantern","price":42,"stock":[3,4]}}'; }}
-  }}
-}}
-"""
+PRODUCT = '{"id":7,"title":"Mira lantern","price":42,"stock":[3,4]}'
 
 
 def install_node(folder: Path, package: Path):
@@ -121,12 +110,9 @@ def quietly(command, folder, seconds=INSTALL_SECONDS):
     return done.stdout
 
 
-def measure(processes, folder: Path, binary: Path, commands, port, rounds, seconds, say):
+def measure(processes, folder: Path, binary: Path, commands, rounds, seconds, say):
     """Every way on every target, in turns."""
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port), encoding="utf-8")
-    nginx = [tools.program("nginx"), "-c", folder / "nginx.conf", "-p", folder, "-e", folder / "nginx.log"]
-    upstream = processes.start("nginx", nginx)
-    processes.wait_for_port("nginx", upstream, port)
+    port = small_nginx.start(processes, "nginx", folder, small_nginx.json_at("= /products/7", PRODUCT))
     base = f"http://127.0.0.1:{port}"
     settings = folder / "settings.json"
     settings.write_text(json.dumps({"upstream": base}), encoding="utf-8")

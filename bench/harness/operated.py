@@ -14,6 +14,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+from . import small_nginx
 from .processes import free_port
 
 TABLE = "create table t on select get from 'http://127.0.0.1:{upstream}/{n}'{expires}"
@@ -23,32 +24,12 @@ said = own.number()
 row = select * from t
 return {{"route": {n}, "function": "{{=said}}", "table": "{{=row.n}}"}} via route '/v' using method get"""
 
-UPSTREAM = """
-daemon off; pid {folder}/upstream.pid; error_log {folder}/upstream.log; worker_processes 1;
-events {{ worker_connections 512; }}
-http {{
-  access_log {folder}/upstream.access combined buffer=4k flush=1s; keepalive_requests 1000000; {temporary}
-  server {{
-    listen 127.0.0.1:{port};
-    location ~ ^/(?<number>[0-9]+)$ {{ default_type application/json; return 200 '{{"n": $number}}'; }}
-  }}
-}}
-"""
-
-# `max_fails=0`: nginx would leave a server alone for ten seconds that has refused a connection once, and all of them
-# if they are restarted one after the other within that time.
-BALANCER = """
-daemon off; pid {folder}/balancer.pid; error_log {folder}/balancer.log; worker_processes 1;
-events {{ worker_connections 512; }}
-http {{
-  access_log off; keepalive_requests 1000000; {temporary}
-  upstream qlio {{ {servers} keepalive 32; }}
-  server {{
-    listen 127.0.0.1:{port};
-    location / {{ proxy_pass http://qlio; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; proxy_connect_timeout 1s; }}
-  }}
-}}
-"""
+# Without `max_fails=0`, nginx would leave a server alone for ten seconds that has refused a connection once, and all of
+# them if they are restarted one after the other within that time.
+SERVER = "server 127.0.0.1:{port} max_fails=0;"
+BALANCED = """/ {
+  proxy_pass http://qlio; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; proxy_connect_timeout 1s;
+}"""
 
 
 class OperateFailed(Exception):
@@ -95,19 +76,11 @@ def text_of(path: Path):
         return ""
 
 
-def _nginx(processes, name, folder: Path, port, text):
-    temporary = " ".join(f"{kind}_temp_path {folder}/{name}-{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    config = folder / f"{name}.conf"
-    config.write_text(text.replace("{temporary}", temporary), encoding="utf-8")
-    process = processes.start(name, ["nginx", "-c", config, "-p", folder, "-e", folder / f"{name}.log"])
-    processes.wait_for_port(name, process, port)
-
-
 def start_upstream(processes, folder: Path):
     """The port of an upstream that answers with the number in its address."""
-    port = free_port()
-    _nginx(processes, "upstream", folder, port, UPSTREAM.format(folder=folder, port=port, temporary="{temporary}"))
-    return port
+    location = small_nginx.json_at("~ ^/(?<number>[0-9]+)$", '{"n": $number}')
+    log = f"{folder}/upstream.access combined buffer=4k flush=1s"
+    return small_nginx.start(processes, "upstream", folder, location, access_log=log)
 
 
 def upstream_requests(folder: Path):
@@ -117,11 +90,8 @@ def upstream_requests(folder: Path):
 
 def start_balancer(processes, folder: Path, ports):
     """The port of an nginx that spreads requests over servers at these ports, over kept-alive connections."""
-    port = free_port()
-    servers = " ".join(f"server 127.0.0.1:{server} max_fails=0;" for server in ports)
-    text = BALANCER.format(folder=folder, port=port, servers=servers, temporary="{temporary}")
-    _nginx(processes, "balancer", folder, port, text)
-    return port
+    servers = " ".join(SERVER.format(port=port) for port in ports)
+    return small_nginx.start(processes, "balancer", folder, BALANCED, upstream=f"upstream qlio {{ {servers} keepalive 32; }}")
 
 
 class Supervised:
