@@ -54,7 +54,7 @@ PROGRAMS = ["Node.js", "Python"]
 # How packages are built, and what the page says of it.
 PROFILES = {
     "release": "Packages and executable are release builds.",
-    "dev": "The executable is a release build, the packages are development builds (`opt-level` 1, no link-time optimisation): what they cost is more than what is shipped costs.",
+    "dev": "The executable is a release build, the packages are development builds without optimisation: what they cost is more than what is shipped costs.",
 }
 TARGETS = [
     Target(
