@@ -350,7 +350,8 @@ impl HttpApp {
                 | Endpoint::Console(_)
                 | Endpoint::ConsoleCatalog
                 | Endpoint::Root
-                | Endpoint::ToConsole => Counted::Metadata,
+                | Endpoint::ToConsole
+                | Endpoint::PageScript => Counted::Metadata,
             });
             let accept = exchange.header(header::ACCEPT);
             let wants_json = negotiate::wants_json(accept, None);
@@ -371,7 +372,11 @@ impl HttpApp {
                 Endpoint::Root if wants_json => {
                     Err(Failure::NotFound { method: method.to_string(), target: exchange.target() })
                 }
-                Endpoint::Root => Ok(respond::page(pages::root(self.doors(exchange)))),
+                Endpoint::Root => {
+                    let doors = self.doors(exchange);
+                    Ok(respond::page(pages::root(doors), doors.follows))
+                }
+                Endpoint::PageScript => Ok(respond::script(pages::SCRIPT)),
                 Endpoint::ToConsole => Ok(to_console(exchange, "../console")),
                 Endpoint::Metadata(asked) => {
                     let doors = self.doors(exchange);
@@ -401,6 +406,7 @@ impl HttpApp {
             Endpoint::ConsoleRoutes => {
                 self.shared.settings.has_console && self.shared.drafts.is_some()
             }
+            Endpoint::PageScript => self.shared.settings.gate.is_dev(),
             Endpoint::Root => true,
             Endpoint::Metadata(asked) => exchange.metadata >= asked.scope(),
         })
@@ -422,6 +428,7 @@ impl HttpApp {
             console: settings.has_console,
             scripts: settings.allows_adhoc,
             told: exchange.metadata,
+            follows: settings.gate.is_dev(),
         }
     }
 
