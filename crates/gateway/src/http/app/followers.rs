@@ -13,10 +13,11 @@ use qlio_engine::{
 };
 
 use super::{Ends, Snapshot};
-use crate::http::{logs::RequestLine, spans::Recording};
+use crate::http::{logs::RequestLine, spans::Recording, websocket::Carrier};
 
-/// Who follows one request.
+/// Who follows one request, or one script that came as a message.
 pub(super) struct Followers<'r> {
+    carrier: Carrier,
     /// The trace that it is part of.
     trace: Option<Arc<TraceContext>>,
     recording: Option<Recording>,
@@ -25,11 +26,11 @@ pub(super) struct Followers<'r> {
 }
 
 impl<'r> Followers<'r> {
-    /// A request begins, which comes over a connection with these ends and on behalf of this client; nothing if nobody
-    /// follows.
+    /// A request begins, or a script whose connection began with one, which comes over a connection with these ends
+    /// and on behalf of this client; nothing if nobody follows.
     pub(super) fn begin(
         snapshot: &'r Snapshot,
-        head: &'r Parts,
+        (head, carrier): (&'r Parts, Carrier),
         (ends, client): (Ends, IpAddr),
         request_id: &Text,
     ) -> Option<Box<Self>> {
@@ -43,12 +44,12 @@ impl<'r> Followers<'r> {
             begun.map_or((None, None), |(trace, record)| (Some(trace), record));
         let secrets = loaded.catalog.secrets();
         if let Some(recording) = &recording {
-            recording.describe(head, (client, ends.is_tls), request_id, secrets);
+            recording.describe((head, carrier), (client, ends.is_tls), request_id, secrets);
         }
-        let line = stdout.as_ref();
-        let line =
-            line.map(|log| RequestLine::begin(log, head, client, request_id, trace.as_ref()));
-        Some(Box::new(Self { trace, recording, line, secrets }))
+        let begin =
+            |log| RequestLine::begin(log, (head, carrier), client, request_id, trace.as_ref());
+        let line = stdout.as_deref().map(begin);
+        Some(Box::new(Self { carrier, trace, recording, line, secrets }))
     }
 
     /// The trace that the run is part of.
@@ -100,7 +101,7 @@ impl<'r> Followers<'r> {
             line.end(status);
         }
         if let Some(recording) = self.recording {
-            recording.end(status);
+            recording.end(self.carrier, status);
         }
     }
 }

@@ -24,6 +24,7 @@ mod metadata;
 mod plans;
 mod reload_news;
 mod script;
+mod script_records;
 mod snapshot;
 
 use std::{
@@ -59,6 +60,7 @@ use super::{
     respond::Note,
     respond::{self, Rendition, Response},
     server::Pulse,
+    websocket::Carrier,
 };
 use crate::{
     load::Loaded,
@@ -218,7 +220,8 @@ impl HttpApp {
         let loaded = Arc::clone(&self.shared.loaded);
         let id_name = self.request_id_header.as_ref();
         let request_id = request_id::of_request(&head.headers, id_name);
-        let followers = Followers::begin(&self.shared, head, (ends, peer), &request_id);
+        let asked = (head, Carrier::Request);
+        let followers = Followers::begin(&self.shared, asked, (ends, peer), &request_id);
         let metadata = self.shared.settings.metadata;
         let visit = self.meter.as_ref().map(|meter| meter.begin(head));
         let exchange =
