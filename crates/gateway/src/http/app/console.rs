@@ -267,7 +267,7 @@ impl HttpApp {
             headers: inputs::visible_headers(&client.head.headers),
             remote_address: Some(client.peer),
             request_id: Some(records.request_id.clone()),
-            trace: records.followers.as_ref().and_then(|followers| followers.trace()),
+            trace: records.trace.clone(),
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.gate.is_dev() };

@@ -121,6 +121,8 @@ struct Exchange<'r> {
     metadata: MetadataScope,
     loaded: Arc<Loaded>,
     log: Option<Box<RequestLog>>,
+    /// The trace that its run is part of.
+    trace: Option<Arc<TraceContext>>,
     followers: Option<Box<Followers<'r>>>,
     visit: Option<Visit<'r>>,
 }
@@ -145,11 +147,6 @@ impl Exchange<'_> {
         if let Some(visit) = &self.visit {
             visit.at(endpoint, &self.head.method);
         }
-    }
-
-    /// The trace that its run is part of.
-    fn trace(&self) -> Option<Arc<TraceContext>> {
-        self.followers.as_ref().and_then(|followers| followers.trace())
     }
 
     fn reads_body(&self) -> bool {
@@ -221,11 +218,21 @@ impl HttpApp {
         let id_name = self.request_id_header.as_ref();
         let request_id = request_id::of_request(&head.headers, id_name);
         let asked = (head, Carrier::Request);
-        let followers = Followers::begin(&self.shared, asked, (ends, peer), &request_id);
+        let (trace, followers) = Followers::begin(&self.shared, asked, (ends, peer), &request_id);
         let metadata = self.shared.settings.metadata;
         let visit = self.meter.as_ref().map(|meter| meter.begin(head));
-        let exchange =
-            Exchange { head, peer, local, request_id, metadata, loaded, log, followers, visit };
+        let exchange = Exchange {
+            head,
+            peer,
+            local,
+            request_id,
+            metadata,
+            loaded,
+            log,
+            trace,
+            followers,
+            visit,
+        };
         let mut response = {
             let mut answering = pin!(self.answer_to(&exchange, body));
             match &exchange.visit {
@@ -491,7 +498,7 @@ impl HttpApp {
             route: chosen.scope,
             remote_address: Some(exchange.peer),
             request_id: Some(exchange.request_id.clone()),
-            trace: exchange.trace(),
+            trace: exchange.trace.clone(),
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()
         };

@@ -4,10 +4,13 @@
 //! In: a script as it begins, the events of its run, its status. Out: for all of them what a request to `/q` would
 //! give. A script that is run step by step waits for a person, so its time is not counted.
 
+use std::sync::Arc;
+
 use qlio_data::{Text, Value};
 use qlio_engine::{
     RunError,
     event::{Event, Subscription},
+    trace::TraceContext,
 };
 use qlio_plan::Plan;
 
@@ -24,7 +27,9 @@ pub(super) struct ScriptRecords<'r> {
     pub(super) request_id: Text,
     client: &'r Client<'r>,
     log: Option<RequestLog>,
-    pub(super) followers: Option<Box<Followers<'r>>>,
+    /// The trace that it is part of.
+    pub(super) trace: Option<Arc<TraceContext>>,
+    followers: Option<Box<Followers<'r>>>,
     pub(super) visit: Option<Visit<'r>>,
 }
 
@@ -36,12 +41,12 @@ impl<'r> ScriptRecords<'r> {
         let log = app.shared.logs.as_ref();
         let log = log.map(|logs| RequestLog::begin(logs, head, peer));
         let asked = (head, Carrier::Message);
-        let followers = Followers::begin(&app.shared, asked, (ends, peer), &request_id);
+        let (trace, followers) = Followers::begin(&app.shared, asked, (ends, peer), &request_id);
         let visit = app.meter.as_ref().filter(|_| !is_stepped).map(|meter| meter.begin(head));
         if let Some(visit) = &visit {
             visit.at(Endpoint::Socket, &head.method);
         }
-        Self { request_id, client, log, followers, visit }
+        Self { request_id, client, log, trace, followers, visit }
     }
 
     /// Who asks, for the list of what is under way.
