@@ -85,16 +85,26 @@ export async function copyShop() {
   return folder;
 }
 
-/** An app of these files. */
-export async function startApp(files) {
+/** An app of these files, which can be ended and started again at its address. */
+export async function startApp(files, { options = ["--dev"] } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "qlio-console-"));
   stopAtEnd(() => rm(folder, { recursive: true, force: true }));
   for (const [path, text] of Object.entries({ "qlio.json": "{}", ...files })) {
     await mkdir(join(folder, path, ".."), { recursive: true });
     await writeFile(join(folder, path), text);
   }
-  const { address } = await startServer(["serve", "--dev", "--port", "0", "--app", folder]);
-  return { address, page: `${address}/console`, folder };
+  const start = (port) => startServer(["serve", ...options, "--port", String(port), "--app", folder]);
+  let server = await start(0);
+  const { address } = server;
+  return {
+    address,
+    page: `${address}/console`,
+    folder,
+    stop: () => server.stop(),
+    startAgain: async () => {
+      server = await start(Number(new URL(address).port));
+    },
+  };
 }
 
 /** Chromium without anything that asks others. */

@@ -372,7 +372,7 @@ impl Hop<'_> {
         headers.remove(header::HOST);
         headers.extend(self.exchange.own_header.as_ref().and_then(OwnHeader::to_entry));
         if let Some(trace) = self.trace {
-            let parent = HeaderValue::try_from(trace.parent()).ok();
+            let parent = HeaderValue::from_bytes(&trace.parent()).ok();
             headers.extend(parent.map(|parent| (TRACEPARENT, parent)));
             headers.extend(trace.state().cloned().map(|state| (TRACESTATE, state)));
         }

@@ -1,10 +1,12 @@
 //! Where operators are listened to: an address or the path of a socket.
 
 use std::{
-    fmt,
+    fmt, io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
+
+use crate::http::server::InheritedListener;
 
 /// What stands before the path of a socket.
 const UNIX: &str = "unix:";
@@ -33,6 +35,20 @@ impl Address {
             None => text.parse().ok().or_else(|| local(text)),
         };
         address.map(Self::Tcp)
+    }
+
+    /// Where a listener is that somebody else has opened.
+    ///
+    /// # Errors
+    /// The system does not know.
+    pub(super) fn of(listener: &InheritedListener) -> io::Result<Self> {
+        match listener {
+            InheritedListener::Tcp(listener) => listener.local_addr().map(Self::Tcp),
+            InheritedListener::Unix(listener) => {
+                let address = listener.local_addr()?;
+                Ok(Self::Unix(address.as_pathname().unwrap_or(Path::new("")).to_owned()))
+            }
+        }
     }
 
     /// Whether only this machine reaches it.

@@ -131,8 +131,8 @@ pub struct AdminServer {
 }
 
 impl AdminListener {
-    /// Binds the address of the settings, or takes the listener that there is already; nothing if they name none. `gate`
-    /// knows the names of this server.
+    /// Takes the listener that there is already, wherever that is, or binds the address of the settings; nothing if
+    /// they name none. `gate` knows the names of this server.
     ///
     /// # Errors
     /// The address is taken or cannot be listened on, or a token is needed.
@@ -141,9 +141,11 @@ impl AdminListener {
         gate: Gate,
         inherited: Option<InheritedListener>,
     ) -> io::Result<Option<Self>> {
-        let Some(address) = settings.listen.as_deref().and_then(Address::parse) else {
-            return Ok(None);
+        let address = match &inherited {
+            Some(listener) => Some(Address::of(listener)?),
+            None => settings.listen.as_deref().and_then(Address::parse),
         };
+        let Some(address) = address else { return Ok(None) };
         if !address.is_local() && settings.token.is_none() {
             let reason = format!(
                 "the admin listener at {address} can be reached from elsewhere: set `admin.token`, or listen on 127.0.0.1 or a unix socket"

@@ -25,8 +25,6 @@ use qlio_engine::{
 };
 use qlio_plan::Catalog;
 
-use super::respond::Response;
-
 /// Pairs of method and path of routes that are counted by name; the requests to all others are counted together.
 pub const ROUTE_SERIES_MAX: usize = 1_000;
 
@@ -45,15 +43,18 @@ pub enum Endpoint {
     Metadata,
     /// The health check.
     Health,
+    /// Scripts over WebSocket.
+    Socket,
     /// Nothing.
     None,
 }
 
 impl Endpoint {
-    const ALL: [(Self, &str); 4] = [
+    const ALL: [(Self, &str); 5] = [
         (Self::Script, "/q"),
         (Self::Metadata, "metadata"),
         (Self::Health, "health"),
+        (Self::Socket, "websocket"),
         (Self::None, OTHER),
     ];
 }
@@ -319,13 +320,13 @@ impl Visit<'_> {
     }
 
     /// The answer; nothing if an operator has stopped the request before there was one.
-    pub(super) async fn unless_stopped<F: Future<Output = Response>>(
+    pub(super) async fn unless_stopped<F: Future>(
         &self,
         asked: Asked<'_>,
         mut answering: Pin<&mut F>,
-    ) -> Option<Response> {
+    ) -> Option<F::Output> {
         poll_fn(|context| match answering.as_mut().poll(context) {
-            Poll::Ready(response) => Poll::Ready(Some(response)),
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
             Poll::Pending if self.wait(asked, context.waker()) => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         })
@@ -402,7 +403,6 @@ impl Drop for Visit<'_> {
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::Full;
     use hyper::Request;
 
     use super::*;
@@ -446,7 +446,7 @@ mod tests {
         let asked = Asked { head: &head, client: [127, 0, 0, 1].into(), request_id: &request_id };
         let visit = meter.begin(&head);
         {
-            let mut never = std::pin::pin!(std::future::pending::<Response>());
+            let mut never = std::pin::pin!(std::future::pending::<()>());
             let mut answer = std::pin::pin!(visit.unless_stopped(asked, never.as_mut()));
             let mut context = std::task::Context::from_waker(Waker::noop());
             assert!(meter.in_flight().is_empty());
@@ -459,7 +459,7 @@ mod tests {
         visit.end(503);
         assert!(meter.in_flight().is_empty());
         let visit = meter.begin(&head);
-        let mut ready = std::pin::pin!(async { Response::new(Full::default()) });
+        let mut ready = std::pin::pin!(std::future::ready(()));
         assert!(visit.unless_stopped(asked, ready.as_mut()).await.is_some());
         assert!(meter.in_flight().is_empty());
         assert!(!visit.wait(asked, Waker::noop()) && !meter.stop(1));

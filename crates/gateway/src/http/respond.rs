@@ -139,17 +139,30 @@ fn without_content(status: StatusCode, headers: &[(String, String)]) -> Response
     response
 }
 
-/// A page.
-pub fn page(html: String) -> Response {
+/// What a page may do. Pages have no scripts in them; should text ever become one, it stays without effect.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
+                           frame-ancestors 'none'";
+
+/// The same with a script that is a file of this server and asks this server.
+const FOLLOWING_PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; \
+                                     style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
+                                     frame-ancestors 'none'";
+
+/// A page; whether it has a script with which it follows reloads of the app.
+pub fn page(html: String, follows: bool) -> Response {
     let mut response = plain(StatusCode::OK, "text/html; charset=utf-8", html.into());
-    // Pages have no scripts; should text ever escape into one, it stays without effect.
-    response.headers_mut().insert(
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(
-            "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
-             frame-ancestors 'none'",
-        ),
-    );
+    let policy = if follows { FOLLOWING_PAGE_POLICY } else { PAGE_POLICY };
+    let policy = HeaderValue::from_static(policy);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    no_sniff(&mut response);
+    response
+}
+
+/// A script of pages.
+pub fn script(text: &'static str) -> Response {
+    let text = Bytes::from_static(text.as_bytes());
+    let mut response = plain(StatusCode::OK, "text/javascript; charset=utf-8", text);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     no_sniff(&mut response);
     response
 }

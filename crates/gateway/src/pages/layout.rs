@@ -1,6 +1,9 @@
 //! The frame that all pages share, and the pieces they are put together from.
 
-use std::fmt::Write;
+use std::{
+    fmt::Write,
+    hash::{DefaultHasher, Hasher},
+};
 
 use qlio_data::codec::xml::escape;
 
@@ -41,6 +44,8 @@ pub struct Doors {
     pub scripts: bool,
     /// How much of the catalog is told: whether there are `/api` and `/route`, `/tables` and `/table`.
     pub told: MetadataScope,
+    /// The pages follow reloads of the app, by the script [`super::SCRIPT_PATH`].
+    pub follows: bool,
 }
 
 impl Doors {
@@ -68,6 +73,8 @@ pub(super) struct Field {
 /// A page in the making.
 pub(super) struct Page {
     html: String,
+    /// Where the script is mentioned, if it is.
+    script_at: Option<usize>,
 }
 
 impl Page {
@@ -83,15 +90,20 @@ impl Page {
         let links = open.fold(String::new(), |links, (_, address, name)| {
             links + "<a href=\"" + address + "\">" + name + "</a>"
         });
-        let html = format!(
+        let mut html = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>{title} - qlio</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-             <header><a class=\"logo\" href=\"./\">qlio</a>\
+             <title>{title} - qlio</title>\n<style>{STYLE}</style>\n"
+        );
+        let script_at = doors.follows.then_some(html.len());
+        html.push_str("</head>\n<body>\n");
+        let header = format!(
+            "<header><a class=\"logo\" href=\"./\">qlio</a>\
              <nav aria-label=\"Pages\">{links}</nav>\
              </header>\n<main>\n<h1>{title}</h1>\n"
         );
-        Self { html }
+        html.push_str(&header);
+        Self { html, script_at }
     }
 
     /// A form that asks for these values. What is `hidden` goes with them.
@@ -176,6 +188,15 @@ impl Page {
         self.html.push_str("</main>\n<footer>");
         self.add(format_args!("qlio {}", env!("CARGO_PKG_VERSION")));
         self.html.push_str("</footer>\n</body>\n</html>\n");
+        if let Some(at) = self.script_at {
+            // By its text the script knows whether the page is another one by now.
+            let mut hasher = DefaultHasher::new();
+            hasher.write(self.html.as_bytes());
+            let (path, text) = (super::SCRIPT_PATH.trim_start_matches('/'), hasher.finish());
+            let script =
+                format!("<script src=\"{path}\" data-page=\"{text:016x}\" defer></script>\n");
+            self.html.insert_str(at, &script);
+        }
         self.html
     }
 

@@ -2,7 +2,8 @@
 //!
 //! In: the same values that the JSON answers hold. Out: complete pages without any outside asset.
 //! Everything that comes from a script is escaped; documentation text, which is markup already,
-//! passes an allow-list. Pages hold no scripts of their own; forms send what was filled in to the page itself, which
+//! passes an allow-list. Pages hold no scripts, but in development mode load one that shows them as they are by now,
+//! once the app was read anew ([`SCRIPT`]); forms send what was filled in to the page itself, which
 //! answers with where to go ([`trial`]). They are built from what is there: a member that is missing is simply not
 //! shown.
 
@@ -15,6 +16,12 @@ use qlio_data::Value;
 pub use layout::Doors;
 use layout::{Field, Page};
 use qlio_data::codec::xml::escape;
+
+/// Where the script of pages is found.
+pub(crate) const SCRIPT_PATH: &str = "/pages/refresh.js";
+
+/// The script of pages.
+pub(crate) const SCRIPT: &str = include_str!("refresh.js");
 
 /// The list of routes, as `show routes` gives it.
 pub fn routes(routes: &Value, doors: Doors) -> String {
@@ -262,7 +269,8 @@ mod tests {
         parse_str(json).expect("valid JSON")
     }
 
-    const DOORS: Doors = Doors { console: true, scripts: true, told: MetadataScope::All };
+    const DOORS: Doors =
+        Doors { console: true, scripts: true, told: MetadataScope::All, follows: false };
 
     /// Tags are balanced, and the frame is there.
     #[track_caller]
@@ -354,6 +362,20 @@ mod tests {
         assert!(html.contains("<h1>GET /b/{i}</h1>"));
         assert!(html.contains("<a href=\"table?name=b2\">b2</a>"));
         assert!(html.contains("None"));
+    }
+
+    #[test]
+    fn a_page_that_follows_reloads_loads_one_script_and_knows_its_text() {
+        let page = |list: &str| tables(&value(list), Doors { follows: true, ..DOORS });
+        let text = |html: &str| {
+            assert_eq!(html.matches("<script").count(), 1, "{html}");
+            assert!(html.contains("<script src=\"pages/refresh.js\" data-page="), "{html}");
+            let (_, text) = html.split_once("data-page=\"").expect("a text");
+            text.split('"').next().expect("an end").to_owned()
+        };
+        let one = r#"[{"name":"one","about":"/table?name=one","info":""}]"#;
+        assert_eq!(text(&page(one)), text(&page(one)));
+        assert_ne!(text(&page(one)), text(&page("[]")));
     }
 
     #[test]

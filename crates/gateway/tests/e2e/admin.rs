@@ -12,10 +12,12 @@ use std::{
 
 use qlio_gateway::admin::FAMILIES;
 use qlio_testkit::{
+    case::conversation::Received,
     client::{Answer, Connection, Request, fetch},
     process::{ServerProcess, wait},
     program::{Prometheus, Running, installed},
     upstream::{Expectation, Fault, Respond, Upstream},
+    websocket::connect,
 };
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -66,6 +68,13 @@ pub(crate) fn sample(admin: SocketAddr, name: &str) -> String {
     let is_it = |line: &&str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '));
     let number = text.lines().find(is_it).and_then(|line| line.rsplit(' ').next());
     number.unwrap_or("0").to_owned()
+}
+
+/// What is under way, once it is noted that it waits, which may be after the upstream has heard of it.
+fn waiting(admin: SocketAddr) -> Value {
+    let listed = || json_of(admin, "/in-flight");
+    assert!(wait(PATIENCE, || listed()["count"] == 1), "{}", listed());
+    listed()["requests"][0].clone()
 }
 
 /// A server with a route over an upstream that answers, one that never does, and one that fails.
@@ -170,12 +179,11 @@ fn requests_under_way_are_listed_and_one_can_be_stopped() {
     let request = Request::get("/silent?password=hidden").header("request-id", "mine");
     connection.send(&request.to_bytes(server.address())).unwrap();
     assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
-    let listed = json_of(admin, "/in-flight");
-    let first = &listed["requests"][0];
+    let first = waiting(admin);
     assert_eq!(
-        (listed["count"].clone(), &first["path"], &first["route"], &first["requestId"]),
-        (json!(1), &json!("/silent"), &json!("/silent"), &json!("mine")),
-        "{listed}"
+        ["path", "route", "requestId"].map(|name| first[name].as_str().unwrap()),
+        ["/silent", "/silent", "mine"],
+        "{first}"
     );
     assert_eq!(json_of(admin, "/upstreams")["upstreams"][0]["inFlight"], 1);
     assert_eq!(sample(admin, "http_server_active_requests"), "1");
@@ -194,6 +202,48 @@ fn requests_under_way_are_listed_and_one_can_be_stopped() {
     assert!(wait(PATIENCE, || json_of(admin, "/in-flight")["count"] == 0));
     assert_eq!(sample(admin, "qlio_requests_stopped_total"), "1");
     assert!(server.stderr().contains("an operator has stopped the request"));
+}
+
+#[test]
+fn scripts_over_websocket_are_counted_and_listed_and_can_be_stopped() {
+    let (upstream, folder) = watched();
+    let (server, admin) = serve(&folder, &[]);
+    let headers = [("request-id", "mine")];
+    let mut socket =
+        connect(server.address(), "/console", Some("ql.io-console"), &headers, PATIENCE).unwrap();
+    let mut run = |text: &str, meanwhile: &dyn Fn()| {
+        socket.send_text(&json!({"type": "script", "data": text}).to_string()).unwrap();
+        meanwhile();
+        match socket.receive() {
+            Received::Message(message) => message["data"]["body"].clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(run("select * from good", &|| {}), json!([1]));
+    // Whoever steps takes a person's time, which is not the server's.
+    assert_eq!(run("__debug__return 1", &|| {}), json!(1));
+    let stopped = run("select * from silent", &|| {
+        assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+        let first = waiting(admin);
+        assert_eq!(
+            ["path", "route", "requestId"].map(|name| first[name].as_str().unwrap()),
+            ["/console", "websocket", "mine"],
+            "{first}"
+        );
+        let id = first["id"].as_str().unwrap();
+        assert_eq!(ask(admin, "DELETE", &format!("/in-flight/{id}")).status, 202);
+    });
+    assert_eq!(stopped["message"], "an operator has stopped this request");
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.hang_ups() == 1));
+    let served = |class: &str| {
+        let route = "http_request_method=\"GET\",http_route=\"websocket\"";
+        let labels = format!("{route},status_class=\"{class}\"");
+        sample(admin, &format!("http_server_request_duration_seconds_count{{{labels}}}"))
+    };
+    assert!(wait(PATIENCE, || served("5xx") == "1"), "{}", server.stderr());
+    assert_eq!([served("2xx"), served("4xx")], ["1", "0"]);
+    assert_eq!(sample(admin, "http_server_active_requests"), "0");
+    assert_eq!(sample(admin, "qlio_requests_stopped_total"), "1");
 }
 
 /// The only worker compares long lists, and does nothing else meanwhile.

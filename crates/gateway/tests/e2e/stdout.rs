@@ -4,6 +4,7 @@ use qlio_testkit::{
     client::{Request, fetch},
     process::ServerProcess,
     upstream::{Expectation, Respond, Upstream},
+    websocket::connect,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -35,7 +36,8 @@ fn app() -> (Upstream, TempDir) {
 }
 
 fn serve(app: &TempDir, format: &str, level: &str) -> ServerProcess {
-    let arguments = [&SERVE[..], &["--config", "settings.json", "--admin", "0"]].concat();
+    let arguments =
+        [&SERVE[..], &["--config", "settings.json", "--admin", "0", "--enable-q"]].concat();
     let variables = [("QLIO_LOG_FORMAT", format), ("QLIO_LOG_LEVEL", level)];
     ServerProcess::start(binary(), &arguments, app.path(), &variables, PATIENCE).unwrap()
 }
@@ -54,7 +56,8 @@ fn lines(server: &ServerProcess, id: &str) -> Vec<Value> {
         let lines = whole.lines().skip(1).map(|line| serde_json::from_str(line).expect(line));
         lines.filter(|line: &Value| line["request_id"] == id).collect::<Vec<_>>()
     };
-    let is_over = |_: &str| lines().iter().any(|line| line["message"] == "request");
+    let is_last = |line: &Value| line["message"] == "request" || line["message"] == "script";
+    let is_over = |_: &str| lines().iter().any(is_last);
     assert!(server.wait_for_stdout(PATIENCE, is_over), "{}", server.stdout());
     lines()
 }
@@ -80,6 +83,36 @@ fn a_line_of_json_names_request_and_trace() {
     assert!(line["path"].as_str().unwrap().starts_with("/t/7?token="), "{line}");
     let finished = server.stop(PATIENCE);
     assert!(!finished.stdout.contains("t0ken"), "{finished:?}");
+}
+
+#[test]
+fn a_script_over_websocket_has_the_lines_of_a_request() {
+    let (_upstream, app) = app();
+    let server = serve(&app, "json", "debug");
+    let headers = [("request-id", "r-1"), ("traceparent", PARENT)];
+    let path = "/console?token=t0ken";
+    let mut socket =
+        connect(server.address(), path, Some("ql.io-console"), &headers, PATIENCE).unwrap();
+    let script = json!({"type": "script", "data": "select * from t where key = 's3cret-k'"});
+    socket.send_text(&script.to_string()).unwrap();
+    let [call, script] = &lines(&server, "r-1")[..] else { panic!("{}", server.stdout()) };
+    assert_eq!((&call["message"], &call["table"]), (&json!("upstream request"), &json!("t")));
+    for (name, expected) in [
+        ("message", "script"),
+        ("protocol", "websocket"),
+        ("level", "info"),
+        ("trace_id", "0af7651916cd43dd8448eb211c80319c"),
+        ("span_id", "b7ad6b7169203331"),
+        ("method", "GET"),
+        ("client", "127.0.0.1"),
+    ] {
+        assert_eq!(script[name], expected, "{script}");
+    }
+    assert_eq!((&script["status"], &script["trace_id"]), (&json!(200), &call["trace_id"]));
+    assert!(script["duration_us"].as_u64().is_some(), "{script}");
+    drop(socket);
+    let finished = server.stop(PATIENCE);
+    assert!(!finished.stdout.contains("t0ken") && !finished.stdout.contains("s3cret-k"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use qlio_testkit::{
     process::{ServerProcess, wait},
 };
 use rustix::{
-    io::{FdFlags, fcntl_setfd},
+    io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
     process::{Pid, Signal, kill_process},
 };
 use serde_json::{Value, json};
@@ -279,6 +279,38 @@ fn sockets_that_are_handed_over_are_listened_on() {
     let server = server.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(server.address(), address);
     assert_eq!(early.answer("GET").unwrap().status, 200);
+}
+
+/// As systemd starts a service with a socket for clients and one that is called `admin`, whatever the settings say.
+#[test]
+fn sockets_that_are_handed_over_are_told_apart_by_their_names() {
+    let folder = folder(&[ROUTE]);
+    let [admin, clients] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let serve = |admin: &TcpListener| {
+        // Systemd hands them over one behind the other, here at numbers that no other test of this process has.
+        let first = fcntl_dupfd_cloexec(admin, 300).unwrap();
+        let second = fcntl_dupfd_cloexec(&clients, first.as_raw_fd() + 1).unwrap();
+        assert_eq!(second.as_raw_fd(), first.as_raw_fd() + 1);
+        for socket in [&first, &second] {
+            fcntl_setfd(socket, FdFlags::empty()).unwrap();
+        }
+        let number = first.as_raw_fd().to_string();
+        let environment = [
+            ("LISTEN_FDS", "2"),
+            ("LISTEN_FDS_FIRST_FD", &*number),
+            ("LISTEN_FDNAMES", "admin:qlio.socket"),
+        ];
+        ServerProcess::start(binary(), &SERVE, folder.path(), &environment, PATIENCE)
+    };
+    let open = TcpListener::bind("0.0.0.0:0").unwrap();
+    let refused = serve(&open).expect_err("others reach it, and there is no token").to_string();
+    assert!(refused.contains("set `admin.token`"), "{refused}");
+    let server = serve(&admin).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(server.address(), clients.local_addr().unwrap());
+    assert_eq!(status(server.address()), Some(200));
+    let admin = admin.local_addr().unwrap();
+    assert_eq!(admin_of(&server), admin);
+    assert_eq!((ask(admin, "GET", "/livez").status, ask(admin, "GET", "/a").status), (200, 404));
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! Traces of servers: what is taken up and passed on, and what a collector gets (TEL-1 to TEL-7).
+//! Traces of servers: what is taken up and passed on, and what a collector gets (TEL-1 to TEL-8).
 
 use std::collections::HashMap;
 
 use qlio_testkit::{
+    case::conversation,
     client::{Request, fetch},
     process::{Finished, ServerProcess, wait},
     upstream::{Expectation, Fault, Received, Respond, Upstream},
+    websocket::connect,
 };
 use serde_json::json;
 
@@ -301,6 +303,55 @@ fn a_recorded_request_is_a_tree_of_spans_that_goes_on_upstream() {
     assert_eq!(told.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     let states = asked.iter().map(|asked| asked.header("tracestate").unwrap());
     assert!(states.clone().all(|state| state == "a=1,b=2"), "{:?}", states.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_script_over_websocket_is_recorded_in_the_trace_of_its_handshake() {
+    let (upstream, collector) = (upstream(), collector(&[]));
+    let traces = json!({"endpoint": collector.base()});
+    let app = app(&upstream, &json!({"trust": {"proxies": ["127.0.0.1"]}, "traces": traces}));
+    let server = serve(&app);
+    let headers = [("traceparent", PARENT), ("tracestate", "a=1"), ("request-id", "r-1")];
+    let mut socket =
+        connect(server.address(), "/any", Some("ql.io-console"), &headers, PATIENCE).unwrap();
+    for text in ["select * from t where key = 'k'", "select * from broken", "selec"] {
+        socket.send_text(&json!({"type": "script", "data": text}).to_string()).unwrap();
+        match socket.receive() {
+            conversation::Received::Message(message) => {
+                assert_eq!(message["type"], "script-result");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    drop(socket);
+    stop(server);
+    let (spans, _) = spans(&collector.requests());
+    assert!(spans.iter().all(|span| span.trace == "0af7651916cd43dd8448eb211c80319c"), "{spans:?}");
+    let [done, failed, refused] = &find(&spans, "script", "b7ad6b7169203331")[..] else {
+        panic!("a root for each script: {spans:?}")
+    };
+    for (name, expected) in [
+        ("url.scheme", "ws"),
+        ("url.path", "/any"),
+        ("network.protocol.name", "websocket"),
+        ("client.address", "127.0.0.1"),
+        ("qlio.request_id", "r-1"),
+        ("qlio.status", "200"),
+    ] {
+        assert_eq!(done.attributes[name], expected, "{name}");
+    }
+    assert!(!done.attributes.contains_key("http.response.status_code"), "{done:?}");
+    assert_eq!([done, failed, refused].map(|span| span.kind), [2; 3]);
+    assert_eq!([done, failed, refused].map(|span| span.is_error), [false, true, false]);
+    assert_eq!([failed, refused].map(|span| &*span.attributes["qlio.status"]), ["502", "400"]);
+    let call = only(&spans, "GET", &only(&spans, "select", &done.id).id);
+    let attempts = find(&spans, "GET", &only(&spans, "select", &failed.id).id);
+    let told = upstream.requests();
+    let told = told.iter().map(|asked| asked.header("traceparent").unwrap());
+    let expected = [&call].into_iter().chain(&attempts);
+    let expected =
+        expected.map(|span| format!("00-0af7651916cd43dd8448eb211c80319c-{}-01", span.id));
+    assert_eq!(told.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Request<'_> {
             own.put(&mut head);
         }
         if let Some(trace) = self.trace {
-            put_field(&mut head, TRACEPARENT.as_str(), trace.parent().as_bytes());
+            put_field(&mut head, TRACEPARENT.as_str(), &trace.parent());
             if let Some(state) = trace.state() {
                 put_field(&mut head, TRACESTATE.as_str(), state.as_bytes());
             }

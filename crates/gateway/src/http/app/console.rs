@@ -6,6 +6,7 @@
 use std::{
     cell::Cell,
     net::IpAddr,
+    pin::pin,
     rc::Rc,
     sync::Arc,
     time::{Duration, Instant},
@@ -22,24 +23,27 @@ use qlio_plan::Plan;
 use tokio::sync::Notify;
 
 use super::{
-    HttpApp,
+    Ends, HttpApp,
     drawing::{Drawing, PlanLimits},
     inputs,
     plans::COMPILED_AT_ONCE_BYTES_MAX,
-    script,
+    script_records::ScriptRecords,
 };
-use crate::http::{
-    disclosure::{ErrorDetail, MetadataScope},
-    logs::{RequestLog, RunLog},
-    packet::{Packet, PacketRules, Warnings},
-    respond::WRITTEN_AT_ONCE_BYTES_MAX,
-    run_error,
-    server::{self, EventSink},
-    websocket::{
-        SocketLimits,
-        message::{self, Steps},
-        outbox::Outbox,
+use crate::{
+    http::{
+        disclosure::{ErrorDetail, MetadataScope},
+        failure::Failure,
+        packet::{Packet, PacketRules, Warnings},
+        respond::WRITTEN_AT_ONCE_BYTES_MAX,
+        run_error,
+        server::{self, EventSink},
+        websocket::{
+            SocketLimits,
+            message::{self, Steps},
+            outbox::Outbox,
+        },
     },
+    load::Loaded,
 };
 
 /// Bytes of a request or answer body that an event shows (WSK-8).
@@ -52,6 +56,9 @@ const EVENT_BYTES_MAX: usize = 1 << 20;
 pub(super) struct Client<'c> {
     /// The head of the request that the connection began with.
     pub(super) head: &'c Parts,
+    /// The ends of the connection.
+    pub(super) ends: Ends,
+    /// On whose behalf it is.
     pub(super) peer: IpAddr,
     pub(super) events: &'c EventSink,
 }
@@ -209,21 +216,46 @@ impl HttpApp {
         let loaded = Arc::clone(&self.shared.loaded);
         let secrets = loaded.catalog.secrets();
         let report = Report::begin(&job, self.shared.settings.errors, secrets, outbox);
-        let log = self.shared.logs.as_ref();
-        let log = log.map(|logs| RequestLog::begin(logs, client.head, client.peer));
-        let plan = self.plan(&job.text, &loaded).await;
-        let plan = plan.unwrap_or_else(|busy| Err(run_error::body(&busy.into())));
-        let plan = match plan {
-            Ok(plan) => plan,
-            Err(error) => {
-                let error = redact(error, secrets);
-                if let Some(log) = &log {
-                    log.failed(error.clone());
+        let records = ScriptRecords::begin(self, client, job.session.is_some());
+        let finished = {
+            let mut running = pin!(self.run_script(client, &job, &loaded, (&report, &records)));
+            match &records.visit {
+                None => running.await,
+                Some(visit) => {
+                    let finished = visit.unless_stopped(records.asked(), running.as_mut()).await;
+                    finished.unwrap_or_else(|| {
+                        visit.note_stop();
+                        report.done(None);
+                        Some(Finished::refused(&Failure::Stopped))
+                    })
                 }
-                report.push(EventKind::CompileError, || PacketRules::compile_error(error.clone()));
-                report.done(None);
-                report.result(Some(result(&[], error)), self).await;
-                return;
+            }
+        };
+        let data = finished.map(|Finished { data, status }| {
+            records.end(status);
+            data
+        });
+        report.result(data, self).await;
+    }
+
+    /// Runs a script; nothing comes out if it is given up.
+    async fn run_script(
+        &self,
+        client: &Client<'_>,
+        job: &Job,
+        loaded: &Arc<Loaded>,
+        (report, records): (&Report<'_>, &ScriptRecords<'_>),
+    ) -> Option<Finished> {
+        let secrets = loaded.catalog.secrets();
+        let plan = match self.plan(&job.text, loaded).await {
+            Ok(Ok(plan)) => plan,
+            Ok(Err(error)) => {
+                return Some(report.not_compiled(redact(error, secrets), 400, records));
+            }
+            Err(busy) => {
+                let busy = RunError::from(busy);
+                let (error, status) = (run_error::body(&busy), run_error::status(&busy));
+                return Some(report.not_compiled(error, status, records));
             }
         };
         for drawing in report.drawings() {
@@ -234,62 +266,67 @@ impl HttpApp {
         let request = ClientRequest {
             headers: inputs::visible_headers(&client.head.headers),
             remote_address: Some(client.peer),
+            request_id: Some(records.request_id.clone()),
+            trace: records.trace.clone(),
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.gate.is_dev() };
-        let run_log = log.as_ref().map(|log| RunLog::begin(log, script::log_name(&plan)));
-        let logged;
-        let subscription = if run_log.is_some() {
-            logged = RunLog::subscription().joined(&job.subscription);
-            &logged
-        } else {
-            &*job.subscription
-        };
+        let run_records = records.begin_run(&plan);
+        let subscription = run_records.subscription(&job.subscription);
         let tell = |event: Event<'_>| {
-            if let Some(log) = &run_log {
-                log.take(&event);
-            }
+            run_records.take(&event);
             if event.is_wanted(&job.subscription) {
                 report.take(&event);
             }
         };
         let stepper = job.session.as_deref().map(|session| &session.stepper);
-        let watch = Watch { subscription, tell: &tell, stepper };
+        let watch = Watch { subscription: &subscription, tell: &tell, stepper };
         let run = self.engine.run_watched(&plan, &loaded.catalog, &request, caller, Some(&watch));
         let outcome = tokio::select! {
             outcome = run => Some(outcome),
             () = job.control.given_up(job.session.as_deref()) => None,
         };
-        if let (Some(log), Some(outcome)) = (run_log, &outcome) {
-            log.end(outcome.as_ref().map(|_| ()));
-        }
-        if let Some(log) = log {
-            log.end(if matches!(outcome, Some(Ok(_))) { 200 } else { 500 });
+        if let Some(outcome) = &outcome {
+            run_records.end(outcome.as_ref().map(|_| ()));
         }
         report.done(Some(plan.node(plan.value).line));
-        let data = outcome.map(|outcome| self.script_result(client, outcome, secrets));
-        report.result(data, self).await;
+        outcome.map(|outcome| self.finished(client, outcome, secrets))
     }
 
-    fn script_result(
+    fn finished(
         &self,
         client: &Client<'_>,
         outcome: Result<Answer, RunError>,
         secrets: &[String],
-    ) -> Value {
+    ) -> Finished {
         match outcome {
             Ok(answer) => {
+                let status = answer.status;
                 let (value, headers) = self.outcome(answer);
-                result(&headers, value)
+                Finished { data: result(&headers, value), status }
             }
             Err(error) => {
                 let (body, note) = self.run_error("script over WebSocket", &error, secrets);
                 if let Some(message) = note {
                     (client.events)(server::Event::Noted { message });
                 }
-                result(&[], body)
+                Finished { data: result(&[], body), status: run_error::status(&error) }
             }
         }
+    }
+}
+
+/// A script that is over.
+struct Finished {
+    /// The data of `script-result`.
+    data: Value,
+    /// The status that an answer of `/q` would have.
+    status: u16,
+}
+
+impl Finished {
+    fn refused(failure: &Failure) -> Self {
+        Self { data: result(&[], failure.body()), status: failure.status().as_u16() }
     }
 }
 
@@ -358,6 +395,14 @@ impl<'r> Report<'r> {
         let is_stepped = self.job.session.is_some();
         let picture = (is_stepped && wants(EventKind::Visualization)).then_some(Drawing::Picture);
         [plan, picture].into_iter().flatten()
+    }
+
+    /// Tells that the script cannot be run.
+    fn not_compiled(&self, error: Value, status: u16, records: &ScriptRecords<'_>) -> Finished {
+        records.failed(&error);
+        self.push(EventKind::CompileError, || PacketRules::compile_error(error.clone()));
+        self.done(None);
+        Finished { data: result(&[], error), status }
     }
 
     fn done(&self, line: Option<u32>) {

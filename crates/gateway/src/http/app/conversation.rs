@@ -31,7 +31,7 @@ use tokio_tungstenite::{
 };
 
 use super::{
-    Front, HttpApp, Snapshot,
+    Ends, Front, HttpApp, Snapshot,
     console::{Client, Control, Job, Session, Task},
     reload_news,
 };
@@ -136,7 +136,7 @@ impl Front {
             (Arc::clone(quotas), *sockets, settings.answer_pace)
         };
         let _seat = quotas.sockets.exceed(1);
-        let Held { io, head, peer, phase, events } = held;
+        let Held { io, head, peer, local, is_tls, phase, events } = held;
         let protocol = Protocol::offered(&head.headers);
         // Browsers send a message as one frame, and a script of 64 KiB is a message to a language server.
         let frame_bytes_max = match protocol {
@@ -149,9 +149,10 @@ impl Front {
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
         let outbox = Outbox::new(limits.queue_bytes_max, Arc::clone(&quotas.answers));
+        let ends = Ends { peer, local, is_tls };
         let peer =
             self.app().shared.settings.forwarded.client(peer.ip().to_canonical(), &head.headers);
-        let client = Client { head: &head, peer, events: &events };
+        let client = Client { head: &head, ends, peer, events: &events };
         let bounds = Bounds { limits, quotas: &quotas };
         let mut heart = Heart::new(&limits);
         let pings = heart.pings();

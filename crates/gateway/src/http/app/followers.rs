@@ -1,7 +1,7 @@
 //! Who follows a request beside the log files: the record of it as spans, and its lines on stdout.
 //!
 //! In: a request as it begins, the events of its run, its status. Out: nothing but what they make of it. Where nobody
-//! follows, a request holds one empty place and pays for no more.
+//! follows, a request holds one empty place and pays for no more, also where it is part of a trace that is not recorded.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -13,47 +13,41 @@ use qlio_engine::{
 };
 
 use super::{Ends, Snapshot};
-use crate::http::{logs::RequestLine, spans::Recording};
+use crate::http::{logs::RequestLine, spans::Recording, websocket::Carrier};
 
-/// Who follows one request.
+/// Who follows one request, or one script that came as a message.
 pub(super) struct Followers<'r> {
-    /// The trace that it is part of.
-    trace: Option<Arc<TraceContext>>,
+    carrier: Carrier,
     recording: Option<Recording>,
     line: Option<RequestLine<'r>>,
     secrets: &'r [String],
 }
 
 impl<'r> Followers<'r> {
-    /// A request begins, which comes over a connection with these ends and on behalf of this client; nothing if nobody
-    /// follows.
+    /// A request begins, or a script whose connection began with one, which comes over a connection with these ends
+    /// and on behalf of this client. Out come the trace that it is part of, and who follows, if anybody does.
     pub(super) fn begin(
         snapshot: &'r Snapshot,
-        head: &'r Parts,
+        (head, carrier): (&'r Parts, Carrier),
         (ends, client): (Ends, IpAddr),
         request_id: &Text,
-    ) -> Option<Box<Self>> {
+    ) -> (Option<Arc<TraceContext>>, Option<Box<Self>>) {
         let Snapshot { traces, stdout, loaded, .. } = snapshot;
-        if traces.is_none() && stdout.is_none() {
-            return None;
-        }
         let connected = ends.peer.ip().to_canonical();
         let begun = traces.as_ref().and_then(|traces| traces.begin(connected, &head.headers));
         let (trace, recording) =
             begun.map_or((None, None), |(trace, record)| (Some(trace), record));
+        if recording.is_none() && stdout.is_none() {
+            return (trace, None);
+        }
         let secrets = loaded.catalog.secrets();
         if let Some(recording) = &recording {
-            recording.describe(head, (client, ends.is_tls), request_id, secrets);
+            recording.describe((head, carrier), (client, ends.is_tls), request_id, secrets);
         }
-        let line = stdout.as_ref();
-        let line =
-            line.map(|log| RequestLine::begin(log, head, client, request_id, trace.as_ref()));
-        Some(Box::new(Self { trace, recording, line, secrets }))
-    }
-
-    /// The trace that the run is part of.
-    pub(super) fn trace(&self) -> Option<Arc<TraceContext>> {
-        self.trace.clone()
+        let begin =
+            |log| RequestLine::begin(log, (head, carrier), client, request_id, trace.as_ref());
+        let line = stdout.as_deref().map(begin);
+        (trace, Some(Box::new(Self { carrier, recording, line, secrets })))
     }
 
     /// The route that answers.
@@ -100,7 +94,7 @@ impl<'r> Followers<'r> {
             line.end(status);
         }
         if let Some(recording) = self.recording {
-            recording.end(status);
+            recording.end(self.carrier, status);
         }
     }
 }

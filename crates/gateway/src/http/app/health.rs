@@ -68,6 +68,7 @@ impl HttpApp {
             metadata,
             loaded,
             log: None,
+            trace: None,
             followers: None,
             visit: None,
         };

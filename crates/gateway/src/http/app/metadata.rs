@@ -44,6 +44,8 @@ pub(super) enum Endpoint {
     Root,
     /// `/console/`, which leads to the console.
     ToConsole,
+    /// The script with which pages follow reloads, in development mode.
+    PageScript,
     /// The others.
     Metadata(Metadata),
 }
@@ -86,6 +88,7 @@ impl Endpoint {
             "/console/catalog" => return Some(Self::ConsoleCatalog),
             "/console/decode" => return Some(Self::ConsoleDecode),
             "/console/routes" => return Some(Self::ConsoleRoutes),
+            pages::SCRIPT_PATH => return Some(Self::PageScript),
             _ => {}
         }
         match path.strip_suffix('/').unwrap_or(path) {
@@ -108,7 +111,8 @@ impl Endpoint {
             | Self::Console(_)
             | Self::ConsoleCatalog
             | Self::Root
-            | Self::ToConsole => &[Method::Get],
+            | Self::ToConsole
+            | Self::PageScript => &[Method::Get],
         }
     }
 }
@@ -157,7 +161,7 @@ pub(super) fn answer(
     Ok(if negotiate::wants_json(accept, query::text(query, "format")) {
         respond::value(StatusCode::OK, &value, &[], rendition)
     } else {
-        respond::page(page(&value, doors))
+        respond::page(page(&value, doors), doors.follows)
     })
 }
 

@@ -24,6 +24,7 @@ mod metadata;
 mod plans;
 mod reload_news;
 mod script;
+mod script_records;
 mod snapshot;
 
 use std::{
@@ -59,6 +60,7 @@ use super::{
     respond::Note,
     respond::{self, Rendition, Response},
     server::Pulse,
+    websocket::Carrier,
 };
 use crate::{
     load::Loaded,
@@ -119,6 +121,8 @@ struct Exchange<'r> {
     metadata: MetadataScope,
     loaded: Arc<Loaded>,
     log: Option<Box<RequestLog>>,
+    /// The trace that its run is part of.
+    trace: Option<Arc<TraceContext>>,
     followers: Option<Box<Followers<'r>>>,
     visit: Option<Visit<'r>>,
 }
@@ -143,11 +147,6 @@ impl Exchange<'_> {
         if let Some(visit) = &self.visit {
             visit.at(endpoint, &self.head.method);
         }
-    }
-
-    /// The trace that its run is part of.
-    fn trace(&self) -> Option<Arc<TraceContext>> {
-        self.followers.as_ref().and_then(|followers| followers.trace())
     }
 
     fn reads_body(&self) -> bool {
@@ -218,11 +217,22 @@ impl HttpApp {
         let loaded = Arc::clone(&self.shared.loaded);
         let id_name = self.request_id_header.as_ref();
         let request_id = request_id::of_request(&head.headers, id_name);
-        let followers = Followers::begin(&self.shared, head, (ends, peer), &request_id);
+        let asked = (head, Carrier::Request);
+        let (trace, followers) = Followers::begin(&self.shared, asked, (ends, peer), &request_id);
         let metadata = self.shared.settings.metadata;
         let visit = self.meter.as_ref().map(|meter| meter.begin(head));
-        let exchange =
-            Exchange { head, peer, local, request_id, metadata, loaded, log, followers, visit };
+        let exchange = Exchange {
+            head,
+            peer,
+            local,
+            request_id,
+            metadata,
+            loaded,
+            log,
+            trace,
+            followers,
+            visit,
+        };
         let mut response = {
             let mut answering = pin!(self.answer_to(&exchange, body));
             match &exchange.visit {
@@ -350,7 +360,8 @@ impl HttpApp {
                 | Endpoint::Console(_)
                 | Endpoint::ConsoleCatalog
                 | Endpoint::Root
-                | Endpoint::ToConsole => Counted::Metadata,
+                | Endpoint::ToConsole
+                | Endpoint::PageScript => Counted::Metadata,
             });
             let accept = exchange.header(header::ACCEPT);
             let wants_json = negotiate::wants_json(accept, None);
@@ -371,7 +382,11 @@ impl HttpApp {
                 Endpoint::Root if wants_json => {
                     Err(Failure::NotFound { method: method.to_string(), target: exchange.target() })
                 }
-                Endpoint::Root => Ok(respond::page(pages::root(self.doors(exchange)))),
+                Endpoint::Root => {
+                    let doors = self.doors(exchange);
+                    Ok(respond::page(pages::root(doors), doors.follows))
+                }
+                Endpoint::PageScript => Ok(respond::script(pages::SCRIPT)),
                 Endpoint::ToConsole => Ok(to_console(exchange, "../console")),
                 Endpoint::Metadata(asked) => {
                     let doors = self.doors(exchange);
@@ -401,6 +416,7 @@ impl HttpApp {
             Endpoint::ConsoleRoutes => {
                 self.shared.settings.has_console && self.shared.drafts.is_some()
             }
+            Endpoint::PageScript => self.shared.settings.gate.is_dev(),
             Endpoint::Root => true,
             Endpoint::Metadata(asked) => exchange.metadata >= asked.scope(),
         })
@@ -422,6 +438,7 @@ impl HttpApp {
             console: settings.has_console,
             scripts: settings.allows_adhoc,
             told: exchange.metadata,
+            follows: settings.gate.is_dev(),
         }
     }
 
@@ -481,7 +498,7 @@ impl HttpApp {
             route: chosen.scope,
             remote_address: Some(exchange.peer),
             request_id: Some(exchange.request_id.clone()),
-            trace: exchange.trace(),
+            trace: exchange.trace.clone(),
             parts: parsed.parts.into_iter().map(inputs::engine_part).collect(),
             ..ClientRequest::default()
         };

@@ -85,7 +85,7 @@ impl HttpApp {
             headers: inputs::visible_headers(&exchange.head.headers),
             remote_address: Some(exchange.peer),
             request_id: Some(exchange.request_id.clone()),
-            trace: exchange.trace(),
+            trace: exchange.trace.clone(),
             ..ClientRequest::default()
         };
         let caller = Caller::AdHoc { may_call_private: self.shared.settings.gate.is_dev() };

@@ -1,4 +1,5 @@
-//! The lines of one request on stdout: one at its end and, at the level `debug`, one for each request to an upstream.
+//! The lines of one request on stdout, or of a script that came as a message: one at its end and, at the level `debug`,
+//! one for each request to an upstream.
 //!
 //! In: the head of the request, the events of its run, its status. Out: lines, whatever becomes of the request.
 
@@ -19,6 +20,7 @@ use qlio_engine::{
 };
 
 use super::{LogLevel, StdoutLog};
+use crate::http::websocket::Carrier;
 
 /// Characters of a URI in a line for people.
 const TARGET_CHARS_MAX: usize = 100;
@@ -29,6 +31,7 @@ const CALLS_MAX: usize = 10_000;
 pub(in crate::http) struct RequestLine<'r> {
     log: &'r StdoutLog,
     head: &'r Parts,
+    carrier: Carrier,
     client: IpAddr,
     request_id: Text,
     trace: Option<Arc<TraceContext>>,
@@ -50,7 +53,7 @@ impl<'r> RequestLine<'r> {
     /// A request begins.
     pub(in crate::http) fn begin(
         log: &'r StdoutLog,
-        head: &'r Parts,
+        (head, carrier): (&'r Parts, Carrier),
         client: IpAddr,
         request_id: &Text,
         trace: Option<&Arc<TraceContext>>,
@@ -58,6 +61,7 @@ impl<'r> RequestLine<'r> {
         Self {
             log,
             head,
+            carrier,
             client,
             request_id: request_id.clone(),
             trace: trace.cloned(),
@@ -144,9 +148,15 @@ impl<'r> RequestLine<'r> {
 
     fn write_json(&self, level: LogLevel, took: Duration) {
         let status = self.status.get();
-        let message = if status.is_some() { "request" } else { "client gone" };
+        let (done, given_up) = match self.carrier {
+            Carrier::Request => ("request", "client gone"),
+            Carrier::Message => ("script", "script given up"),
+        };
+        let message = if status.is_some() { done } else { given_up };
+        let protocol = ("protocol", Value::from("websocket"));
         let members = [
             Some(("message", Value::from(message))),
+            (self.carrier == Carrier::Message).then_some(protocol),
             Some(("method", Value::from(self.head.method.as_str()))),
             Some(("path", Value::from(self.target()))),
             self.route.take().map(|route| ("route", Value::from(route))),
@@ -186,7 +196,11 @@ impl Drop for RequestLine<'_> {
         }
         let status = status.map_or_else(|| "gone".to_owned(), |code| code.to_string());
         let rest = format!("{status:>6} {}", milliseconds(took));
-        self.log.write_text(self.head.method.as_str(), &self.target(), &rest);
+        let method = match self.carrier {
+            Carrier::Request => self.head.method.as_str(),
+            Carrier::Message => "SCRIPT",
+        };
+        self.log.write_text(method, &self.target(), &rest);
     }
 }
 
@@ -254,7 +268,8 @@ mod tests {
         let (head, ()) = request.into_parts();
         let trace = TraceContext { trace_id: 10, span_id: 11, is_sampled: true, state: None };
         let (client, trace) = (IpAddr::from([192, 0, 2, 7]), Arc::new(trace));
-        let line = RequestLine::begin(&log, &head, client, &Text::from("r1"), Some(&trace));
+        let asked = (&head, Carrier::Request);
+        let line = RequestLine::begin(&log, asked, client, &Text::from("r1"), Some(&trace));
         line.at_route("/a/{b}");
         if line.wants_calls() {
             line.take(&Event::Request(RequestEvent {

@@ -393,12 +393,13 @@ impl<A: App, D: Future> Connection<'_, A, D> {
     /// Hands a connection that has left HTTP behind to the app, and stays until it ends.
     async fn hold(self, takeover: Takeover) {
         let Self { shared, wire, ends, .. } = self;
-        let peer = ends.peer;
+        let SocketEnds { peer, local, is_tls } = ends;
         let Takeover { head } = takeover;
         let request = format!("{} {}", head.method, head.uri.path());
         let (phase, events) = (shared.phase(), Arc::clone(&shared.events));
         let io = Upgraded::new(wire.arrived.freeze(), wire.stream);
-        let mut holding = pin!(shared.app.hold(Held { io, head, peer, phase, events }));
+        let held = Held { io, head, peer, local, is_tls, phase, events };
+        let mut holding = pin!(shared.app.hold(held));
         if let Err(panic) = unwound(holding.as_mut()).await {
             let incident = IncidentId::new();
             let message = panic_message(&*panic).to_owned();

@@ -109,6 +109,10 @@ pub struct Held {
     pub head: Arc<Parts>,
     /// The client's end of the connection.
     pub peer: SocketAddr,
+    /// Our end of the connection.
+    pub local: SocketAddr,
+    /// Nobody between the two ends can read along.
+    pub is_tls: bool,
     /// Follows the phases of the server.
     pub phase: watch::Receiver<Phase>,
     /// Where events go.

@@ -33,9 +33,15 @@ fn read_parent(text: &[u8]) -> Option<(u128, u64, bool)> {
 
 /// A number in this many lower-case digits of base 16.
 fn read_digits(text: &str, count: usize) -> Option<u128> {
-    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let is_number = text.len() == count && text.bytes().all(is_digit);
-    is_number.then(|| u128::from_str_radix(text, 16).ok())?
+    let add = |number: u128, byte: u8| {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            _ => return None,
+        };
+        Some(number << 4 | u128::from(digit))
+    };
+    if text.len() == count { text.bytes().try_fold(0, add) } else { None }
 }
 
 /// All lines of it as one; nothing if that is too long or no text.

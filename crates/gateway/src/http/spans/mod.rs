@@ -86,10 +86,12 @@ impl Traces {
         let trace_id =
             parent.as_ref().map_or_else(|| fastrand::u128(1..), |parent| parent.trace_id);
         let is_sampled = self.samples(trace_id, parent.as_ref());
-        if let (Some(parent), false) = (&parent, is_sampled) {
-            let context = TraceContext { is_sampled, ..parent.clone() };
-            return Some((Arc::new(context), None));
-        }
+        let parent = match parent {
+            Some(parent) if !is_sampled => {
+                return Some((Arc::new(TraceContext { is_sampled, ..parent }), None));
+            }
+            parent => parent,
+        };
         let parent_id = parent.as_ref().map(|parent| parent.span_id);
         let state = parent.and_then(|parent| parent.state);
         let context = TraceContext { trace_id, span_id: fastrand::u64(1..), is_sampled, state };

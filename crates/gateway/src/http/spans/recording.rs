@@ -21,6 +21,7 @@ use qlio_engine::{
 };
 
 use super::Exporter;
+use crate::http::websocket::Carrier;
 
 /// Spans of one request; further ones are counted.
 const SPANS_MAX: usize = 512;
@@ -116,16 +117,34 @@ impl Recording {
         Subscription::of_names(kinds.map(EventKind::name))
     }
 
-    /// What is known of the request before it is answered, and of its client; these secrets must not be recorded.
+    /// What is known of a request, or of a script that came as a message, before it is answered, and of its client;
+    /// these secrets must not be recorded.
     pub(in crate::http) fn describe(
         &self,
-        head: &Parts,
+        (head, carrier): (&Parts, Carrier),
         (client, is_tls): (IpAddr, bool),
         request_id: &str,
         secrets: &[String],
     ) {
         let mut steps = self.steps.borrow_mut();
         let Some(server) = &mut steps.server else { return };
+        let scheme = match (carrier, is_tls) {
+            (Carrier::Request, false) => "http",
+            (Carrier::Request, true) => "https",
+            (Carrier::Message, false) => "ws",
+            (Carrier::Message, true) => "wss",
+        };
+        server.attributes.extend([
+            ("url.path", text(&without(secrets, head.uri.path()))),
+            ("url.scheme", text(scheme)),
+            ("client.address", Value::Text(client.to_string())),
+            ("qlio.request_id", text(request_id)),
+        ]);
+        if carrier == Carrier::Message {
+            "script".clone_into(&mut server.name);
+            server.attributes.push(("network.protocol.name", text("websocket")));
+            return;
+        }
         let method = known_method(&head.method);
         // A path may have any value in it, so it is no name.
         let name = if method == OTHER { "HTTP" } else { method };
@@ -137,11 +156,7 @@ impl Recording {
         };
         server.attributes.extend([
             ("http.request.method", text(method)),
-            ("url.path", text(&without(secrets, head.uri.path()))),
-            ("url.scheme", text(if is_tls { "https" } else { "http" })),
             ("network.protocol.version", text(version)),
-            ("client.address", Value::Text(client.to_string())),
-            ("qlio.request_id", text(request_id)),
         ]);
         if method == OTHER {
             let original = without(secrets, head.method.as_str());
@@ -186,10 +201,14 @@ impl Recording {
         }
     }
 
-    /// The request has been answered.
-    pub(in crate::http) fn end(self, status: u16) {
+    /// It has been answered; with this status, which a message does not tell.
+    pub(in crate::http) fn end(self, carrier: Carrier, status: u16) {
         if let Some(server) = &mut self.steps.borrow_mut().server {
-            server.attributes.push(("http.response.status_code", Value::Number(status.into())));
+            let name = match carrier {
+                Carrier::Request => "http.response.status_code",
+                Carrier::Message => "qlio.status",
+            };
+            server.attributes.push((name, Value::Number(status.into())));
             if status >= 500 {
                 server.fail_with(status.to_string(), String::new());
             }

@@ -14,3 +14,12 @@ pub(super) mod message;
 pub(super) mod outbox;
 
 pub use limits::SocketLimits;
+
+/// What a run of a client came with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carrier {
+    /// A request of its own.
+    Request,
+    /// A message, one of many of a connection.
+    Message,
+}
