@@ -81,7 +81,7 @@ fn a_server_of_express_sends_back_what_it_was_sent() {
     );
     let directory = directory(&[
         ("tables/ping.ql", &table),
-        ("tables/ping.mu", "{\"id\": \"{{id}}\", \"of\": \"é\"}"),
+        ("tables/ping.mu", "{\"id\": \"{{params.id}}\", \"of\": \"é\"}"),
         (
             "routes/ping.ql",
             "return insert into ping (id) values ('{id}') via route '/ping' using method post",
@@ -159,7 +159,7 @@ fn tests_that_share_a_port_wait_for_each_other() {
     }
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let directory = directory(&files);
-    assert_eq!(outcomes(directory.path()), ["a", "b", "c", "mock"]);
+    assert_eq!(outcomes(directory.path()), ["mock", "a", "b", "c"]);
 }
 
 #[test]
