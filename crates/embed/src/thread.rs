@@ -323,6 +323,7 @@ impl<'r> Report<'r> {
             secrets,
             errors: ErrorDetail::Full,
             body_bytes_max: EVENT_BODY_BYTES_MAX,
+            value_bytes_max: None,
             is_roomy: true,
         };
         let watched = script.events.as_ref().zip(events);

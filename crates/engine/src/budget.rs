@@ -10,12 +10,14 @@
 
 use std::{
     cell::{Cell, OnceCell},
+    rc::Rc,
     time::Duration,
 };
 
 use qlio_data::Value;
 use qlio_plan::RouteSpec;
 use qlio_syntax::{ast::RunLimit, diagnostic::codes};
+use tokio::sync::Notify;
 
 use crate::{
     clock,
@@ -59,6 +61,11 @@ pub(crate) fn elements_in(bytes: usize) -> usize {
     bytes / ELEMENT_BYTES
 }
 
+/// The most that a decoder may build of so many bytes: in the densest format each of them is an element.
+pub(crate) fn most_built_of(bytes: usize) -> usize {
+    bytes.saturating_mul(ELEMENT_BYTES)
+}
+
 /// Bytes that a value takes beside its text.
 pub(crate) const VALUE_BYTES: usize = size_of::<Value>();
 
@@ -80,6 +87,7 @@ pub(crate) struct Budget {
     limits: Limits,
     is_adhoc: bool,
     memory: Room,
+    reservations: Rc<Reservations>,
     rows: Cell<u64>,
     pairs: Cell<u64>,
     requests: Cell<u64>,
@@ -95,6 +103,34 @@ pub(crate) struct Budget {
     refused: OnceCell<(RunLimit, RunError)>,
     /// Processor time of scripts in microseconds.
     scripts: Cell<u64>,
+}
+
+/// Memory that decoders are filling, before it is known how much of it they need.
+#[derive(Debug, Default)]
+struct Reservations {
+    bytes: Cell<usize>,
+    ended: Notify,
+}
+
+/// Memory that one decoder may fill. Whoever keeps what it has made charges that, and drops this afterwards.
+#[derive(Debug)]
+pub(crate) struct Reserved {
+    of: Rc<Reservations>,
+    bytes: usize,
+}
+
+impl Reserved {
+    /// How much it is.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.of.bytes.set(self.of.bytes.get().saturating_sub(self.bytes));
+        self.of.ended.notify_waiters();
+    }
 }
 
 /// What is known of the time since the run was given its turn.
@@ -127,6 +163,7 @@ impl Budget {
             limits,
             is_adhoc,
             memory: Room::new(limits.memory_mib.saturating_mul(1 << 20)),
+            reservations: Rc::default(),
             rows: Cell::default(),
             pairs: Cell::default(),
             requests: Cell::default(),
@@ -158,6 +195,22 @@ impl Budget {
     /// The memory of the run, for those who use it meanwhile.
     pub(crate) fn room(&self) -> &Room {
         &self.memory
+    }
+
+    /// Memory for a decoder that may build `most` bytes at once with others of the run. It waits until that much is
+    /// left beside what others may fill; with nobody to wait for, it has all that is left. Nobody who holds
+    /// a reservation may ask for another.
+    pub(crate) async fn reserve(&self, most: usize) -> Reserved {
+        let of = &self.reservations;
+        loop {
+            let left = self.memory_left().saturating_sub(of.bytes.get());
+            if left >= most || of.bytes.get() == 0 {
+                let bytes = left.min(most);
+                of.bytes.set(of.bytes.get() + bytes);
+                return Reserved { of: Rc::clone(of), bytes };
+            }
+            of.ended.notified().await;
+        }
     }
 
     /// More memory is needed than is left.
@@ -467,6 +520,45 @@ mod tests {
         assert_eq!(error.facts, [Fact::Limit(64), Fact::Asked(4 + 60 * 4)]);
         let error = adhoc().refuse_decoded(100, 100);
         assert_eq!(error.facts, [Fact::Limit(64), Fact::Asked(65)]);
+    }
+
+    #[tokio::test]
+    async fn decoders_at_once_share_what_is_left() {
+        let budget = adhoc();
+        budget.charge_memory(4 << 20).expect("within");
+        let (first, second) = (budget.reserve(20 << 20).await, budget.reserve(30 << 20).await);
+        assert_eq!((first.bytes(), second.bytes()), (20 << 20, 30 << 20));
+        let third = async {
+            let third = budget.reserve(30 << 20).await;
+            (third.bytes(), budget.memory_left())
+        };
+        let others = async {
+            tokio::task::yield_now().await;
+            // The first has made less than it might have, and has charged it.
+            budget.charge_memory(1 << 20).expect("within");
+            drop(first);
+            tokio::task::yield_now().await;
+            drop(second);
+        };
+        // 60 MiB were left: with 59 beside 30 that are reserved there is no room for 30 more.
+        let ((bytes, left), ()) = tokio::join!(third, others);
+        assert_eq!((bytes, left), (30 << 20, 59 << 20));
+    }
+
+    #[tokio::test]
+    async fn a_decoder_alone_has_all_that_is_left() {
+        let budget = adhoc();
+        let all = budget.reserve(usize::MAX).await;
+        assert_eq!(all.bytes(), 64 << 20);
+        let waiting = budget.reserve(1);
+        let mut waiting = std::pin::pin!(waiting);
+        let is_pending = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(waiting.as_mut().poll(context).is_pending())
+        });
+        assert!(is_pending.await);
+        drop(all);
+        budget.charge_memory(64 << 20).expect("just within");
+        assert_eq!(waiting.await.bytes(), 0, "what is left is all that there is to have");
     }
 
     #[test]

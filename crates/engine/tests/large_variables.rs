@@ -13,7 +13,7 @@ use qlio_engine::{
 };
 use qlio_plan::{
     CompileOptions, Origin,
-    catalog::{CatalogBuilder, NoResources},
+    catalog::{CatalogBuilder, NoResources, Resources, ScriptFile},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -50,12 +50,34 @@ fn rows(count: usize) -> Value {
     value
 }
 
-fn run(script: &str, rows: Value, heavy: Heavy) -> String {
-    run_with("", script, rows, heavy)
+/// The text of every body template.
+struct Templates(&'static str);
+
+impl Resources for Templates {
+    fn template(&self, _: &str, _: &str) -> Result<String, String> {
+        Ok(self.0.to_owned())
+    }
+
+    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, String> {
+        Err(format!("no module {name}"))
+    }
+
+    fn schema(&self, _: &str, name: &str) -> Result<Vec<u8>, String> {
+        Err(format!("no schema {name}"))
+    }
 }
 
-/// The same beside a table, whose upstream answers with what it was asked for.
-fn run_with(table: &str, script: &str, rows: Value, heavy: Heavy) -> String {
+fn run(script: &str, rows: Value, heavy: Heavy) -> String {
+    run_with(("", ""), script, rows, heavy)
+}
+
+/// The same beside a table and the template of its body; its upstream answers with what it was asked for.
+fn run_with(
+    (table, template): (&str, &'static str),
+    script: &str,
+    rows: Value,
+    heavy: Heavy,
+) -> String {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
     let upstream = listener.local_addr().expect("bound");
@@ -74,7 +96,8 @@ fn run_with(table: &str, script: &str, rows: Value, heavy: Heavy) -> String {
         }
     });
     let config = json::parse_str(&format!(r#"{{"upstream":"{upstream}"}}"#)).expect("valid JSON");
-    let mut builder = CatalogBuilder::new(config, &NoResources);
+    let templates = Templates(template);
+    let mut builder = CatalogBuilder::new(config, &templates);
     builder.add_table_file("t.ql", table);
     let (catalog, _) = builder.finish();
     let options =
@@ -151,12 +174,47 @@ fn what_tokens_of_tables_read_of_a_large_variable_is_found_elsewhere() {
     for (value, jobs_expected) in [(object(FEW), 0), (object(MANY), 2)] {
         let elsewhere = Arc::new(Counting::default());
         let heavy = Heavy::on(Arc::clone(&elsewhere) as Arc<dyn HeavyThreads>);
-        let asked = run_with(table, script, value, heavy);
+        let asked = run_with((table, ""), script, value, heavy);
         assert!(asked.contains("GET /7?x=x0&y=&z=7 HTTP"), "{asked}");
         assert!(asked.contains("x-fourth: x3"), "{asked}");
         // The templates of the script and those of the table, and what is dropped.
         let jobs = elsewhere.0.load(Ordering::Relaxed);
         assert!(if jobs_expected == 0 { jobs == 0 } else { jobs >= jobs_expected }, "{jobs} jobs");
+    }
+}
+
+#[test]
+fn bodies_whose_templates_look_into_a_large_variable_are_rendered_elsewhere() {
+    let object = |count: usize| {
+        let text =
+            format!(r#"{{"a":{{"b":7}},"few":[1,2],"rows":{}}}"#, json::to_string(&rows(count)));
+        json::parse_str(&text).expect("valid JSON")
+    };
+    for (kind, template, body) in [
+        (
+            "text/plain",
+            "{{params.v.a.b}} {{#params.v.few}}{{.}},{{/params.v.few}}{{params.v.rows.3.b}}{{params.v.none}}",
+            "/r/n/r/n7 1,2,x3",
+        ),
+        ("application/x-www-form-urlencoded", "x={v.a.b}&y={v.rows.b}", "/r/n/r/nx=7&y=x0"),
+        // What is only seen while it is rendered is rendered where the run is.
+        ("text/plain", "{{#params}}{{v.a.b}}{{/params}} {{params.v.a.b}}", "/r/n/r/n7 7"),
+    ] {
+        let table = format!(
+            "create table t on select post to 'http://{{config.upstream}}/' \
+             using bodyTemplate 'b.mu' type '{kind}'"
+        );
+        let script = "v = \"{rows}\"; return select asked from t";
+        for (value, is_large) in [(object(FEW), false), (object(MANY), true)] {
+            let elsewhere = Arc::new(Counting::default());
+            let heavy = Heavy::on(Arc::clone(&elsewhere) as Arc<dyn HeavyThreads>);
+            let asked = run_with((&table, template), script, value.clone(), heavy);
+            assert!(asked.contains(body), "{template}: {asked}");
+            let here = run_with((&table, template), script, value, Heavy::default());
+            assert!(here.contains(body), "{template}: {here}");
+            let jobs = elsewhere.0.load(Ordering::Relaxed);
+            assert_eq!(jobs > 0, is_large, "{jobs} jobs: {template}");
+        }
     }
 }
 

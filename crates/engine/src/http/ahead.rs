@@ -78,12 +78,14 @@ impl Call<'_> {
         Ok(found)
     }
 
-    /// The dotted names below a variable that tokens of URI and headers have.
+    /// The dotted names below a variable that tokens of URI, headers and form have.
     fn names_below(&self, root: &str) -> Vec<(String, Manner)> {
         let verb = self.verb;
         let is_below =
             |name: &str| name.strip_prefix(root).is_some_and(|rest| rest.starts_with('.'));
-        let tokens = verb.uri.tokens().iter().map(|token| &token.name);
+        let form = verb.body.as_ref().and_then(|body| body.form.as_ref()?.as_ref().ok());
+        let of_form = form.map_or(&[][..], |form| form.tokens());
+        let tokens = verb.uri.tokens().iter().chain(of_form).map(|token| &token.name);
         let tokens = tokens.filter(|name| is_below(name));
         let mut names: Vec<_> = tokens.map(|name| (name.clone(), Manner::FirstElement)).collect();
         for (_, template) in &verb.headers {

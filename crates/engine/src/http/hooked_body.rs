@@ -109,10 +109,12 @@ impl HookedBody {
         if self.value.get().is_some() || self.content.len() <= at_once {
             return Ok(());
         }
-        let whole = self.whole();
-        let ahead = call.decode_apart(move |decoding| whole.decode(decoding)).await?;
+        let (whole, bytes) = (self.whole(), self.content.len());
+        let ahead = call.decode_apart(bytes, move |decoding| whole.decode(decoding)).await?;
+        // What hooks look at is charged with the rows that come of it; others may decode meanwhile.
+        let (decoded, warnings, _) = ahead;
         // It is asked for once.
-        let _ = self.ahead.set(ahead);
+        let _ = self.ahead.set((decoded, warnings));
         Ok(())
     }
 

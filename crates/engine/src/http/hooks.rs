@@ -10,6 +10,7 @@ use qlio_syntax::diagnostic::codes;
 
 use super::{
     Call,
+    rendering::rendered_apart,
     view::{TemplateNames, lazy_statement, to_object, visible_params, write_headers},
 };
 use crate::{
@@ -315,8 +316,12 @@ impl Hooks {
                 outcome.map_err(|error| template_error(&error))
             }
             Template::Mustache(template) => {
-                let root = TemplateNames::new(params, statement);
-                template.render(&Found::Names(&root)).map_err(|error| mustache_error(&error))
+                let names = TemplateNames::new(params, statement);
+                let rendered = match rendered_apart(template, params, &names).await? {
+                    Some(rendered) => rendered,
+                    None => template.render(&Found::Names(&names)),
+                };
+                rendered.map_err(|error| mustache_error(&error))
             }
         }
     }

@@ -26,6 +26,7 @@ use super::{
     onlooker::Onlooker,
 };
 use crate::{
+    budget::{Reserved, most_built_of},
     error::RunError,
     heavy::{JSON_TEXT_AT_ONCE_BYTES_MAX, JSON_TREE_AT_ONCE_BYTES_MAX, Wanted},
     operator::project::Decoded,
@@ -51,15 +52,21 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    pub(super) fn of(call: &Call<'_>) -> Self {
+    /// For a decoder that may fill so many bytes of memory.
+    pub(super) fn within(call: &Call<'_>, memory: usize) -> Self {
         let settings = call.run.engine.settings();
         Self {
             table: Arc::clone(call.table),
             kind: call.kind,
             xml_coerce: settings.xml_coerce,
             decoded_bytes_max: settings.decoded_bytes_max,
-            memory: call.run.budget.memory_left(),
+            memory,
         }
+    }
+
+    /// For a decoder that nothing else of the run can meet at work.
+    pub(super) fn of(call: &Call<'_>) -> Self {
+        Self::within(call, call.run.budget.memory_left())
     }
 
     /// Decodes now; `None` only if the table had no such verb.
@@ -112,12 +119,19 @@ impl Call<'_> {
         }
     }
 
-    /// Decodes on a heavy thread; with what there is to warn of.
+    /// Decodes a body of so many bytes on a heavy thread; with what there is to warn of, and the memory that is
+    /// reserved for what was made of it until that is charged.
     pub(super) async fn decode_apart<R: Send + 'static>(
         &self,
+        bytes: usize,
         decode: impl FnOnce(&Decoding<'_>) -> R + Send + 'static,
-    ) -> Result<(R, Vec<String>), RunError> {
-        let apart = Apart::of(self);
+    ) -> Result<(R, Vec<String>, Reserved), RunError> {
+        // What a message leaves out may be built of no bytes at all.
+        let is_protobuf =
+            self.verb.format.as_ref().is_some_and(|format| format.kind == FormatKind::Protobuf);
+        let most = if is_protobuf { usize::MAX } else { most_built_of(bytes) };
+        let reserved = self.run.budget.reserve(most).await;
+        let apart = Apart::within(self, reserved.bytes());
         let work = move |wanted: &Wanted| {
             let warnings = RefCell::default();
             let decoded = apart.decode(&warnings, wanted.stop(), decode)?;
@@ -125,7 +139,9 @@ impl Call<'_> {
         };
         let done = self.run.heavy(work).await?;
         self.run.has_large_values.set(true);
-        done.ok_or_else(|| RunError::internal("an answer to a verb that is not there"))
+        let (decoded, warnings) =
+            done.ok_or_else(|| RunError::internal("an answer to a verb that is not there"))?;
+        Ok((decoded, warnings, reserved))
     }
 
     /// What is decoded of a large reply, and what `keep` takes of its answer.
@@ -191,17 +207,21 @@ impl Call<'_> {
         let columns: Option<Vec<String>> =
             columns.map(|columns| columns.iter().map(|column| (*column).to_owned()).collect());
         let projection = self.projection.clone();
-        let read = self.decode_apart(move |decoding| {
+        let bytes = body.len();
+        let read = self.decode_apart(bytes, move |decoding| {
             let columns: Option<Vec<&str>> =
                 columns.as_ref().map(|columns| columns.iter().map(String::as_str).collect());
             let plain = Plain { status, headers: &headers, body };
             decoding.read(&plain, columns.as_deref(), None, &projection)
         });
-        let (read, warnings) = read.await?;
+        let (read, warnings, reserved) = read.await?;
         for warning in warnings {
             self.run.warn(warning);
         }
-        self.settle(answer, read)
+        Ok(match self.settle(answer, read)? {
+            Decoded::Value(value) => Decoded::Large(value, reserved),
+            other => other,
+        })
     }
 
     /// The rows of a value that hooks have seen.

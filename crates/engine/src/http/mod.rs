@@ -27,6 +27,7 @@ mod onlooker;
 mod paging;
 mod prepare;
 mod remote;
+mod rendering;
 mod request_id;
 mod send;
 mod view;
@@ -333,16 +334,17 @@ pub(crate) async fn write(
 impl Call<'_> {
     /// The rows of an answer; all of it where nothing is read of the table.
     async fn project(&self, decoded: Decoded) -> Result<Relation, RunError> {
-        if let Decoded::Value(value) = &decoded {
-            self.run.budget.charge_value(value).await?;
-        }
-        match (decoded, self.scan) {
-            (Decoded::Cells(cells), scan) => project::project_cells(self.run, scan, cells),
-            (Decoded::Value(value), None) => Ok(Relation::Value(value)),
+        let (value, reserved) = match decoded {
+            Decoded::Cells(cells) => return project::project_cells(self.run, self.scan, cells),
+            Decoded::Value(value) => (value, None),
+            Decoded::Large(value, reserved) => (value, Some(reserved)),
+        };
+        self.run.budget.charge_value(&value).await?;
+        drop(reserved);
+        match self.scan {
+            None => Ok(Relation::Value(value)),
             // Boxed because a fan-out holds as many of these futures as it has requests.
-            (Decoded::Value(value), Some(scan)) => {
-                Box::pin(project::project(self.run, scan, value)).await
-            }
+            Some(scan) => Box::pin(project::project(self.run, scan, value)).await,
         }
     }
 

@@ -68,7 +68,7 @@ impl Call<'_> {
         let (decoded, ()) = self.send_uncached(request, |_| ()).await?;
         match decoded {
             Decoded::Cells(cells) => project_cells(self.run, self.scan, cells),
-            decoded @ Decoded::Value(_) => self.project(decoded).await,
+            decoded => self.project(decoded).await,
         }
     }
 

@@ -80,7 +80,13 @@ impl<'a> TemplateNames<'a> {
         Self { params: ParamNames(params), make_statement, statement: OnceCell::new() }
     }
 
-    fn statement(&self) -> Value {
+    /// The parameter of this name.
+    pub(super) fn param(&self, name: &str) -> Value {
+        self.params.get(name).into_value()
+    }
+
+    /// The record of the statement.
+    pub(super) fn statement(&self) -> Value {
         self.statement.get_or_init(|| Value::object((self.make_statement)())).clone()
     }
 }

@@ -14,7 +14,7 @@ use qlio_data::{
 use qlio_plan::operator::Scan;
 
 use crate::{
-    budget::elements_in,
+    budget::{elements_in, most_built_of},
     error::RunError,
     heavy::{JSON_TEXT_AT_ONCE_BYTES_MAX, JSON_TREE_AT_ONCE_BYTES_MAX},
     run::Run,
@@ -29,21 +29,26 @@ pub(super) async fn prune(run: &Run<'_>, scan: &Scan, value: Value) -> Result<Va
         Value::Raw(text) if !scan.projection.is_all() => text,
         other => return Ok(other),
     };
-    let (elements_max, length) = (elements_in(run.budget.memory_left()), text.len());
-    let decode = move |text: Text, projection: &Projection, stop: Stop| {
-        let limits = DecodeLimits { elements_max, stop, ..DecodeLimits::default() };
+    let (length, mut reserved) = (text.len(), None);
+    let decode = move |text: Text, projection: &Projection, memory: usize, stop: Stop| {
+        let limits =
+            DecodeLimits { elements_max: elements_in(memory), stop, ..DecodeLimits::default() };
         json::decode(text.into_bytes(), projection, &limits)
     };
     let decoded = if text.len() <= JSON_TREE_AT_ONCE_BYTES_MAX {
         run.budget.work_of_decoding(text.len());
-        decode(text, &scan.projection, Stop::default())
+        decode(text, &scan.projection, run.budget.memory_left(), Stop::default())
     } else {
         let projection = scan.projection.clone();
         run.has_large_values.set(true);
-        Box::pin(run.heavy(move |wanted| decode(text, &projection, wanted.stop()))).await?
+        let held = Box::pin(run.budget.reserve(most_built_of(length))).await;
+        let memory = reserved.insert(held).bytes();
+        let work = run.heavy(move |wanted| decode(text, &projection, memory, wanted.stop()));
+        Box::pin(work).await?
     };
     let decoded = decoded.map_err(|error| does_not_decode(run, &error, length))?;
     run.budget.charge_value(&decoded).await?;
+    drop(reserved);
     Ok(decoded)
 }
 
@@ -58,9 +63,11 @@ fn does_not_decode(run: &Run<'_>, error: &DecodeError, length: usize) -> RunErro
 pub(crate) async fn open_large(run: &Run<'_>, value: Value) -> Result<Value, RunError> {
     match value {
         Value::Raw(text) if text.len() > JSON_TREE_AT_ONCE_BYTES_MAX => {
+            let reserved = Box::pin(run.budget.reserve(most_built_of(text.len()))).await;
             let opened = run.heavy(move |wanted| json::open_until(&text, &wanted.stop()));
             let opened = Box::pin(opened).await?;
             run.budget.charge_value(&opened).await?;
+            drop(reserved);
             Ok(opened)
         }
         value => Ok(value),
@@ -98,7 +105,9 @@ pub(super) async fn narrow(
 
 /// What a projection keeps of a large text.
 async fn project(run: &Run<'_>, text: &Text, kept: &Projection) -> Result<Value, RunError> {
-    let (elements_max, length) = (elements_in(run.budget.memory_left()), text.len());
+    let length = text.len();
+    let reserved = Box::pin(run.budget.reserve(most_built_of(length))).await;
+    let elements_max = elements_in(reserved.bytes());
     let (text, kept) = (text.clone(), kept.clone());
     let decode = run.heavy(move |wanted| {
         let limits = DecodeLimits { elements_max, stop: wanted.stop(), ..DecodeLimits::default() };
@@ -108,6 +117,7 @@ async fn project(run: &Run<'_>, text: &Text, kept: &Projection) -> Result<Value,
     let decoded = Box::pin(decode).await?;
     let decoded = decoded.map_err(|error| does_not_decode(run, &error, length))?;
     run.budget.charge_value(&decoded).await?;
+    drop(reserved);
     Ok(decoded)
 }
 

@@ -17,7 +17,7 @@ use super::{
     rows::{Relation, Rows, ValueRows},
 };
 use crate::{
-    budget::{CELL_BYTES, VALUE_BYTES},
+    budget::{CELL_BYTES, Reserved, VALUE_BYTES},
     error::RunError,
     evaluate::fill,
     heavy::LetGo,
@@ -29,6 +29,8 @@ use crate::{
 pub(crate) enum Decoded {
     /// Its value, below the resultset.
     Value(Value),
+    /// The same of a large answer, with the memory that is reserved for it until it is charged.
+    Large(Value, Reserved),
     /// Its rows: a scan of plain columns was asked for, and there is at least one row.
     Cells(CellTable),
 }

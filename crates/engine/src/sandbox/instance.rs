@@ -21,7 +21,9 @@ use super::{
     function::Scope,
     log::LogBuffer,
     realm::Realm,
-    services, uri,
+    services,
+    test_server::{self, TestServers},
+    uri,
 };
 
 /// Number of characters before the author's first character in a compiled module.
@@ -45,6 +47,8 @@ pub(super) struct HostState {
     pub(super) inputs: RefCell<Option<Rc<Inputs>>>,
     /// What `args.decode()` calls for the running hook.
     pub(super) decode: RefCell<Option<Decode>>,
+    /// Where hooks of tests open servers.
+    pub(super) servers: RefCell<Option<Rc<dyn TestServers>>>,
     pub(super) depth_max: usize,
     pub(super) elements_max: usize,
 }
@@ -270,6 +274,7 @@ fn host_services<'js>(
     coding::add(ctx, &services)?;
     uri::add(ctx, &services)?;
     services::add(ctx, &services, host)?;
+    test_server::add(ctx, &services, host)?;
     Ok(services)
 }
 

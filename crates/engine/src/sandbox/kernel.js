@@ -118,7 +118,7 @@ function requireFrom(directory) {
         if (/^\.{0,2}\//.test(name) || name === '.' || name === '..') {
             return loadFile(host.resolve(directory, name)).exports;
         }
-        return requireBundled(name);
+        return requireBundled(hasOwn(inner.standIns, name) ? inner.standIns[name] : name);
     };
 }
 
@@ -856,8 +856,10 @@ function describeExports(exports) {
     return found;
 }
 
-// What modules of the sandbox may know, and change: what `require` does without a module.
+// What modules of the sandbox may know, and change: what `require` does without a module, and which modules
+// the files of the realm get instead of those that they name.
 const inner = {
+    standIns: {},
     get isLoading() { return loads > 0; },
     get hasTimers() { return timers.length > 0; },
     missing(message) { throw new Error(message); },

@@ -143,6 +143,7 @@ impl Sandbox {
             scope: RefCell::new(None),
             inputs: RefCell::new(None),
             decode: RefCell::new(None),
+            servers: RefCell::new(None),
             depth_max: limits.depth,
             elements_max: limits.result_elements,
         });
@@ -167,6 +168,11 @@ impl Sandbox {
     /// The limits it was made with.
     pub fn limits(&self) -> &SandboxLimits {
         &self.state.limits
+    }
+
+    /// What host functions share.
+    pub(super) fn host(&self) -> &HostState {
+        &self.state.host
     }
 
     /// Ends calls when this is asked for.

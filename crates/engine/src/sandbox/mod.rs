@@ -36,6 +36,7 @@ mod services;
 mod session;
 mod slow;
 mod test_module;
+mod test_server;
 #[cfg(test)]
 mod tests;
 mod transformer;
@@ -58,5 +59,6 @@ pub use self::{
     session::{AuthModule, EjsTemplate, HookSession, Patch},
     slow::Script,
     test_module::{FailedAssertion, TestModule},
+    test_server::{TestAnswer, TestRequest, TestServers},
     transformer::Transformer,
 };

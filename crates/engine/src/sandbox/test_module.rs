@@ -92,7 +92,7 @@ impl TestModule {
         self.call(sandbox, "tearDown", &[], deadline_ms).map(|_| ())
     }
 
-    fn call(
+    pub(super) fn call(
         &self,
         sandbox: &Sandbox,
         hook: &str,
@@ -111,6 +111,7 @@ impl TestModule {
             let first: JsValue<'_> = entered.kernel.call("callFunction", (runner, hook, list))?;
             let silence = match hook {
                 "test" => "the hook never called `test.done`".to_owned(),
+                "request" => "the handler of the server never ended its answer".to_owned(),
                 other => format!("the hook `{other}` never called its callback"),
             };
             let answer = entered.drive(first, deadline_ms, &silence)?;

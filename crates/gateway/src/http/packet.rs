@@ -9,6 +9,7 @@ use std::{cell::RefCell, time::Duration};
 
 use qlio_data::{
     Number, Object, Text, Value,
+    codec::json,
     redact::{redact, replaced},
 };
 use qlio_engine::{
@@ -53,6 +54,8 @@ pub struct PacketRules<'s> {
     pub errors: ErrorDetail,
     /// Bytes of a request or answer body that are shown.
     pub body_bytes_max: usize,
+    /// Bytes of a value of the script, as JSON, up to which it is shown; any value is without it.
+    pub value_bytes_max: Option<usize>,
     /// Whether there is room for fractions of milliseconds and for names of tables.
     pub is_roomy: bool,
 }
@@ -84,7 +87,7 @@ impl PacketRules<'_> {
                 of_kind(EventKind::RequestFailed, data)
             }
             Event::Assigned { name, value } => {
-                Packet { name: Text::from(*name), data: redact((*value).clone(), self.secrets) }
+                Packet { name: Text::from(*name), data: self.value(value) }
             }
             Event::Warned { place, message, cause } => {
                 let mut data = at(*place);
@@ -92,7 +95,7 @@ impl PacketRules<'_> {
                 of_kind(EventKind::Warning, data)
             }
             Event::Paused { variables, waiting } => {
-                let context = redact(Value::object(variables.clone()), self.secrets);
+                let context = self.value(&Value::object(variables.clone()));
                 let waiting = waiting.iter().map(|place| Value::object(at(Some(*place))));
                 let data = [("context", context), ("waiting", waiting.collect())];
                 let data = data.into_iter().collect::<Object>();
@@ -206,12 +209,32 @@ impl PacketRules<'_> {
         headers.iter().map(header).collect()
     }
 
+    /// A value of the script without secrets, or a mark in its place: one that is too long is written no further
+    /// than that, and not searched at all.
+    fn value(self, value: &Value) -> Value {
+        if let Some(bytes_max) = self.value_bytes_max
+            && json::encode_within(value, &mut Vec::new(), bytes_max).is_err()
+        {
+            return truncated(bytes_max);
+        }
+        redact(value.clone(), self.secrets)
+    }
+
     /// Adds a body, cut after secrets are gone: half a secret would not be found.
     fn add_body(self, data: &mut Object, body: &str) {
-        let clean = replaced(&Text::from(body), self.secrets);
-        let end = clean.floor_char_boundary(self.body_bytes_max);
+        // Of a long body no more is searched than is shown; a secret that ends behind that is half there, and
+        // no part of it is shown either.
+        let secret_bytes_max = self.secrets.iter().map(String::len).max().unwrap_or_default();
+        let sought = body.floor_char_boundary(self.body_bytes_max.saturating_add(secret_bytes_max));
+        let clean = replaced(&Text::from(&body[..sought]), self.secrets);
+        let whole = if sought < body.len() {
+            clean.len().saturating_sub(secret_bytes_max)
+        } else {
+            clean.len()
+        };
+        let end = clean.floor_char_boundary(self.body_bytes_max.min(whole));
         data.insert("body", Value::from(&clean[..end]));
-        if end < clean.len() {
+        if end < clean.len() || sought < body.len() {
             data.insert("bodyTruncated", Value::Bool(true));
         }
     }
@@ -229,6 +252,12 @@ impl PacketRules<'_> {
     pub fn text(self, text: &str) -> Value {
         Value::from(replaced(&Text::from(text), self.secrets))
     }
+}
+
+/// What stands for data that takes more than so many bytes.
+pub(super) fn truncated(bytes: usize) -> Value {
+    let members = [("type", Value::from("truncated")), ("limit", Value::from(bytes as u64))];
+    Value::object(members.into_iter().collect())
 }
 
 /// An object that begins with the statement, if there is one.
@@ -279,13 +308,18 @@ fn milliseconds(duration: Duration) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use qlio_data::codec::json;
     use qlio_engine::event::FailedRequestEvent;
 
     use super::*;
 
     fn rules(secrets: &[String]) -> PacketRules<'_> {
-        PacketRules { secrets, errors: ErrorDetail::Full, body_bytes_max: 10, is_roomy: false }
+        PacketRules {
+            secrets,
+            errors: ErrorDetail::Full,
+            body_bytes_max: 10,
+            value_bytes_max: Some(20),
+            is_roomy: false,
+        }
     }
 
     fn place(line: Option<u32>) -> Place {
@@ -319,6 +353,32 @@ mod tests {
             json::to_string(&packet.data),
             r#"{"line":3,"node":"n1","uuid":"r","method":"post","uri":"http://h.test/[redacted]","headers":[{"name":"x-a","value":"is [redacted]"}],"start":5,"id":"i","body":"12345678[r","bodyTruncated":true,"type":"statement-request"}"#
         );
+    }
+
+    #[test]
+    fn half_a_secret_behind_the_end_of_a_body_is_not_shown() {
+        let secrets = ["s3cret".to_owned()];
+        let body = |text: &str| rules(&secrets).packet(&request(&[], text)).data.member("body");
+        // Of the last one only `s3c` is looked at, and it would be moved to where the body is shown.
+        let text = format!("{}{}", "s3cret-s3c", "ret-".repeat(99));
+        assert_eq!(body(&text).as_str(), Some("[redacted]"));
+        for at in 0..20 {
+            let text = format!("{}s3cret{}", "x".repeat(at), "y".repeat(100));
+            let shown = body(&text);
+            let shown = shown.as_str().expect("text");
+            assert!(!shown.contains("s3c") && shown.len() <= 10, "{at}: {shown}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_too_long_is_a_mark() {
+        let secrets = ["s3cret".to_owned()];
+        let told =
+            |value: &Value| rules(&secrets).packet(&Event::Assigned { name: "v", value }).data;
+        assert_eq!(told(&Value::from("x s3cret")).as_str(), Some("x [redacted]"));
+        assert_eq!(told(&Value::from("x".repeat(18))).as_str(), Some("x".repeat(18).as_str()));
+        let mark = told(&Value::from("x".repeat(19)));
+        assert_eq!(json::to_string(&mark), r#"{"type":"truncated","limit":20}"#);
     }
 
     #[test]

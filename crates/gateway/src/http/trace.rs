@@ -121,8 +121,13 @@ impl<'s> Trace<'s> {
             return None;
         }
         // A body that is longer than the header could never stay in it.
-        let rules =
-            PacketRules { secrets, errors, body_bytes_max: kept::BYTES_MAX, is_roomy: false };
+        let rules = PacketRules {
+            secrets,
+            errors,
+            body_bytes_max: kept::BYTES_MAX,
+            value_bytes_max: Some(kept::BYTES_MAX),
+            is_roomy: false,
+        };
         let trace = Self {
             subscription,
             rules,

@@ -18,6 +18,7 @@ mod collect;
 mod connector;
 mod difference;
 mod file_name;
+mod hooks;
 mod ports;
 mod report;
 mod route_table;
@@ -143,5 +144,7 @@ impl Outcome {
     }
 }
 
+#[cfg(test)]
+mod server_tests;
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    rc::Rc,
     time::Duration,
 };
 
 use hyper::header::HeaderValue;
-use qlio_engine::sandbox::{Sandbox, SandboxLimits, ScriptError, TestModule};
 use tokio::task::JoinSet;
 
 use super::{
@@ -16,12 +15,10 @@ use super::{
     assertion,
     collect::parse_json,
     difference::{difference, shorten},
+    hooks::{Hooks, Servers},
     ports,
 };
 use crate::mock::{MockError, canned};
-
-/// How far timers of hooks may reach, in milliseconds; nobody waits for them.
-const HOOK_TIMERS_MS: u64 = 60_000;
 
 /// The mocks of a test that get a free port, because a text names them `{mock.<n>}`.
 pub(super) fn find_automatic(case: &TestCase, app: &App) -> BTreeSet<u16> {
@@ -40,25 +37,36 @@ pub(super) fn find_automatic(case: &TestCase, app: &App) -> BTreeSet<u16> {
 }
 
 /// Runs a test; what is wrong, nothing if it passed. When this is done, its ports are free again.
-pub(super) async fn run(case: &TestCase, app: &App, patience: Duration) -> Vec<Problem> {
+pub(super) async fn run(
+    case: &TestCase,
+    app: &App,
+    servers: &Rc<Servers>,
+    patience: Duration,
+) -> Vec<Problem> {
     if !case.problems.is_empty() {
         return case.problems.clone();
     }
-    let mut mocks = JoinSet::new();
-    let problems = tokio::time::timeout(patience, run_all(case, app, &mut mocks)).await;
-    mocks.shutdown().await;
+    let mut serving = JoinSet::new();
+    let running = run_all(case, app, servers, &mut serving);
+    let problems = tokio::time::timeout(patience, running).await;
+    serving.shutdown().await;
     problems.unwrap_or_else(|_| {
         vec![Problem::new(format!("the test took longer than {} s", patience.as_secs_f64()))]
     })
 }
 
-async fn run_all(case: &TestCase, app: &App, mocks: &mut JoinSet<()>) -> Vec<Problem> {
-    let ports = match start_mocks(case, app, mocks).await {
+async fn run_all(
+    case: &TestCase,
+    app: &App,
+    servers: &Rc<Servers>,
+    serving: &mut JoinSet<()>,
+) -> Vec<Problem> {
+    let ports = match start_mocks(case, app, serving).await {
         Ok(ports) => ports,
         Err(problem) => return vec![problem],
     };
     let mut problems = Vec::new();
-    if let Err(found) = run_with_mocks(case, app, &ports, &mut problems).await {
+    if let Err(found) = run_with_mocks(case, app, &ports, (servers, serving), &mut problems).await {
         problems.push(found);
     }
     problems
@@ -107,6 +115,7 @@ async fn run_with_mocks(
     case: &TestCase,
     app: &App,
     ports: &BTreeMap<u16, u16>,
+    (servers, serving): (&Rc<Servers>, &mut JoinSet<()>),
     problems: &mut Vec<Problem>,
 ) -> Result<(), Problem> {
     let expectation = case.expectation.as_ref().map(|text| {
@@ -127,9 +136,10 @@ async fn run_with_mocks(
         }
     }
     let snapshot = app.snapshot(ports)?;
-    let hooks = case.hooks.as_deref().map(|file| Hooks::load(file, &snapshot)).transpose()?;
+    let hooks = case.hooks.as_deref().map(|file| Hooks::load(file, &snapshot, servers));
+    let hooks = hooks.transpose()?;
     if let Some(hooks) = &hooks {
-        hooks.set_up()?;
+        hooks.set_up(serving)?;
     }
     let ran = act(case, &snapshot, ports).await;
     match &ran {
@@ -220,54 +230,4 @@ fn fill(text: &Text, ports: &BTreeMap<u16, u16>) -> Result<Text, Problem> {
     let filled = ports::fill(&text.text, ports);
     let filled = filled.map_err(|(line, why)| Problem::at(&text.file, Some(line), why))?;
     Ok(Text { file: text.file.clone(), text: filled })
-}
-
-/// The hooks of a test, in a sandbox of their own.
-struct Hooks {
-    file: String,
-    sandbox: Sandbox,
-    module: TestModule,
-}
-
-impl Hooks {
-    fn load(file: &Path, snapshot: &Snapshot) -> Result<Self, Problem> {
-        let sandbox = Sandbox::new(SandboxLimits::default());
-        let name = file.display().to_string();
-        let (tests, sources) = snapshot.tests();
-        let below = file.strip_prefix(tests).unwrap_or(file);
-        let module =
-            TestModule::load(&sandbox, sources, below).map_err(|error| problem(&name, &error))?;
-        Ok(Self { file: name, sandbox, module })
-    }
-
-    fn judges(&self) -> bool {
-        self.module.has_test()
-    }
-
-    fn set_up(&self) -> Result<(), Problem> {
-        let done = self.module.set_up(&self.sandbox, HOOK_TIMERS_MS);
-        done.map_err(|error| problem(&self.file, &error))
-    }
-
-    fn tear_down(&self) -> Result<(), Problem> {
-        let done = self.module.tear_down(&self.sandbox, HOOK_TIMERS_MS);
-        done.map_err(|error| problem(&self.file, &error))
-    }
-
-    fn test(&self, ran: &Ran, problems: &mut Vec<Problem>) {
-        let Ran { subject, .. } = ran;
-        let outcome =
-            self.module.test(&self.sandbox, subject.is_failed, &subject.root, HOOK_TIMERS_MS);
-        match outcome {
-            Ok(failures) => {
-                let failures = failures.into_iter();
-                problems.extend(failures.map(|(line, why)| Problem::at(&self.file, line, why)));
-            }
-            Err(error) => problems.push(problem(&self.file, &error)),
-        }
-    }
-}
-
-fn problem(file: &str, error: &ScriptError) -> Problem {
-    Problem::at(file, error.line, error.message.clone())
 }

@@ -1,21 +1,26 @@
 //! Many tests: several at the same time, reported in order.
 
 use std::{
-    cell::RefCell,
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     io,
     rc::Rc,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use tokio::{
     net::TcpListener,
-    sync::{Mutex, Semaphore},
+    sync::Semaphore,
     task::{JoinSet, LocalSet},
 };
 
-use super::{App, Outcome, Problem, TestCase, run, serve};
+use super::{
+    App, Outcome, Problem, TestCase,
+    hooks::{PortLocks, Servers, port_lock},
+    run, serve,
+};
+
+/// How often a test begins again because its hooks wanted a port that another test had.
+const BEGINNINGS_MAX: usize = 8;
 
 /// Bounds of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +36,6 @@ impl Default for Limits {
         Self { at_once: 8, patience: Duration::from_secs(30) }
     }
 }
-
-/// A lock for each port that is named outright: one test at a time uses it.
-type PortLocks = Rc<RefCell<HashMap<u16, Arc<Mutex<()>>>>>;
 
 /// Runs all tests; `report` gets every outcome, in the order of the tests. With a port the app is
 /// answered there meanwhile.
@@ -101,15 +103,26 @@ async fn run_one(
     slots: &Semaphore,
     patience: Duration,
 ) -> Outcome {
-    // In ascending order and before the slot, so that nobody waits for somebody who waits for him.
     let automatic = run::find_automatic(case, app);
-    let mut guards = Vec::new();
-    for port in case.mocks.keys().filter(|port| !automatic.contains(port)) {
-        let lock = Arc::clone(locks.borrow_mut().entry(*port).or_default());
-        guards.push(lock.lock_owned().await);
+    let mut ports: BTreeSet<u16> =
+        case.mocks.keys().copied().filter(|port| !automatic.contains(port)).collect();
+    let mut beginnings = 1;
+    loop {
+        // In ascending order and before the slot, so that nobody waits for somebody who waits for him.
+        let mut guards = Vec::new();
+        for port in &ports {
+            guards.push(port_lock(locks, *port).lock_owned().await);
+        }
+        let _slot = slots.acquire().await;
+        let begun = Instant::now();
+        let servers = Servers::new(locks, ports.clone());
+        let problems = run::run(case, app, &servers, patience).await;
+        // Which ports hooks want is known only when they have asked for them.
+        let taken = servers.take_taken();
+        if taken.is_empty() || beginnings == BEGINNINGS_MAX {
+            return Outcome { name: case.name.clone(), duration: begun.elapsed(), problems };
+        }
+        ports.extend(taken);
+        beginnings += 1;
     }
-    let _slot = slots.acquire().await;
-    let begun = Instant::now();
-    let problems = run::run(case, app, patience).await;
-    Outcome { name: case.name.clone(), duration: begun.elapsed(), problems }
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::app_folder::AppFolder;
 use crate::mock::canned::CannedAnswer;
 
-fn directory(files: &[(&str, &str)]) -> TempDir {
+pub(super) fn directory(files: &[(&str, &str)]) -> TempDir {
     let directory = TempDir::new().unwrap();
     for (name, text) in files {
         let path = directory.path().join(name);
@@ -30,7 +30,7 @@ fn run_cases(cases: Vec<TestCase>, files: AppFolder, limits: Limits) -> Vec<Outc
 }
 
 /// The outcomes of a directory, as `name` or `name: place: message`, places without the directory.
-fn outcomes(directory: &Path) -> Vec<String> {
+pub(super) fn outcomes(directory: &Path) -> Vec<String> {
     let existing = |name: &str| Some(directory.join(name)).filter(|path| path.exists());
     let files = AppFolder {
         config: existing("config.json"),
@@ -302,11 +302,11 @@ fn tests_of_ql_unit_run_as_they_were_written() {
         ("own.ql", "return 1"),
         (
             "own.js",
-            "var http = require('http');\nexports.setup = function (cb) {\n  http.createServer().listen(1, cb);\n};",
+            "var net = require('net');\nexports.setup = function (cb) {\n  net.createServer().listen(1, cb);\n};",
         ),
     ]);
     let told = outcomes(directory.path());
-    let own = "own: own.js:3: module `http` is not available in the sandbox";
+    let own = "own: own.js:3: module `net` is not available in the sandbox";
     assert_eq!(told, ["down", "price", "two", own, "wrong: wrong.js:2: two"]);
 }
 

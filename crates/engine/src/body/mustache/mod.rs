@@ -90,12 +90,37 @@ impl Mustache {
         &self.notes
     }
 
+    /// What the template asks the member `root` of its root for, as far as that can be seen before it is rendered.
+    pub(crate) fn names_below(&self, root: &str) -> Vec<&str> {
+        let mut names = Vec::new();
+        add_names(&self.nodes, root, &mut names);
+        names
+    }
+
     /// Renders the template over the root, usually the names `statement` and `params`.
     ///
     /// # Errors
     /// A text that becomes too long.
     pub(crate) fn render(&self, root: &Found<'_>) -> Result<String, MustacheError> {
         render::render(&self.nodes, root, self.escape)
+    }
+}
+
+/// Adds what nodes ask `root` for: the name as a whole may be a flat one, too.
+fn add_names<'n>(nodes: &'n [Node], root: &str, names: &mut Vec<&'n str>) {
+    for node in nodes {
+        let (name, inner) = match node {
+            Node::Text(_) => continue,
+            Node::Variable { name, .. } => (name, &[][..]),
+            Node::Section { name, nodes, .. } => (name, &nodes[..]),
+        };
+        if let [first, second, ..] = &name.steps[..]
+            && first == root
+        {
+            names.push(second);
+            names.extend(name.rests.get(1).map(String::as_str));
+        }
+        add_names(inner, root, names);
     }
 }
 
@@ -150,6 +175,14 @@ mod tests {
             "a &amp; &lt;b&gt; &quot;&#39;|a & <b> \"'|a & <b> \"'"
         );
         assert_eq!(render("{{params.e}}", root), "&amp; &amp;x &#39;");
+    }
+
+    #[test]
+    fn what_a_template_asks_for_is_seen_before_it_is_rendered() {
+        let template =
+            "{{params.a}} {{#params.b.c.d}}{{.}} {{x}} {{params.e}}{{/params.b.c.d}} {{y.params}}";
+        let template = Mustache::parse(template, Escape::Markup).unwrap();
+        assert_eq!(template.names_below("params"), ["a", "b", "b.c.d", "e"]);
     }
 
     #[test]

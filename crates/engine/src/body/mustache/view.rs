@@ -51,7 +51,7 @@ impl<'v> Found<'v> {
     }
 
     /// The value; names become an object of all of them.
-    pub(super) fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         match self {
             Self::Value(value) => value,
             Self::Names(names) => names.all(),

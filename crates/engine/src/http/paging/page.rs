@@ -113,13 +113,17 @@ impl Call<'_> {
         paths: &[Option<&[Text]>],
     ) -> Result<Value, RunError> {
         let projection = self.projection_of(paths);
-        let is_large = self.is_large(body.len(), headers);
-        self.run.budget.work_of_decoding(body.len());
+        let bytes = body.len();
+        let is_large = self.is_large(bytes, headers);
+        self.run.budget.work_of_decoding(bytes);
         let decode = move |decoding: &Decoding<'_>| {
             decoding.decode(body, &media_type, &projection, true).map_err(|fault| fault.message)
         };
+        let mut reserved = None;
         let decoded = if is_large {
-            self.decode_apart(decode).await?.0
+            let (decoded, _, held) = self.decode_apart(bytes, decode).await?;
+            reserved = Some(held);
+            decoded
         } else {
             // Whoever read the rows has warned of the body.
             let warned = RefCell::default();
@@ -131,6 +135,7 @@ impl Call<'_> {
             RunError::upstream(codes::BAD_PAGE, message)
         })?;
         self.run.budget.charge_value(&value).await?;
+        drop(reserved);
         Ok(value)
     }
 

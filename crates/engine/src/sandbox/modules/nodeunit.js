@@ -28,6 +28,20 @@ kernel.missing = function (message) {
     return new Proxy(fail, { get: fail, set: fail, has: fail, ownKeys: fail, getPrototypeOf: fail });
 };
 
+// Hooks may serve what the test needs.
+kernel.standIns = {
+    http: 'qlio-test-http',
+    express: 'qlio-test-express',
+    fs: 'qlio-test-fs',
+    util: 'qlio-test-util',
+    sys: 'qlio-test-util',
+};
+
+// Has a server that hooks have made answer a request.
+exports.request = function (module, server, request) {
+    return require('qlio-test-http').answer(server, request);
+};
+
 // Ends a hook that returned without saying that it is done, if nothing is left that could still say so:
 // the timer comes after all jobs, and other timers mean that the hook goes on.
 function endIfIdle(end) {

@@ -116,6 +116,21 @@ fn a_hook_that_leaves_nothing_behind_is_over_when_it_returns() {
 }
 
 #[test]
+fn nobody_has_servers_who_runs_no_tests() {
+    let hooks = hooks(
+        "exports.setup = function (cb) {\n\
+           var http = require('http');\n\
+           http.createServer().listen(0, cb);\n\
+         };",
+    );
+    let error = hooks.module().set_up(&hooks.sandbox, DEADLINE_MS).unwrap_err();
+    assert_eq!(
+        (error.message.as_str(), error.line),
+        ("only hooks of tests may have servers", Some(3))
+    );
+}
+
+#[test]
 fn what_jobs_and_timers_of_a_hook_find_counts() {
     for later in ["Promise.resolve().then(f)", "setTimeout(f, 9)", "process.nextTick(f)"] {
         let hooks = hooks(&format!(
@@ -151,18 +166,22 @@ fn the_one_object_that_setup_hands_to_its_callback_is_the_context() {
 #[test]
 fn a_module_that_is_not_there_fails_when_it_is_used() {
     let hooks = hooks(
-        "var http = require('http'), nodeunit = require('nodeunit');\n\
+        "var net = require('net'), nodeunit = require('nodeunit');\n\
          exports.test = function (test) {\n\
            test.ok(true);\n\
            if (false) { nodeunit(); }\n\
-           http.get('/x');\n\
+           net.connect('/x');\n\
          };",
     );
     let error = hooks.test("{}").unwrap_err();
-    assert_eq!(error.message, "module `http` is not available in the sandbox");
+    assert_eq!(error.message, "module `net` is not available in the sandbox");
     assert_eq!(error.line, Some(5));
-    let unused = self::hooks("var http = require('http'); exports.test = function (test) {};");
+    let unused = self::hooks("var net = require('net'); exports.test = function (test) {};");
     assert_eq!(unused.test("{}").unwrap(), []);
+    let partial = self::hooks("exports.test = function () { require('http').get('/x'); };");
+    let error = partial.test("{}").unwrap_err();
+    let wanted = "`http.get` is not there for hooks of tests, which have `createServer`";
+    assert_eq!(error.message, wanted);
     let own = self::hooks("require('./nowhere');");
     assert!(own.module.unwrap_err().message.contains("can not find module `./nowhere`"));
 }

@@ -33,7 +33,7 @@ use crate::{
     http::{
         disclosure::{ErrorDetail, MetadataScope},
         failure::Failure,
-        packet::{Packet, PacketRules, Warnings},
+        packet::{Packet, PacketRules, Warnings, truncated},
         respond::WRITTEN_AT_ONCE_BYTES_MAX,
         run_error,
         server::{self, EventSink},
@@ -355,7 +355,13 @@ struct Report<'r> {
 
 impl<'r> Report<'r> {
     fn begin(job: &'r Job, errors: ErrorDetail, secrets: &'r [String], outbox: &'r Outbox) -> Self {
-        let rules = PacketRules { secrets, errors, body_bytes_max: BODY_BYTES_MAX, is_roomy: true };
+        let rules = PacketRules {
+            secrets,
+            errors,
+            body_bytes_max: BODY_BYTES_MAX,
+            value_bytes_max: Some(EVENT_BYTES_MAX),
+            is_roomy: true,
+        };
         let report =
             Self { job, rules, outbox, began: Instant::now(), warnings: Warnings::default() };
         report.push(EventKind::Ack, PacketRules::ack);
@@ -443,15 +449,12 @@ impl<'r> Report<'r> {
 
 /// The message of a packet, or if that is too long a mark in its place.
 fn bounded(Packet { name, data }: Packet, id: Option<&Value>, session: Option<u64>) -> String {
-    let text = message::write(&name, &data, id);
-    if text.len() <= EVENT_BYTES_MAX {
+    if let Some(text) = message::write_within(&name, &data, id, EVENT_BYTES_MAX) {
         return text;
     }
-    let mut mark = Object::new();
-    mark.insert("type", Value::from("truncated"));
-    mark.insert("bytes", Value::from(text.len() as u64));
-    if let Some(session) = session {
-        mark.insert("emitterID", Value::from(session));
+    let mut mark = truncated(EVENT_BYTES_MAX);
+    if let (Some(session), Value::Object(members)) = (session, &mut mark) {
+        Arc::make_mut(members).insert("emitterID", Value::from(session));
     }
-    message::write(&name, &Value::object(mark), id)
+    message::write(&name, &mark, id)
 }

@@ -7,7 +7,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use hyper::Method;
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Text, Value};
 
 use super::{
     super::behaviour::{Behaviour, NAMES, normalised},
@@ -19,6 +19,9 @@ pub(super) const GLOBAL: &str = "global";
 /// Another name of it, in configurations whose tenants are called by their addresses.
 const EVERYBODY: &str = "*";
 const ADDRESSES: &str = "addresses";
+/// Where an entry with a name of its own listens; the host is always ours.
+const PROXY_PORT: &str = "proxy port";
+const PROXY_HOST: &str = "proxy host";
 /// Members of an entry besides those of its behaviour.
 const PLACE_NAMES: [&str; 5] = ["host", "port", "method", "url", "https"];
 
@@ -183,6 +186,7 @@ impl Config {
         let Value::Object(members) = value.into_tree() else {
             return Err("the configuration must be one JSON object".to_owned());
         };
+        let members = by_port(&members)?;
         let is_entry = |name: &str, value: &Value| {
             (name == ADDRESSES || is_key(name)) && !(name == EVERYBODY && is_tenant(value))
         };
@@ -357,6 +361,32 @@ impl Tenant {
     }
 }
 
+/// Entries of TCP that have names of their own and say their port beside them, as the first examples of netmorphic
+/// wrote them, under their ports; anything else as it is.
+fn by_port(members: &Object) -> Result<Object, String> {
+    let port_beside = |value: &Value| value.member(PROXY_PORT);
+    let is_named =
+        |(name, value): (&Text, &Value)| !is_key(name) && !port_beside(value).is_nothing();
+    if members.is_empty() || !members.iter().all(is_named) {
+        return Ok(members.clone());
+    }
+    let mut entries = Object::with_capacity(members.len());
+    for (name, value) in members.iter() {
+        let port = port_beside(value).scalar_text().unwrap_or_default();
+        if port_of(&port).is_none_or(|port| port.is_err()) {
+            return Err(format!("`{name}`: `{PROXY_PORT}` is no port"));
+        }
+        if entries.get(&port).is_some() {
+            return Err(format!("`{name}`: another entry has the port {port}"));
+        }
+        let Value::Object(members) = value else { continue };
+        let kept = members.iter().filter(|(name, _)| *name != PROXY_PORT && *name != PROXY_HOST);
+        let kept: Object = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+        entries.insert(port, Value::object(kept));
+    }
+    Ok(entries)
+}
+
 /// Whether the members of a value are entries, and it is none itself.
 fn is_tenant(value: &Value) -> bool {
     let Value::Object(members) = value else { return false };
@@ -392,6 +422,24 @@ mod tests {
             "{}",
         ] {
             assert_eq!(json::to_string(&config(text).unwrap().to_value()), text);
+        }
+    }
+
+    #[test]
+    fn entries_of_tcp_may_have_names_and_say_their_ports() {
+        let text = r#"{"orders": {"host": "h", "port": 1, "proxy host": "127.0.0.1", "proxy port": 7, "type": "normal"},
+            "stock": {"host": "h", "port": 2, "proxy port": "8", "type": "slow", "latency": 5}}"#;
+        let shown = r#"{"7":{"host":"h","port":1,"type":"normal"},"8":{"host":"h","port":2,"type":"slow","latency":5}}"#;
+        assert_eq!(json::to_string(&config(text).unwrap().to_value()), shown);
+        for (port, wanted) in [
+            (r#""x""#, "`b`: `proxy port` is no port"),
+            ("70000", "`b`: `proxy port` is no port"),
+            ("7", "`b`: another entry has the port 7"),
+        ] {
+            let text = format!(
+                r#"{{"a": {{"host": "h", "proxy port": 7}}, "b": {{"host": "h", "proxy port": {port}}}}}"#
+            );
+            assert_eq!(config(&text).unwrap_err(), wanted);
         }
     }
 
