@@ -88,6 +88,18 @@ test("the search finds what is not on the screen", async () => {
   await page.locator(".result-view .cm-search input[name=search]").pressSequentially("needle");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector(".result-view .cm-content").textContent.includes("needle"));
+  await page.waitForSelector(".result-view .cm-searchMatch-selected");
+  assert.equal(await page.locator(".result-view .cm-search [role=status]").textContent(), "1 match");
+  await page.keyboard.insertText("!");
+  await page.waitForFunction(() => document.querySelector(".result-view .cm-search [role=status]").textContent === "no match");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".result-view .cm-search", { state: "detached" });
+  // The search was asked for once: the next result comes without it, and leaves the focus where it is.
+  await page.locator(".editor .cm-content").focus();
+  await runAndWait(page);
+  await resultText(page);
+  assert.equal(await page.locator(".result-view .cm-search").count(), 0);
+  assert.ok(await page.evaluate(() => document.activeElement.closest(".editor") !== null));
   await context.close();
 });
 
