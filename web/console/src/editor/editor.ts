@@ -1,7 +1,7 @@
 // The editor of scripts: one view, and for each tab the state it had when another was shown.
 
 import { highlightSelectionMatches } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, Text } from "@codemirror/state";
 import { EditorView, placeholder } from "@codemirror/view";
 import { activeId, change, scripts } from "../scripts/scripts.ts";
 import { canBeTold, isLeftOut, service } from "./language-service.ts";
@@ -25,7 +25,7 @@ function extensions(id: string, text: string): Extension {
     qlio,
     EditorView.updateListener.of((update) => {
       if (!update.docChanged) return;
-      const text = update.state.doc.toString();
+      const text = textOf(update.state.doc);
       change(shownId, text);
       if (isLeftOut.peek() && canBeTold(text)) queueMicrotask(refreshService);
     }),
@@ -93,7 +93,15 @@ export function refreshService(): void {
 
 /** What stands on the screen, which is what runs. */
 export function shownText(): string {
-  return view?.state.doc.toString() ?? "";
+  return view ? textOf(view.state.doc) : "";
+}
+
+/** The text that was asked for last: it is asked for with each key and each drawing of a run. */
+let known = { doc: Text.empty, text: "" };
+
+function textOf(doc: Text): string {
+  if (doc !== known.doc) known = { doc, text: doc.toString() };
+  return known.text;
 }
 
 /** The line of the cursor, from 1. */
