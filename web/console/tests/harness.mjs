@@ -176,10 +176,6 @@ async function serveFromDisk(page) {
     const path = join(root, "web/console/dist", name);
     await page.route(new RegExp(`/console/${name.replace(".", "\\.")}(\\?|$)`), (route) => route.fulfill({ path }));
   }
-  await page.route(/\/console(\?|$)/, async (route) => {
-    if (!route.request().isNavigationRequest()) return route.fallback();
-    return route.fulfill({ response: await route.fetch(), path: join(root, "web/console/dist/index.html") });
-  });
 }
 
 /** What an action puts onto the clipboard, which the page may read and write. */

@@ -154,6 +154,10 @@ export function readJson(text: string): unknown {
 /** A number as it was written. */
 export class Numeral {
   constructor(readonly text: string) {}
+  /** Browsers that tell how a number was written can write it so, too. */
+  toJSON(): unknown {
+    return (JSON as { rawJSON?: (text: string) => unknown }).rawJSON?.(this.text) ?? this.text;
+  }
   toString(): string {
     return this.text;
   }

@@ -153,7 +153,9 @@ function receive(text: string): void {
 async function takeResult(run: Run, text: string): Promise<void> {
   live.delete(run.number);
   if (text === "null") {
-    finish(run, "cancelled");
+    // Whoever presses Stop does not wait for this.
+    const why = run.isDebug ? ": it was not stepped for too long, or takes longer than such runs may" : "";
+    finish(run, "cancelled", `The server has ended this run${why}.`);
     return;
   }
   const headers = JSON.parse(memberText(text, "headers") ?? "{}") as Record<string, string>;
