@@ -90,6 +90,16 @@ test("the search finds what is not on the screen", async () => {
   await page.waitForFunction(() => document.querySelector(".result-view .cm-content").textContent.includes("needle"));
   await page.waitForSelector(".result-view .cm-searchMatch-selected");
   assert.equal(await page.locator(".result-view .cm-search [role=status]").textContent(), "1 match");
+  // Words that are selected are those that are searched.
+  await page.locator(".result-view .cm-content").focus();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.press("Shift+End");
+  await page.keyboard.press("Control+f");
+  await page.waitForFunction(() => document.querySelector(".result-view .cm-search input").value === "[");
+  await page.locator(".result-view .cm-search input").fill("needle");
+  await page.keyboard.press("F3");
+  await page.waitForSelector(".result-view .cm-searchMatch-selected");
+  await page.keyboard.press("End");
   await page.keyboard.insertText("!");
   await page.waitForFunction(() => document.querySelector(".result-view .cm-search [role=status]").textContent === "no match");
   await page.keyboard.press("Escape");

@@ -136,7 +136,12 @@ function searchPanel(view: EditorView): Panel {
       input.select();
       void countAll();
     },
-    update: ({ transactions }) => {
+    update: ({ state, transactions }) => {
+      const wanted = state.field(words);
+      if (input.value !== wanted) {
+        input.value = wanted;
+        void countAll();
+      }
       for (const { effects } of transactions) {
         for (const effect of effects) if (effect.is(stepping)) void move(effect.value);
       }
