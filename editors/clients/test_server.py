@@ -121,6 +121,14 @@ async def test_whole_documents_are_described(client, method, kind):
         assert len(answer.data) > 0 and len(answer.data) % 5 == 0
 
 
+async def test_the_files_of_a_table_are_links(client):
+    text = "create table p on select get from 'http://h.test/'\n  using patch 'hooks/p'\n"
+    document = opened(client, "tables/p.ql", text)
+    [link] = await client.text_document_document_link_async(types.DocumentLinkParams(text_document=document))
+    assert link.target == (client.folder / "tables/hooks/p.js").as_uri()
+    assert link.range.start == at(text, "'hooks")
+
+
 async def test_a_text_is_formatted_and_its_changes_are_followed(client):
     document = opened(client, "routes/c.ql", "return   1")
     options = types.FormattingOptions(tab_size=2, insert_spaces=True)

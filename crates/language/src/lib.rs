@@ -24,6 +24,7 @@ mod hover;
 mod inlay;
 mod json;
 mod lens;
+mod link;
 mod message;
 mod names;
 mod navigation;

@@ -22,7 +22,7 @@ use crate::{
     document::{Document, OpenDocument},
     hover, inlay,
     json::{at, is_true_at, list, number_at, object, text_at},
-    lens,
+    lens, link,
     message::{self, Message, Refusal},
     names::{Names, Occurrence},
     navigation::{Text, locations, places},
@@ -324,6 +324,7 @@ impl<H: Host> Server<H> {
             ("workspaceSymbolProvider", yes()),
             ("codeActionProvider", object([("codeActionKinds", texts(&["quickfix"]))])),
             ("codeLensProvider", object([("resolveProvider", Value::from(false))])),
+            ("documentLinkProvider", object([("resolveProvider", Value::from(false))])),
             ("documentFormattingProvider", yes()),
             ("renameProvider", object([("prepareProvider", yes())])),
             ("foldingRangeProvider", yes()),
@@ -400,6 +401,7 @@ impl<H: Host> Server<H> {
                 let pages = self.client.pages.as_deref();
                 action::fixes(document, &uri, catalog, span()?, pages)
             }
+            "documentLink" => link::links(document, &uri, &names()),
             "formatting" => format(document),
             "diagnostic" => {
                 let problems = self.problems(&path_of(&uri), document);

@@ -30,6 +30,7 @@ async function main(): Promise<void> {
 
   const holder = document.getElementById("console");
   if (!holder) throw new Error("the page has no place for the console");
+  holder.replaceChildren();
   render(<App />, holder);
 
   lensCommands.set("qlio.run", () => runShown());

@@ -50,6 +50,11 @@ test("the states of the page keep the rules", async () => {
   await setScript(page, PRODUCTS);
   await runAndWait(page);
   await hold(page, "result as JSON");
+  await page.getByRole("button", { name: "Search in the result" }).click();
+  await page.keyboard.type("title");
+  await page.locator(".cm-search [role=status]").filter({ hasText: "matches" }).waitFor();
+  await hold(page, "search in the result");
+  await page.keyboard.press("Escape");
   await page.getByRole("tab", { name: "Table", exact: true }).click();
   await page.getByRole("tab", { name: /^Calls/ }).click();
   await page.getByRole("row").filter({ hasText: "details/ln-310" }).click();
@@ -170,5 +175,38 @@ test("the keyboard alone reaches everything and leaves the editor", async () => 
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("?");
   await page.waitForSelector("dialog .keys");
+  await context.close();
+});
+
+test("wishes of the reader: zoom, contrast, colours of the system, no motion, paper", async () => {
+  // What 1280 pixels are at 200 percent, and 1280 pixels at 400.
+  for (const width of [640, 320]) {
+    const { page, context } = await openPage(browser, shop.page, { profile: { viewport: { width, height: 400 } } });
+    await setScript(page, PRODUCTS);
+    await runAndWait(page);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${wide} of ${width} pixels`);
+    await context.close();
+  }
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, PRODUCTS);
+  await runAndWait(page);
+  await page.getByRole("tab", { name: /^Calls/ }).click();
+  const bar = page.locator(".call-bar .phase-wait").first();
+  const styleOf = (locator, name) => locator.evaluate((element, property) => getComputedStyle(element)[property], name);
+  const muted = () => page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--muted").trim());
+  const before = await muted();
+  await page.emulateMedia({ contrast: "more" });
+  await eventually(async () => assert.notEqual(await muted(), before));
+  await page.emulateMedia({ contrast: "no-preference", forcedColors: "active" });
+  await eventually(async () => assert.equal(await styleOf(bar, "borderTopStyle"), "solid"));
+  const run = page.locator(".toolbar .primary");
+  await page.emulateMedia({ forcedColors: "none", reducedMotion: "no-preference" });
+  await eventually(async () => assert.match(await styleOf(run, "transitionDuration"), /0\.12s/));
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await eventually(async () => assert.match(await styleOf(run, "transitionDuration"), /^0s/));
+  await page.emulateMedia({ media: "print" });
+  await eventually(async () => assert.equal(await page.locator(".head, .toolbar, .pane-browse").filter({ visible: true }).count(), 0));
+  for (const pane of ["script", "result", "lower"]) assert.ok(await page.locator(`.pane-${pane}`).isVisible(), pane);
   await context.close();
 });

@@ -68,6 +68,58 @@ test("text that is no JSON ends as well", async () => {
   }
 });
 
+test("documents hold the lines of their texts, and say when they are cut", async () => {
+  const { documentOf } = await load("result/document.ts");
+  const { signal } = new AbortController();
+  const make = (text, isJson = false) => documentOf(text, isJson, signal);
+  const lines = Array.from({ length: 5_000 }, (_, at) => `line ${at}`);
+  for (const end of ["\n", "\r\n", "\r"]) {
+    const { doc, isCut } = await make(lines.join(end) + end);
+    assert.equal(doc.toString(), `${lines.join("\n")}\n`);
+    assert.equal(isCut, false);
+  }
+  assert.equal((await make("")).doc.toString(), "");
+  const value = lines.map((text, id) => ({ id, text, none: [] }));
+  assert.equal((await make(JSON.stringify(value), true)).doc.toString(), JSON.stringify(value, null, 2));
+  const whole = await make("x".repeat(20_000_000));
+  assert.deepEqual([whole.doc.length, whole.isCut], [20_000_000, false]);
+  for (const text of ["x".repeat(20_000_001), `${"x".repeat(19_999_999)}\n\ny`]) {
+    const { doc, isCut } = await make(text);
+    assert.ok(doc.length <= 20_000_000, `${doc.length} characters`);
+    assert.equal(isCut, true);
+  }
+  const end = new AbortController();
+  const given = documentOf("\n".repeat(5_000_000), false, end.signal);
+  end.abort();
+  assert.equal(await given, undefined);
+});
+
+test("matches are found wherever they stand, in any letter case, and in both directions", async () => {
+  const [{ nextMatch, search }, { documentOf }] = await Promise.all([load("result/matches.ts"), load("result/document.ts")]);
+  const { signal } = new AbortController();
+  const next = numbers(5);
+  // Some stand on the borders of the stretches that are searched.
+  const places = [0, 262_144 - 3, 524_288, 786_432 - 1, 800_000];
+  let text = Array.from({ length: 800_005 }, () => "ab \n"[next(4)]).join("");
+  for (const at of places) text = `${text.slice(0, at)}NeEd?${text.slice(at + 5)}`;
+  const { doc } = await documentOf(text, false, signal);
+  const found = [];
+  await search(doc, "need?", { from: 0, to: doc.length }, ({ from }) => found.push(from), signal);
+  assert.deepEqual(found, places);
+  const walk = async (isBackward) => {
+    const seen = [];
+    let at = { from: 0, to: 0 };
+    for (let round = 0; round <= places.length; round += 1) {
+      at = await nextMatch(doc, "NEED?", at, isBackward, signal);
+      seen.push(at.from);
+    }
+    return seen;
+  };
+  assert.deepEqual(await walk(false), [...places, places[0]]);
+  assert.deepEqual(await walk(true), [...places.toReversed(), places.at(-1)]);
+  assert.equal(await nextMatch(doc, "nobody", { from: 3, to: 3 }, false, signal), undefined);
+});
+
 test("rows have columns, an order and a text", async () => {
   const { cellText, csvOf, sorted, tableOf } = await load("result/rows.ts");
   const { rows, columns } = tableOf(JSON.parse('[{"a":3},{"a":null},{"a":1,"b":{"c":[1]}}]'));

@@ -9,7 +9,7 @@ const HOSTILE = `<!doctype html><script>window.top.hacked = 1; alert(1)</script>
 const ROWS = Array.from({ length: 2_000 }, (_, at) => ({
   id: at,
   name: at === 1_999 ? "needle" : `row ${2_000 - at}`,
-  nested: { deep: [at] },
+  nested: { deep: [at], big: "@big@" },
   price: at === 3 ? null : (at * 7919) % 1000,
   big: "@big@",
 }));
@@ -58,7 +58,7 @@ test("rows are a table that is sorted, hidden by columns and copied", async () =
   await eventually(async () => assert.equal(await grid.getAttribute("aria-rowcount"), "2001"));
   const firstCells = () => grid.locator("[aria-rowindex='2'] [role=gridcell]").allTextContents();
   await eventually(async () =>
-    assert.deepEqual(await firstCells(), ["0", "row 2000", '{"deep":[0]}', "0", "9007199254740993123"]),
+    assert.deepEqual(await firstCells(), ["0", "row 2000", '{"deep":[0],"big":9007199254740993123}', "0", "9007199254740993123"]),
   );
   await page.getByRole("button", { name: "price" }).click();
   await page.getByRole("button", { name: "price" }).click();
@@ -70,10 +70,10 @@ test("rows are a table that is sorted, hidden by columns and copied", async () =
   await eventually(async () => assert.equal((await firstCells()).length, 5));
   await page.getByText("Columns", { exact: true }).click();
   await grid.locator(".nested").first().click();
-  await eventually(async () => assert.match(await page.locator(".opened .cm-content").textContent(), /deep/));
+  await eventually(async () => assert.match(await page.locator(".opened .cm-content").textContent(), /"big": 9007199254740993123/));
   const csv = await copiedBy(page, () => page.getByRole("button", { name: "CSV" }).click());
   assert.equal(csv.split("\r\n")[0], "id,name,nested,price,big");
-  assert.equal(csv.split("\r\n")[1], '0,row 2000,"{""deep"":[0]}",0,9007199254740993123');
+  assert.equal(csv.split("\r\n")[1], '0,row 2000,"{""deep"":[0],""big"":9007199254740993123}",0,9007199254740993123');
   const json = await copiedBy(page, () => page.getByRole("button", { name: "Copy", exact: true }).click());
   assert.equal(JSON.parse(json).length, 2_000);
   assert.deepEqual(notes.errors, []);
@@ -88,6 +88,28 @@ test("the search finds what is not on the screen", async () => {
   await page.locator(".result-view .cm-search input[name=search]").pressSequentially("needle");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector(".result-view .cm-content").textContent.includes("needle"));
+  await page.waitForSelector(".result-view .cm-searchMatch-selected");
+  assert.equal(await page.locator(".result-view .cm-search [role=status]").textContent(), "1 match");
+  // Words that are selected are those that are searched.
+  await page.locator(".result-view .cm-content").focus();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.press("Shift+End");
+  await page.keyboard.press("Control+f");
+  await page.waitForFunction(() => document.querySelector(".result-view .cm-search input").value === "[");
+  await page.locator(".result-view .cm-search input").fill("needle");
+  await page.keyboard.press("F3");
+  await page.waitForSelector(".result-view .cm-searchMatch-selected");
+  await page.keyboard.press("End");
+  await page.keyboard.insertText("!");
+  await page.waitForFunction(() => document.querySelector(".result-view .cm-search [role=status]").textContent === "no match");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".result-view .cm-search", { state: "detached" });
+  // The search was asked for once: the next result comes without it, and leaves the focus where it is.
+  await page.locator(".editor .cm-content").focus();
+  await runAndWait(page);
+  await resultText(page);
+  assert.equal(await page.locator(".result-view .cm-search").count(), 0);
+  assert.ok(await page.evaluate(() => document.activeElement.closest(".editor") !== null));
   await context.close();
 });
 

@@ -180,6 +180,21 @@ test("steps: marks, variables, to a line, to the end", async () => {
   await context.close();
 });
 
+test("a step-by-step run that the server ends says so", async () => {
+  const impatient = await startShop({ settings: { wsSessionIdle: 1_500 } });
+  const { page, context } = await openPage(browser, impatient.page);
+  await setScript(page, PRODUCTS);
+  await readyToRun(page);
+  await page.keyboard.press("Control+Shift+Enter");
+  await page.getByRole("alert").filter({ hasText: "The server has ended this run: it was not stepped for too long" }).waitFor();
+  await page.waitForSelector(".run-cancelled");
+  assert.equal(await page.locator(".step").count(), 0);
+  await setScript(page, "return 1");
+  await runAndWait(page);
+  await page.waitForSelector(".run-done");
+  await context.close();
+});
+
 test("stopping ends the run at once, and the upstream sees it", async () => {
   const { page, context } = await openPage(browser, shop.page);
   await setScript(page, `create table t on select get from "${upstream.address}/slow"\nreturn select * from t\n`);

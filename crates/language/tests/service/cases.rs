@@ -95,4 +95,4 @@ macro_rules! case_files {
     )*};
 }
 
-case_files!(problems completion hover signature names rename symbols tokens hints actions formatting);
+case_files!(problems completion hover signature names rename symbols tokens hints actions formatting links);

@@ -90,6 +90,7 @@ fn every_script_is_answered_about() {
             "documentSymbol",
             "documentHighlight",
             "foldingRange",
+            "documentLink",
             "semanticTokens/full",
             "semanticTokens/range",
             "inlayHint",

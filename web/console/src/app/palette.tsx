@@ -1,5 +1,6 @@
 // The palette of all commands, and the help with their keys.
 
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { Dialog } from "../parts/dialog.tsx";
 import { urlOf } from "../server/place.ts";
@@ -70,7 +71,9 @@ export function Help() {
               <th scope="row">{words}</th>
               <td>
                 {keys.map((one) => (
-                  <kbd key={one}>{keyWords(one)}</kbd>
+                  <Fragment key={one}>
+                    <kbd>{keyWords(one)}</kbd>{" "}
+                  </Fragment>
                 ))}
               </td>
             </tr>

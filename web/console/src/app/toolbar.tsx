@@ -48,7 +48,7 @@ export function Toolbar() {
           <Icon name="save" /> <span class="wide">Save</span>
         </button>
       )}
-      <p id="why-not" class="why-not">
+      <p id="why-not" class="why-not" title={isRunning ? "" : why}>
         {isRunning ? "" : why}
       </p>
     </div>

@@ -2,7 +2,7 @@
 
 import { type Past, exchangesOfPast } from "../runs/history.ts";
 import type { Exchange } from "../runs/run.ts";
-import { spanOf, totalsOf } from "../calls/timeline.ts";
+import { totalsOf } from "../calls/timeline.ts";
 
 const ROWS_MAX = 40;
 
@@ -24,7 +24,7 @@ export function Compare({ first, second }: { first: Past; second: Past }) {
 }
 
 function Bars({ exchanges, longest }: { exchanges: readonly Exchange[]; longest: number }) {
-  const { from } = spanOf(exchanges);
+  const { from } = totalsOf(exchanges);
   return (
     <ul class="compare-bars" aria-hidden="true">
       {exchanges.slice(0, ROWS_MAX).map(({ id, start = from, time = 0 }) => (

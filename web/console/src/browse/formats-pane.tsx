@@ -3,7 +3,6 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { download, tell } from "../parts/clipboard.ts";
-import { indentJson } from "../parts/json-text.ts";
 import { tableOf } from "../result/rows.ts";
 import { TextView } from "../result/text-view.tsx";
 import { current, isJson } from "../runs/runs.ts";
@@ -167,7 +166,7 @@ export function FormatsPane() {
       )}
       {answer.rows !== undefined && (
         <>
-          <TextView text={indentJson(answer.rows)} isJson label="Rows" />
+          <TextView text={answer.rows} isJson label="Rows" />
           <div class="bar">
             <button onClick={() => show(script)}>Open as a script</button>
             <button onClick={() => download("rows.json", "application/json", answer.rows ?? "")}>Save the rows</button>

@@ -2,7 +2,6 @@
 
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { indentJson } from "../parts/json-text.ts";
 import { TextView } from "../result/text-view.tsx";
 import { isJson } from "../runs/runs.ts";
 import { type Route, catalogProblem, routes } from "../server/catalog.ts";
@@ -101,7 +100,7 @@ function RouteDetails({ route }: { route: Route }) {
             <pre tabIndex={0}>{answer.heads}</pre>
           </details>
           <TextView
-            text={isJson(answer.type) ? indentJson(answer.text) : answer.text}
+            text={answer.text}
             isJson={isJson(answer.type)}
             label="Body of the answer"
           />

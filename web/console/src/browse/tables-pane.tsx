@@ -34,12 +34,16 @@ function TableDetails({ table }: { table: Table }) {
         return verb && <VerbDetails key={name} name={name} verb={verb} />;
       })}
       {using.length > 0 && (
-        <p>
-          Used by{" "}
-          {using.map((name) => (
-            <code key={name}>{name} </code>
-          ))}
-        </p>
+        <section aria-label="Used by">
+          <p>Used by</p>
+          <ul class="params">
+            {using.map((name) => (
+              <li key={name}>
+                <code>{name}</code>
+              </li>
+            ))}
+          </ul>
+        </section>
       )}
       {table.select && (
         <button

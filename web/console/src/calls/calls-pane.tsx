@@ -9,7 +9,7 @@ import { current } from "../runs/runs.ts";
 import { Details } from "./details.tsx";
 import { HarButtons } from "./har-buttons.tsx";
 import { type CallRow, outcomeOf, rowsOf } from "./rows.ts";
-import { type Span, bytesText, phasesOf, spanOf, totalsOf } from "./timeline.ts";
+import { type Span, bytesText, phasesOf, totalsOf } from "./timeline.ts";
 
 const ROW_PX = 30;
 const ZOOM_STEP = 1.5;
@@ -38,7 +38,6 @@ export function CallsPane() {
     [run, revision, earlier.value],
   );
   const rows = useMemo(() => rowsOf(exchanges, opened, filter), [exchanges, opened, filter]);
-  const span = useMemo(() => spanOf(exchanges), [exchanges]);
   const totals = useMemo(() => totalsOf(exchanges), [exchanges]);
   const exchange = exchanges.find(({ id }) => id === chosen);
   const toggle = (key: string) => {
@@ -98,7 +97,7 @@ export function CallsPane() {
             count={rows.length}
             rowHeight={ROW_PX}
             headHeight={ROW_PX}
-            head={<Head span={span} zoom={zoom} />}
+            head={<Head span={totals} zoom={zoom} />}
             onKeyDown={onKeyDown}
             row={(index, top) => {
               const row = rows[index];
@@ -109,7 +108,7 @@ export function CallsPane() {
                   row={row}
                   top={top}
                   index={index}
-                  span={span}
+                  span={totals}
                   zoom={zoom}
                   isChosen={row.key === chosen}
                   onChoose={() => (row.kind === "group" ? toggle(row.key) : setChosen(row.key === chosen ? undefined : row.key))}
@@ -241,7 +240,7 @@ function GroupRow({
   isChosen,
 }: Pick<RowProps, "span" | "zoom" | "isChosen"> & { row: Extract<CallRow, { kind: "group" }>; shared: object }) {
   const [first] = row.exchanges;
-  const own = spanOf(row.exchanges);
+  const own = totalsOf(row.exchanges);
   const isBad = row.exchanges.some((exchange) => outcomeOf(exchange) === "bad");
   const answered = row.exchanges.filter(({ status, error }) => status !== undefined || error !== undefined).length;
   const left = percent(own.from, span, zoom);
@@ -259,7 +258,7 @@ function GroupRow({
         {isBad && "✕ "}
         {answered} of {row.exchanges.length}
       </span>
-      <span role="gridcell">{bytesText(totalsOf(row.exchanges).bytesIn)}</span>
+      <span role="gridcell">{bytesText(own.bytesIn)}</span>
       <span role="gridcell">{Math.round(own.to - own.from)} ms</span>
       <span role="gridcell" class="call-bar">
         <i class="phase phase-group" style={{ left: `${left}%`, width: `${percent(own.to, span, zoom) - left}%` }} />

@@ -3,7 +3,6 @@
 import { useState } from "preact/hooks";
 import { copy } from "../parts/clipboard.ts";
 import { Icon } from "../parts/icons.tsx";
-import { indentJson } from "../parts/json-text.ts";
 import { Tabs } from "../parts/tabs.tsx";
 import { TextView } from "../result/text-view.tsx";
 import type { Header } from "../server/packets.ts";
@@ -66,7 +65,7 @@ function Body({ text, headers, isCut }: { text: string | undefined; headers: Hea
   return (
     <>
       {isCut && <p class="note">This is only the beginning of the body.</p>}
-      <TextView text={isJson ? indentJson(text) : text} isJson={isJson} label="Body" />
+      <TextView text={text} isJson={isJson} label="Body" />
     </>
   );
 }

@@ -3,7 +3,7 @@
 
 import type { Header, Timings } from "../server/packets.ts";
 import type { Exchange } from "../runs/run.ts";
-import { bytesOut } from "./timeline.ts";
+import { bytesOf } from "./timeline.ts";
 
 /** Larger files are refused. */
 export const HAR_BYTES_MAX = 64 * 1024 * 1024;
@@ -32,7 +32,7 @@ function entryOf(exchange: Exchange): object {
       queryString: paramsOf(uri),
       ...(requestBody === undefined ? {} : { postData: { mimeType: sent ?? "", params: [], text: requestBody } }),
       headersSize: -1,
-      bodySize: bytesOut(exchange),
+      bodySize: exchange.bytesOut,
     },
     response: {
       status: exchange.status ?? 0,
@@ -101,14 +101,17 @@ function exchangeOf(entry: Entry, place: number): Exchange {
   const start = Date.parse(String(entry.startedDateTime));
   if (Number.isNaN(start)) throw new Error(`entry ${place + 1} has no \`startedDateTime\``);
   const status = number(response?.status, 0);
+  const requestHeaders = headersOf(request?.headers);
+  const requestBody = typeof request?.postData?.text === "string" ? request.postData.text : undefined;
   return {
     id: `har ${place}`,
     node: undefined,
     line: undefined,
     method: String(request?.method ?? "GET"),
     uri: String(request?.url ?? ""),
-    requestHeaders: headersOf(request?.headers),
-    ...(typeof request?.postData?.text === "string" ? { requestBody: request.postData.text } : {}),
+    requestHeaders,
+    ...(requestBody === undefined ? {} : { requestBody }),
+    bytesOut: bytesOf(requestHeaders, requestBody),
     start,
     ...(status > 0 ? { status, statusText: String(response?.statusText ?? "") } : {}),
     ...(status > 0 ? {} : { error: String(response?.comment ?? "no answer") }),

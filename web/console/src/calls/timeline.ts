@@ -1,22 +1,12 @@
 // Where the bars of exchanges begin and end, and their sums.
 
 import { type Exchange, PHASES, type Phase } from "../runs/run.ts";
+import type { Header } from "../server/packets.ts";
 
 export interface Span {
   /** Milliseconds since 1970 of the earliest start and the latest end. */
   from: number;
   to: number;
-}
-
-export function spanOf(exchanges: readonly Exchange[]): Span {
-  let from = Number.POSITIVE_INFINITY;
-  let to = 0;
-  for (const { start, time = 0 } of exchanges) {
-    if (start === undefined) continue;
-    from = Math.min(from, start);
-    to = Math.max(to, start + time);
-  }
-  return from === Number.POSITIVE_INFINITY ? { from: 0, to: 1 } : { from, to: Math.max(to, from + 1) };
 }
 
 /** The phases that took place, in their order, with their lengths in milliseconds. */
@@ -25,7 +15,7 @@ export function phasesOf({ timings }: Exchange): { phase: Phase; length: number 
   return PHASES.map((phase) => ({ phase, length: timings[phase] })).filter(({ length }) => length > 0);
 }
 
-export interface Totals {
+export interface Totals extends Span {
   count: number;
   bytesOut: number;
   bytesIn: number;
@@ -33,26 +23,36 @@ export interface Totals {
   sum: number;
 }
 
+/** Made with each drawing of thousands of exchanges, so in one pass. */
 export function totalsOf(exchanges: readonly Exchange[]): Totals {
-  const { from, to } = spanOf(exchanges);
-  const sent = exchanges.filter(({ start }) => start !== undefined);
-  const add = (measure: (exchange: Exchange) => number) => sent.reduce((sum, exchange) => sum + measure(exchange), 0);
-  return {
-    count: exchanges.length,
-    bytesOut: add(bytesOut),
-    bytesIn: add(({ bodySize = 0 }) => Math.max(0, bodySize)),
-    wall: sent.length > 0 ? to - from : 0,
-    sum: add(({ time = 0 }) => time),
-  };
+  let from = Number.POSITIVE_INFINITY;
+  let to = 0;
+  let bytesOut = 0;
+  let bytesIn = 0;
+  let sum = 0;
+  for (const exchange of exchanges) {
+    const { start, time = 0, bodySize = 0 } = exchange;
+    // Answers of the cache were not sent.
+    if (start === undefined) continue;
+    from = Math.min(from, start);
+    to = Math.max(to, start + time);
+    bytesOut += exchange.bytesOut;
+    bytesIn += Math.max(0, bodySize);
+    sum += time;
+  }
+  const count = exchanges.length;
+  if (to === 0) return { count, bytesOut, bytesIn, sum, from: 0, to: 1, wall: 0 };
+  to = Math.max(to, from + 1);
+  return { count, bytesOut, bytesIn, sum, from, to, wall: to - from };
 }
 
 const encoder = new TextEncoder();
 
 /** The bytes of a request's body. */
-export function bytesOut({ requestHeaders, requestBody }: Exchange): number {
-  const told = requestHeaders.find(({ name }) => name.toLowerCase() === "content-length")?.value;
+export function bytesOf(headers: readonly Header[], body: string | undefined): number {
+  const told = headers.find(({ name }) => name.toLowerCase() === "content-length")?.value;
   if (told !== undefined && /^\d+$/.test(told)) return Number(told);
-  return requestBody === undefined ? 0 : encoder.encode(requestBody).length;
+  return body === undefined ? 0 : encoder.encode(body).length;
 }
 
 export function bytesText(bytes: number): string {

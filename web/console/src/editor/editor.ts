@@ -1,25 +1,13 @@
 // The editor of scripts: one view, and for each tab the state it had when another was shown.
 
-import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab, toggleTabFocusMode } from "@codemirror/commands";
-import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
-import { lintGutter, lintKeymap, previousDiagnostic } from "@codemirror/lint";
-import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
-import {
-  EditorView,
-  drawSelection,
-  highlightActiveLine,
-  highlightActiveLineGutter,
-  keymap,
-  lineNumbers,
-  placeholder,
-} from "@codemirror/view";
+import { highlightSelectionMatches } from "@codemirror/search";
+import { Compartment, EditorState, type Extension, Text } from "@codemirror/state";
+import { EditorView, placeholder } from "@codemirror/view";
 import { activeId, change, scripts } from "../scripts/scripts.ts";
 import { canBeTold, isLeftOut, service } from "./language-service.ts";
 import { qlio } from "./language.ts";
 import { lineMarks, marks, showMarks } from "./marks.ts";
-import { theme } from "./theme.ts";
+import { writing } from "./writing.ts";
 import type { Run } from "../runs/run.ts";
 
 const serviceOf = new Compartment();
@@ -29,38 +17,15 @@ let view: EditorView | undefined;
 
 function extensions(id: string, text: string): Extension {
   return [
-    lineNumbers(),
-    lintGutter(),
+    writing("Script"),
     marks,
-    history(),
-    drawSelection(),
     EditorState.allowMultipleSelections.of(true),
-    indentOnInput(),
-    indentUnit.of("  "),
-    bracketMatching(),
-    closeBrackets(),
-    highlightActiveLine(),
-    highlightActiveLineGutter(),
     highlightSelectionMatches(),
-    EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Script", spellcheck: "false", autocapitalize: "off" }),
     placeholder("select … from … where …"),
     qlio,
-    theme,
-    keymap.of([
-      ...closeBracketsKeymap,
-      ...lintKeymap,
-      { key: "Shift-F8", run: previousDiagnostic },
-      ...completionKeymap,
-      { key: "Ctrl-m", mac: "Shift-Alt-m", run: toggleTabFocusMode },
-      ...defaultKeymap,
-      ...searchKeymap,
-      ...historyKeymap,
-      indentWithTab,
-    ]),
     EditorView.updateListener.of((update) => {
       if (!update.docChanged) return;
-      const text = update.state.doc.toString();
+      const text = textOf(update.state.doc);
       change(shownId, text);
       if (isLeftOut.peek() && canBeTold(text)) queueMicrotask(refreshService);
     }),
@@ -128,7 +93,15 @@ export function refreshService(): void {
 
 /** What stands on the screen, which is what runs. */
 export function shownText(): string {
-  return view?.state.doc.toString() ?? "";
+  return view ? textOf(view.state.doc) : "";
+}
+
+/** The text that was asked for last: it is asked for with each key and each drawing of a run. */
+let known = { doc: Text.empty, text: "" };
+
+function textOf(doc: Text): string {
+  if (doc !== known.doc) known = { doc, text: doc.toString() };
+  return known.text;
 }
 
 /** The line of the cursor, from 1. */

@@ -1,7 +1,7 @@
 // The gutter of marks: what the statements of a run do, by their lines. Every mark has a shape and
 // words, not only a colour. An edit takes them away, since lines are then others.
 
-import { RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { RangeSet, StateEffect, StateField, type Text } from "@codemirror/state";
 import { type EditorView, GutterMarker, gutter } from "@codemirror/view";
 import { shapeOf, wordOf } from "../plan/states.ts";
 import type { Run, Statement, StatementState } from "../runs/run.ts";
@@ -35,24 +35,24 @@ class Mark extends GutterMarker {
   }
 }
 
-const setMarks = StateEffect.define<readonly LineMark[]>();
+const setMarks = StateEffect.define<RangeSet<Mark>>();
 
 const field = StateField.define<RangeSet<Mark>>({
   create: () => RangeSet.empty,
   update(marks, transaction) {
     let next = transaction.docChanged ? RangeSet.empty : marks;
-    for (const effect of transaction.effects) {
-      if (!effect.is(setMarks)) continue;
-      const { doc } = transaction.state;
-      const places = effect.value.filter(({ line }) => line >= 1 && line <= doc.lines);
-      next = RangeSet.of(
-        places.map((mark) => new Mark(mark).range(doc.line(mark.line).from)),
-        true,
-      );
-    }
+    for (const effect of transaction.effects) if (effect.is(setMarks)) next = effect.value;
     return next as RangeSet<Mark>;
   },
 });
+
+function marksOf(shown: readonly LineMark[], doc: Text): RangeSet<Mark> {
+  const places = shown.filter(({ line }) => line >= 1 && line <= doc.lines);
+  return RangeSet.of(
+    places.map((mark) => new Mark(mark).range(doc.line(mark.line).from)),
+    true,
+  );
+}
 
 export const marks = [
   field,
@@ -84,5 +84,7 @@ export function lineMarks(run: Run): LineMark[] {
 }
 
 export function showMarks(view: EditorView, shown: readonly LineMark[]): void {
-  view.dispatch({ effects: setMarks.of(shown) });
+  const next = marksOf(shown, view.state.doc);
+  // Most packets of a run change no mark, and a dispatch has the editor measured.
+  if (!RangeSet.eq([next], [view.state.field(field)])) view.dispatch({ effects: setMarks.of(next) });
 }

@@ -30,6 +30,9 @@ const rules = EditorView.theme({
     borderColor: "var(--control)",
     borderRadius: "4px",
   },
+  ".cm-search[role=search]": { display: "flex", flexWrap: "wrap", alignItems: "center", gap: "6px", padding: "6px 8px" },
+  ".cm-search[role=search] input": { flex: "1 1 9em", minWidth: "0" },
+  ".cm-searchMatch, .cm-searchMatch span": { color: "var(--text)" },
   ".cm-searchMatch": { backgroundColor: "var(--match)" },
   ".cm-searchMatch-selected": { backgroundColor: "var(--match-selected)" },
   ".cm-tooltip": {

@@ -65,45 +65,79 @@ export function memberText(text: string, name: string): string | undefined {
 }
 
 const INDENT_MAX = 200;
-const INDENTS = Array.from({ length: INDENT_MAX + 1 }, (_, depth) => `\n${"  ".repeat(depth)}`);
-const indentAt = (depth: number) => INDENTS[Math.min(depth, INDENT_MAX)] ?? "\n";
+const INDENTS = Array.from({ length: INDENT_MAX + 1 }, (_, depth) => "  ".repeat(depth));
+const indentAt = (depth: number) => INDENTS[Math.min(depth, INDENT_MAX)] ?? "";
 
-/** The same JSON over several lines, two blanks for each level; what is empty stays on its line. */
-export function indentJson(text: string): string {
-  const parts: string[] = [];
-  let depth = 0;
-  let at = 0;
-  while (at < text.length) {
-    const char = text[at] as string;
-    if (char === '"') {
-      const end = endOfString(text, at);
-      parts.push(text.slice(at, end));
-      at = end;
-      continue;
-    }
-    at += 1;
-    if (char === "{" || char === "[") {
-      const next = skipBlanks(text, at);
-      if (text[next] === "}" || text[next] === "]") {
-        parts.push(char, text[next] as string);
-        at = next + 1;
-      } else {
-        depth += 1;
-        parts.push(char, indentAt(depth));
+const isOpening = (char: string | undefined) => char === "{" || char === "[";
+const isClosing = (char: string | undefined) => char === "}" || char === "]";
+
+/** JSON line by line, two blanks for each level; what is empty stays on its line. */
+export class JsonLines {
+  private at = 0;
+  private depth = 0;
+  /** What the next line begins with; after the last there is none. */
+  private begun: string | undefined = "";
+
+  constructor(private readonly text: string) {}
+
+  /** The next line; `undefined` behind the last. */
+  next(): string | undefined {
+    const { text } = this;
+    let line = this.begun;
+    if (line === undefined) return undefined;
+    while (this.at < text.length) {
+      const char = text[this.at] as string;
+      if (char === '"') {
+        const end = endOfString(text, this.at);
+        line += text.slice(this.at, end);
+        this.at = end;
+        continue;
       }
-    } else if (char === "}" || char === "]") {
-      depth = Math.max(0, depth - 1);
-      parts.push(indentAt(depth), char);
-    } else if (char === ",") parts.push(",", indentAt(depth));
-    else if (char === ":") parts.push(": ");
-    else if (char > " ") {
-      let end = at;
-      while (end < text.length && !/[\s,:{}[\]"]/.test(text[end] as string)) end += 1;
-      parts.push(text.slice(at - 1, end));
-      at = end;
+      this.at += 1;
+      if (char === ",") return this.breakLine(`${line},`);
+      if (char === ":") line += ": ";
+      else if (isOpening(char)) {
+        const next = skipBlanks(text, this.at);
+        const end = text[next];
+        if (end === undefined || !isClosing(end)) {
+          this.depth += 1;
+          return this.breakLine(line + char);
+        }
+        line += char + end;
+        this.at = next + 1;
+      } else if (isClosing(char)) {
+        this.depth = Math.max(0, this.depth - 1);
+        return this.breakLine(line, char);
+      } else if (char > " ") {
+        const end = endOfWord(text, this.at);
+        line += text.slice(this.at - 1, end);
+        this.at = end;
+      }
     }
+    this.begun = undefined;
+    return line;
   }
-  return parts.join("");
+
+  private breakLine(line: string, next = ""): string {
+    this.begun = indentAt(this.depth) + next;
+    return line;
+  }
+}
+
+const AFTER_WORD = /[\s,:{}[\]"]/g;
+
+/** The end of the number or word that goes on at `start`. */
+function endOfWord(text: string, start: number): number {
+  AFTER_WORD.lastIndex = start;
+  return AFTER_WORD.exec(text)?.index ?? text.length;
+}
+
+/** The same JSON over several lines. */
+export function indentJson(text: string): string {
+  const source = new JsonLines(text);
+  const lines: string[] = [];
+  for (let line = source.next(); line !== undefined; line = source.next()) lines.push(line);
+  return lines.join("\n");
 }
 
 /** Reads JSON; integers that a number cannot hold exactly are given as they were written. */
@@ -120,6 +154,10 @@ export function readJson(text: string): unknown {
 /** A number as it was written. */
 export class Numeral {
   constructor(readonly text: string) {}
+  /** Browsers that tell how a number was written can write it so, too. */
+  toJSON(): unknown {
+    return (JSON as { rawJSON?: (text: string) => unknown }).rawJSON?.(this.text) ?? this.text;
+  }
   toString(): string {
     return this.text;
   }

@@ -10,7 +10,6 @@ import { goTo } from "../editor/editor.ts";
 import type { ErrorBody } from "../server/packets.ts";
 import type { Result, Run } from "../runs/run.ts";
 import { current, isJson } from "../runs/runs.ts";
-import { SHOWN_CHARS_MAX } from "./read-only.ts";
 import { csvOf, tableOf } from "./rows.ts";
 import { TableView } from "./table-view.tsx";
 import { TextView } from "./text-view.tsx";
@@ -18,7 +17,7 @@ import { TextView } from "./text-view.tsx";
 type View = "json" | "table" | "page" | "text" | "raw";
 
 const wanted = signal<View>("json");
-const searches = signal(0);
+const isSearchWanted = signal(false);
 const hidden = signal<ReadonlySet<string>>(new Set());
 
 /** Values of so many characters are read as JSON for the table; larger ones stay text. */
@@ -30,7 +29,7 @@ const TABLE_AT_ONCE_CHARS_MAX = 1_000_000;
 /** Opens the search of the shown result. */
 export function searchResult(): void {
   if (wanted.peek() === "table") wanted.value = "json";
-  searches.value += 1;
+  isSearchWanted.value = true;
 }
 
 export function ResultPane() {
@@ -131,7 +130,6 @@ function Shown({ result }: { result: Result }) {
   ];
   const view = views.includes(wanted.value) ? wanted.value : (views[0] ?? "raw");
   const text = useMemo(() => (view === "text" ? (words ?? "") : textOf(result, view)), [result, view]);
-  const isCut = text.length > SHOWN_CHARS_MAX;
   const labels = { json: "JSON", table: "Table", page: "Page", text: "Text", raw: "Raw" };
   return (
     <>
@@ -164,7 +162,6 @@ function Shown({ result }: { result: Result }) {
           <Icon name="down" />
         </button>
       </div>
-      {isCut && <p class="note">This is the beginning of {megabytes(text.length)}; save it to see all.</p>}
       {view === "table" && table?.isPartial && <p class="note">Columns are those of the first rows.</p>}
       <div class="result-view" id="result-view" role="tabpanel" aria-label={labels[view]}>
         {view === "table" && table ? (
@@ -173,10 +170,10 @@ function Shown({ result }: { result: Result }) {
           <iframe title="The page that the script returned" sandbox="" srcdoc={words ?? ""} />
         ) : (
           <TextView
-            text={isCut ? text.slice(0, SHOWN_CHARS_MAX) : text}
+            text={text}
             isJson={view === "json"}
             label="Result"
-            search={searches.value}
+            isSearchWanted={isSearchWanted}
           />
         )}
       </div>
@@ -212,12 +209,7 @@ function wordsOf({ text }: Result, isJsonText: boolean): string | undefined {
 }
 
 function textOf(result: Result, view: View): string {
-  if (view === "json") return indentJson(result.text);
   if (view !== "raw") return result.text;
   const heads = Object.entries(result.headers).map(([name, value]) => `${name}: ${value}`);
   return `${heads.join("\n")}\n\n${result.text}`;
-}
-
-function megabytes(chars: number): string {
-  return `${(chars / 1_000_000).toFixed(1)} MB`;
 }

@@ -35,12 +35,8 @@ export function tableOf(value: unknown): Table | undefined {
 /** A value as the words of a cell. */
 export function cellText(value: unknown): string {
   if (value === undefined || value === null) return "";
-  if (typeof value === "object" && !(value instanceof Numeral)) return JSON.stringify(value, numeralsAsText);
+  if (typeof value === "object" && !(value instanceof Numeral)) return JSON.stringify(value);
   return String(value as string | number | boolean | Numeral);
-}
-
-function numeralsAsText(_key: string, value: unknown): unknown {
-  return value instanceof Numeral ? value.text : value;
 }
 
 /** Rows in the order of a column; numbers by size, other values by their words, gaps last. */

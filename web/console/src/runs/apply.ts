@@ -10,6 +10,7 @@ import type {
   RequestPacket,
   ResponsePacket,
 } from "../server/packets.ts";
+import { bytesOf } from "../calls/timeline.ts";
 import { EXCHANGES_MAX, type Exchange, type Run, type Statement, elapsedOf } from "./run.ts";
 
 /** Changes `run` by a packet. Packets that are not known change nothing. */
@@ -102,13 +103,15 @@ function keep(run: Run, exchange: Exchange): void {
 
 function beginExchange(run: Run, packet: RequestPacket): void {
   statementOf(run, packet).asked += 1;
+  const requestHeaders = packet.headers ?? [];
   keep(run, {
     id: packet.id,
     node: packet.node,
     line: packet.line,
     method: packet.method.toUpperCase(),
     uri: packet.uri,
-    requestHeaders: packet.headers ?? [],
+    requestHeaders,
+    bytesOut: bytesOf(requestHeaders, packet.body),
     ...(packet.body === undefined ? {} : { requestBody: packet.body }),
     ...(packet.cause ? { cause: packet.cause } : {}),
     start: packet.start,
@@ -128,6 +131,7 @@ function endExchange(run: Run, packet: ResponsePacket): void {
       method: (packet.method ?? "get").toUpperCase(),
       uri: packet.uri ?? packet.table ?? "answer of the cache",
       requestHeaders: [],
+      bytesOut: 0,
       start: undefined,
       isCached: true,
     };

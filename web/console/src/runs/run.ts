@@ -27,6 +27,8 @@ export interface Exchange {
   uri: string;
   requestHeaders: Header[];
   requestBody?: string;
+  /** Bytes of the request's body. */
+  bytesOut: number;
   /** Milliseconds since 1970; `undefined` for an answer of the cache. */
   start: number | undefined;
   cause?: string;
@@ -61,6 +63,9 @@ export interface Pause {
   changed: Set<string>;
 }
 
+/** A run that goes on is drawn again after so long. */
+const DRAW_PAUSE_MS = 50;
+
 /** Packets of one run that are kept as exchanges; what comes later is counted only. */
 export const EXCHANGES_MAX = 20_000;
 
@@ -81,6 +86,7 @@ export class Run {
   /** Counts changes; read it to be drawn again. */
   readonly revision = signal(0);
   private isAnnounced = false;
+  private announcedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     readonly number: number,
@@ -98,14 +104,19 @@ export class Run {
     return performance.now() - this.clock;
   }
 
-  /** Has views drawn again, at most once per frame. */
+  /** Has views drawn again with the next frame, but not as often as packets come. */
   announce(): void {
     if (this.isAnnounced) return;
     this.isAnnounced = true;
-    requestAnimationFrame(() => {
-      this.isAnnounced = false;
-      this.revision.value += 1;
-    });
+    const draw = () =>
+      requestAnimationFrame(() => {
+        this.isAnnounced = false;
+        this.announcedAt = performance.now();
+        this.revision.value += 1;
+      });
+    const rest = this.announcedAt + DRAW_PAUSE_MS - performance.now();
+    if (rest > 0 && !this.isOver) setTimeout(draw, rest);
+    else draw();
   }
 
   end(state: RunState): void {

@@ -112,31 +112,35 @@ export function plan(text: string): Promise<Packet | undefined> {
   });
 }
 
+/** An event as it comes over the connection. */
+interface Frame extends Packet {
+  /** Of a run the number, of a plan the name that it was asked for by. */
+  id?: number | string;
+}
+
 function receive(text: string): void {
-  const id = Number(memberText(text, "id"));
-  const type = JSON.parse(memberText(text, "type") ?? "null") as string | null;
-  const data = memberText(text, "data") ?? "null";
-  const run = live.get(id);
-  if (run && type === "script-result") {
-    void takeResult(run, data);
+  // A result stays text, which is shown as it came.
+  if (memberText(text, "type") === '"script-result"') {
+    const run = live.get(Number(memberText(text, "id")));
+    if (run) void takeResult(run, memberText(text, "data") ?? "null");
     return;
   }
-  if (type === null) return;
+  const { type, data, id } = JSON.parse(text) as Frame;
   if (type === RELOADED) {
-    const { message, refused } = JSON.parse(data) as { message: string; refused: boolean };
+    const { message, refused } = data as { message: string; refused: boolean };
     notice.value = message;
     if (!refused) reloads.value += 1;
     return;
   }
-  const packet = { type, data: JSON.parse(data) as unknown };
+  const packet = { type, data };
+  const run = typeof id === "number" ? live.get(id) : undefined;
   if (run && type !== "error") {
     apply(run, packet);
     return;
   }
-  const name = JSON.parse(memberText(text, "id") ?? "null") as string | null;
-  const settle = name === null ? undefined : plans.get(name);
+  const settle = typeof id === "string" ? plans.get(id) : undefined;
   if (settle) {
-    plans.delete(name as string);
+    plans.delete(id as string);
     settle(packet);
   } else if (type === "error") {
     const { message } = packet.data as { message?: string };
@@ -149,7 +153,9 @@ function receive(text: string): void {
 async function takeResult(run: Run, text: string): Promise<void> {
   live.delete(run.number);
   if (text === "null") {
-    finish(run, "cancelled");
+    // Whoever presses Stop does not wait for this.
+    const why = run.isDebug ? ": it was not stepped for too long, or takes longer than such runs may" : "";
+    finish(run, "cancelled", `The server has ended this run${why}.`);
     return;
   }
   const headers = JSON.parse(memberText(text, "headers") ?? "{}") as Record<string, string>;

@@ -58,7 +58,7 @@ function newId(): string {
 
 /** A name for a script: its first comment or line. */
 export function titleOf(text: string): string {
-  const line = text.split("\n").find((words) => /[\w'"]/.test(words)) ?? "";
+  const line = /^.*[\w'"].*$/m.exec(text)?.[0] ?? "";
   const title = line.replace(/^\s*(--|\/\*+)\s*/, "").replace(/\*\/\s*$/, "").trim();
   return title.length > TITLE_CHARS_MAX ? `${title.slice(0, TITLE_CHARS_MAX - 1)}…` : title || "empty script";
 }

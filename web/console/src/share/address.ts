@@ -3,6 +3,7 @@
 
 import { show } from "../scripts/scripts.ts";
 import { tell } from "../parts/clipboard.ts";
+import { packed, unpacked } from "../parts/packed-text.ts";
 
 /** Longer addresses are cut or refused by something on the way. */
 const QUERY_CHARS_MAX = 8 * 1024;
@@ -26,7 +27,7 @@ export async function scriptOfAddress(): Promise<string | undefined> {
   const fromFragment = /^#s=([\w-]+)$/.exec(location.hash)?.[1];
   if (fromFragment === undefined) return undefined;
   try {
-    return await unpacked(fromFragment);
+    return await unpacked(fromFragment, TEXT_BYTES_MAX);
   } catch {
     tell("The address holds no script that can be read");
     return undefined;
@@ -57,28 +58,4 @@ export function followAddress(): void {
   addEventListener("popstate", () => {
     void scriptOfAddress().then((text) => text !== undefined && show(text));
   });
-}
-
-async function packed(text: string): Promise<string> {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-async function unpacked(word: string): Promise<string> {
-  const binary = atob(word.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));
-  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    size += value.length;
-    if (size > TEXT_BYTES_MAX) throw new RangeError("the script is too large");
-    text += decoder.decode(value, { stream: true });
-  }
 }

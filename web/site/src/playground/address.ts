@@ -4,6 +4,8 @@
 //   #x=…   files and which of them is shown, as JSON, compressed
 //   #f=…   a file of the example app
 
+import { packed, unpacked } from "../../../console/src/parts/packed-text.ts";
+
 /** The most that a fragment may unfold to. */
 const BYTES_MAX = 1 << 20;
 /** The longest fragment that is written. */
@@ -24,9 +26,9 @@ export interface Shown {
 export async function readAddress(hash: string): Promise<Shown | undefined> {
   const file = /^#f=(.+)$/.exec(hash)?.[1];
   if (file !== undefined) return { files: {}, shown: decodeURIComponent(file), withShop: true };
-  const packed = /^#x=([\w-]+)$/.exec(hash)?.[1];
-  if (packed === undefined) return undefined;
-  const value: unknown = JSON.parse(await unpack(packed));
+  const word = /^#x=([\w-]+)$/.exec(hash)?.[1];
+  if (word === undefined) return undefined;
+  const value: unknown = JSON.parse(await unpacked(word, BYTES_MAX));
   if (!isShown(value)) throw new TypeError("the address holds no files");
   return value;
 }
@@ -39,26 +41,6 @@ function isShown(value: unknown): value is Shown {
 
 /** The fragment that shows the same; nothing if it would be too long for an address. */
 export async function writeAddress(what: Shown): Promise<string | undefined> {
-  const stream = new Blob([JSON.stringify(what)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  if (bytes.length > CHARS_MAX) return undefined;
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return `#x=${btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
-}
-
-async function unpack(word: string): Promise<string> {
-  const binary = atob(word.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));
-  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    size += value.length;
-    if (size > BYTES_MAX) throw new RangeError("the address holds too much");
-    text += decoder.decode(value, { stream: true });
-  }
+  const word = await packed(JSON.stringify(what));
+  return word.length > CHARS_MAX ? undefined : `#x=${word}`;
 }

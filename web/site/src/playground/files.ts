@@ -1,17 +1,13 @@
 // The files of the playground, and the one editor that shows them: each keeps its text and its undo.
 
-import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab, toggleTabFocusMode } from "@codemirror/commands";
-import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
-import { forEachDiagnostic, lintGutter, lintKeymap, previousDiagnostic } from "@codemirror/lint";
-import { searchKeymap } from "@codemirror/search";
+import { forEachDiagnostic } from "@codemirror/lint";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
-import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView } from "@codemirror/view";
 import { signal } from "@preact/signals";
 import { diagnostics } from "../../../console/src/editor/diagnostics.ts";
 import { qlio } from "../../../console/src/editor/language.ts";
 import { quickFixes } from "../../../console/src/editor/quick-fixes.ts";
-import { theme } from "../../../console/src/editor/theme.ts";
+import { writing } from "../../../console/src/editor/writing.ts";
 import type { Files } from "./address.ts";
 import { ROOT, Service } from "./service.ts";
 
@@ -45,31 +41,8 @@ const isScript = (path: string) => path.endsWith(".ql");
 
 function extensions(path: string): Extension {
   return [
-    lineNumbers(),
-    lintGutter(),
-    history(),
-    drawSelection(),
-    indentOnInput(),
-    indentUnit.of("  "),
-    bracketMatching(),
-    closeBrackets(),
-    highlightActiveLine(),
-    highlightActiveLineGutter(),
-    EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ tabindex: "0", "aria-label": path, spellcheck: "false", autocapitalize: "off" }),
+    writing(path),
     isScript(path) ? qlio : [],
-    theme,
-    keymap.of([
-      ...closeBracketsKeymap,
-      ...lintKeymap,
-      { key: "Shift-F8", run: previousDiagnostic },
-      ...completionKeymap,
-      { key: "Ctrl-m", mac: "Shift-Alt-m", run: toggleTabFocusMode },
-      ...defaultKeymap,
-      ...searchKeymap,
-      ...historyKeymap,
-      indentWithTab,
-    ]),
     EditorView.updateListener.of(({ state, docChanged, transactions }) => {
       if (docChanged) {
         changes.value += 1;
