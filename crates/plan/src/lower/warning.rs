@@ -385,7 +385,7 @@ impl DeclaredRoute {
         let route = script.result.as_ref()?.route.as_ref()?;
         let path = Template::parse(&route.path.text.replace(['^', '#'], ""));
         let tokens = path.roots().into_iter().map(str::to_owned);
-        let defaults = route.defaults.iter().map(|pair| pair.name.text.clone());
+        let defaults = route.default_values().map(|(token, _)| token.to_owned());
         Some(Self {
             names: tokens.chain(defaults).collect(),
             path: route.path.text.clone(),
