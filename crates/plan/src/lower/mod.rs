@@ -23,6 +23,7 @@ mod select;
 mod statement;
 mod symbols;
 mod terms;
+mod tested;
 mod union;
 mod warning;
 mod write;

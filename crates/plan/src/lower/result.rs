@@ -66,9 +66,8 @@ impl Lowering<'_> {
             method: route.method.text.clone(),
             has_optional_params: route.has_optional_params,
             defaults: route
-                .defaults
-                .iter()
-                .map(|pair| (Text::from(pair.name.text.as_str()), literal_value(&pair.value)))
+                .default_values()
+                .map(|(token, pair)| (Text::from(token), literal_value(&pair.value)))
                 .collect(),
             status,
             headers,

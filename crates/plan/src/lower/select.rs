@@ -103,6 +103,7 @@ impl Lowering<'_> {
         self.warn_unused_parameters(written.into_iter(), source, VerbKind::Select);
         if lowered.table().is_some() {
             self.warn_tested_parameters(select, &[source]);
+            self.warn_computed_parameter(&tests, source, declared);
         }
         self.warn_unfilled_tokens(&lowered, &source.name, VerbKind::Select, &own);
         // A column that only a row function needs changes the row's shape (UDF-15).

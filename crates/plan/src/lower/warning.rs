@@ -9,13 +9,13 @@ use std::{collections::HashSet, rc::Rc};
 
 use qlio_data::{Text, template::Template};
 use qlio_syntax::{
-    ast::{self, Comparison, Expression, ExpressionKind, VerbKind},
+    ast::{self, VerbKind},
     diagnostic::{Code, Diagnostic, codes},
     source::Span,
     spelling,
 };
 
-use super::{Lowering, Origin, condition::strip_alias, path, path_text};
+use super::{Lowering, Origin, condition::strip_alias, path_text};
 use crate::{
     catalog::{DefaultValue, MissingSetting, Paging, Table, Verb, nearest_table},
     operator::Source,
@@ -28,13 +28,17 @@ const WARNINGS_MAX: usize = 50;
 const NAMES_COMPARED_MAX: usize = 50;
 
 /// Names that one warning lists.
-const NAMES_SHOWN_MAX: usize = 8;
+pub(super) const NAMES_SHOWN_MAX: usize = 8;
+
+/// What to do instead of writing an expression where a token names something.
+const COMPUTING_TOKEN: &str = "a token names a value and computes nothing: \
+    columns of a select compute, and functions of a module, as in `x = m.f(…)`";
 
 /// The parameters that the request of a verb is made of.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     /// The part before the first dot of each name.
-    roots: HashSet<String>,
+    pub(super) roots: HashSet<String>,
     /// The names, one per root, in order.
     names: Vec<String>,
 }
@@ -48,8 +52,16 @@ impl Lowering<'_> {
         let inline = self.inline_tables.iter().map(|table| &*table.name);
         let known = loaded.chain(inline).chain(self.symbols.assigned_names());
         let known: Vec<&str> = known.collect();
-        let meant = nearest_table(&name.text, known.iter().copied());
-        let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+        let variable = root(&name.text);
+        let hint = if known.contains(&variable) && self.symbols.assigned_slot(variable).is_some() {
+            Some(format!(
+                "`{variable}` is a variable: bind its part first, `part = \"{{{}}}\"`",
+                name.text
+            ))
+        } else {
+            let meant = nearest_table(&name.text, known.iter().copied());
+            meant.map(|meant| format!("did you mean `{meant}`?"))
+        };
         let mut warning = warning.note("a fallback behind `||` can take over when it runs");
         warning.hints.extend(hint);
         self.problems.push(warning);
@@ -92,37 +104,6 @@ impl Lowering<'_> {
         self.problems.push(warning);
     }
 
-    /// Warns that `=` on a table stands below `or` or `not`, where it tests rows and asks for nothing;
-    /// once for a statement. `tables` are its sources that are tables; with several sources each path
-    /// names its own.
-    pub(super) fn warn_tested_parameters(&mut self, select: &ast::Select, tables: &[&ast::Source]) {
-        if tables.is_empty() {
-            return;
-        }
-        let mut tested = Vec::new();
-        for condition in &select.conditions {
-            if let ast::Condition::Test(test) = condition {
-                tested_below(test, false, &mut tested);
-            }
-        }
-        let aliases = || tables.iter().filter_map(|source| source.alias.as_ref());
-        let is_alone = select.sources.len() == 1;
-        tested.retain(|path| {
-            let names = |alias: &ast::Name| path::without_alias(path, &alias.text).is_some();
-            is_alone || aliases().any(names)
-        });
-        let [first, more @ ..] = tested.as_slice() else { return };
-        let message = format!("`{}` is tested here, and asks for nothing", path_text(first));
-        let Some(mut warning) = self.warning(codes::TESTED_PARAMETER, first.span, message) else {
-            return;
-        };
-        for path in more.iter().take(NAMES_SHOWN_MAX) {
-            warning = warning.label(path.span, "this one, too");
-        }
-        let note = "below `or` and `not`, a condition decides about rows that the table has sent";
-        self.problems.push(warning.note(note).hint("write `==`, which never asks"));
-    }
-
     /// Warns that a token names nothing that is known, once per name: in a route that has no body,
     /// nothing but what it declares should fill it; elsewhere only if it is almost a name that is known.
     pub(super) fn warn_unknown_reference(&mut self, name: &str, span: Span) {
@@ -146,10 +127,13 @@ impl Lowering<'_> {
                 format!(
                     "`{name}` is neither a variable of the script nor a parameter of the route"
                 ),
-                meant.map_or_else(
-                    || format!("declare it: `{}`", route.with_parameter(name)),
-                    |meant| format!("did you mean `{meant}`?"),
-                ),
+                match meant {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None if is_name(name) => {
+                        format!("declare it: `{}`", route.with_parameter(name))
+                    }
+                    None => COMPUTING_TOKEN.to_owned(),
+                },
                 "only a query parameter or header that the route does not declare could fill the token",
             ),
         };
@@ -244,7 +228,7 @@ impl Lowering<'_> {
 
     /// The parameters that the request of a verb is made of, looked up once per table; `None` if the name is no table
     /// or its parameters cannot be known.
-    fn used_parameters(&mut self, name: &str, kind: VerbKind) -> Option<Rc<Parameters>> {
+    pub(super) fn used_parameters(&mut self, name: &str, kind: VerbKind) -> Option<Rc<Parameters>> {
         if self.symbols.assigned_slot(name).is_some() {
             return None;
         }
@@ -315,35 +299,6 @@ fn function_of_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The paths that `=` compares below `or` or `not`.
-fn tested_below<'e>(test: &'e Expression, is_below: bool, found: &mut Vec<&'e ast::Path>) {
-    match &test.kind {
-        ExpressionKind::Any(items) => {
-            for item in items {
-                tested_below(item, true, found);
-            }
-        }
-        ExpressionKind::Not { inner, is_infix: false } => tested_below(inner, true, found),
-        ExpressionKind::All(items) => {
-            for item in items {
-                tested_below(item, is_below, found);
-            }
-        }
-        ExpressionKind::Group(inner) => tested_below(inner, is_below, found),
-        ExpressionKind::Condition(condition) if is_below => {
-            if let ast::Condition::Equals { path, is_in: false, .. } = &**condition {
-                found.push(path);
-            }
-        }
-        ExpressionKind::Compare { left, comparison: Comparison::Equals, .. } if is_below => {
-            if let ExpressionKind::Path(path) = &left.kind {
-                found.push(path);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// The parameters that the request of a verb is made of; `None` where they cannot be known: hooks
 /// and bodies see all of them.
 fn used_parameters(table: &Table, kind: VerbKind) -> Option<Parameters> {
@@ -385,7 +340,7 @@ impl DeclaredRoute {
         let route = script.result.as_ref()?.route.as_ref()?;
         let path = Template::parse(&route.path.text.replace(['^', '#'], ""));
         let tokens = path.roots().into_iter().map(str::to_owned);
-        let defaults = route.defaults.iter().map(|pair| pair.name.text.clone());
+        let defaults = route.default_values().map(|(token, _)| token.to_owned());
         Some(Self {
             names: tokens.chain(defaults).collect(),
             path: route.path.text.clone(),
@@ -415,6 +370,11 @@ fn is_header(name: &str) -> bool {
     name.contains('-') || HEADERS_OF_ONE_WORD.contains(&name)
 }
 
+/// Whether a variable or a parameter can be called so.
+fn is_name(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | ':' | '-'))
+}
+
 /// Whether two names differ in a last `s` only: a parameter and the list of its values.
 fn is_plural(one: &str, other: &str) -> bool {
     one.strip_suffix('s') == Some(other) || other.strip_suffix('s') == Some(one)
@@ -431,7 +391,7 @@ fn roots_of_values(verb: &Verb) -> impl Iterator<Item = &str> {
 }
 
 /// The part before the first dot or bracket: a parameter is also a structure to walk into.
-fn root(name: &str) -> &str {
+pub(super) fn root(name: &str) -> &str {
     name.split(['.', '[']).next().unwrap_or_default()
 }
 

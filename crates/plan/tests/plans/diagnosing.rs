@@ -42,6 +42,41 @@ fn every_kind_of_statement_names_its_unknown_table() {
 }
 
 #[test]
+fn a_part_of_a_variable_is_no_source() {
+    for text in ["select x from shelf.books", "insert into shelf.books (x) values (1)"] {
+        let text = format!("shelf = {{}}\nreturn {text}");
+        let found = hints(&text);
+        assert!(found[0].contains("bind its part first, `part = \"{shelf.books}\"`"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_parameter_that_is_computed_asks_for_nothing() {
+    for (test, hint) in [
+        ("q = {wanted}", "a token stands in quotes: `\"{wanted}\"`"),
+        ("q in (1, {wanted})", "a token stands in quotes: `\"{wanted}\"`"),
+        ("q = upper('x')", "write `==`, which never asks"),
+    ] {
+        let text = format!("wanted = 1\nreturn select * from lib.find where {test}");
+        let message =
+            "Warning Q2141 tested-parameter 2:37 `q` is tested here, and asks for nothing";
+        assert_eq!(problems(&text), [message], "{text}");
+        assert_eq!(hints(&text), [hint], "{text}");
+    }
+    let columns = "create table t on select get from 'http://h.test/{a}' with columns a = 'a'\n";
+    for text in [
+        "wanted = 1\nreturn select * from lib.find where q = {=wanted}",
+        "return select * from lib.find where q == upper('x')",
+        "return select * from lib.find where q = 'a' and title = upper('x')",
+        &format!("{columns}return select * from t where a = upper('x')"),
+        "rows = []\nreturn select * from rows where q = upper('x')",
+    ] {
+        let found = problems(text);
+        assert!(!found.iter().any(|line| line.contains("Q2141")), "{text}: {found:?}");
+    }
+}
+
+#[test]
 fn variables_and_tables_of_the_script_are_known() {
     assert_eq!(
         problems(
@@ -206,7 +241,7 @@ fn conditions_without_effect_are_one_warning_per_statement() {
 fn a_token_of_a_route_that_nothing_declares_is_a_warning() {
     let route = |text: &str| {
         let clause = "via route '/a/{id}?q={^query}' with optional params";
-        format!("{text} {clause} using defaults n = 1 using method get")
+        format!("{text} {clause} using defaults n = 1, '^m' = 2 using method get")
     };
     let path = "/a/{id}?q={^query}";
     for (text, message, hint) in [
@@ -217,6 +252,7 @@ fn a_token_of_a_route_that_nothing_declares_is_a_warning() {
         ),
         ("return {\"a\": [\"{qery}\"]}", "`qery` is neither", "did you mean `query`?".to_owned()),
         ("book = 1 return \"{bok}\"", "`bok` is neither", "did you mean `book`?".to_owned()),
+        ("return \"{now()}\"", "`now()` is neither", "computes nothing".to_owned()),
         (
             "return select * from lib.book where id = \"{it}\"",
             "`it` is neither",
@@ -229,7 +265,7 @@ fn a_token_of_a_route_that_nothing_declares_is_a_warning() {
         assert!(hints(&text)[0].contains(&hint), "{text}: {:?}", hints(&text));
     }
     for text in [
-        "return \"{id} {query} {n} {config.host} {remoteAddress} {x-shelf} {referer}\"",
+        "return \"{id} {query} {n} {m} {config.host} {remoteAddress} {x-shelf} {referer}\"",
         "a = 1 return \"{a}\"",
     ] {
         assert_eq!(problems(&route(text)), Vec::<String>::new(), "{text}");

@@ -283,6 +283,16 @@ pub struct RouteClause {
     pub span: Span,
 }
 
+impl RouteClause {
+    /// The defaults by the names of their tokens, which may carry the mark that they have in the path.
+    pub fn default_values(&self) -> impl Iterator<Item = (&str, &NameValue)> {
+        self.defaults.iter().map(|pair| {
+            let written = pair.name.text.as_str();
+            (written.strip_prefix('^').unwrap_or(written), pair)
+        })
+    }
+}
+
 /// The status that a route answers with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RouteStatus {

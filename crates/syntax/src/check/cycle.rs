@@ -53,7 +53,7 @@ fn shared_name(script: &Script, name: &str) -> Option<String> {
     let is_parameter = route.is_some_and(|route| {
         let path = route.path.text.replace(['^', '#'], "");
         token::roots(&path).contains(&name)
-            || route.defaults.iter().any(|pair| pair.name.text == name)
+            || route.default_values().any(|(token, _)| token == name)
     });
     if is_parameter {
         return Some(format!(

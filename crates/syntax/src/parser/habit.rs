@@ -64,6 +64,10 @@ const SIGNS: &[(&str, &str)] = &[
 /// The clauses that continue a statement.
 const CLAUSES: &[&str] = &["where", "limit", "offset", "timeout", "via", "using"];
 
+/// What may stand behind `limit` and `offset` instead of digits.
+const COUNT_TOKEN: &str =
+    "a number that is not written here is a token without quotes: `limit {=n}`";
+
 const ALIAS: &str = "an alias stands behind `as`: `from t as x`";
 
 /// Where an alias that lacks its `as` can stand.
@@ -76,6 +80,11 @@ pub(super) fn hint(before: &str, rest: &str) -> Option<&'static str> {
     let next = &rest[..lexer::word_length(rest)];
     if let Some(hint) = sql::hint(line, previous, next, rest) {
         return Some(hint);
+    }
+    if is_count_of_clause(line, previous)
+        && (!next.is_empty() || rest.starts_with(['"', '\'', '{']))
+    {
+        return Some(COUNT_TOKEN);
     }
     if let Some((_, hint)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
         return Some(hint);
@@ -148,6 +157,14 @@ fn after_word(line: &str, previous: &str, next: &str) -> Option<&'static str> {
         return Some(ALIAS);
     }
     None
+}
+
+/// Whether the last word of a line is `limit` or `offset` as a clause of a statement.
+fn is_count_of_clause(line: &str, previous: &str) -> bool {
+    let earlier = line[..line.len() - previous.len()].trim_end();
+    let is_clause = !earlier.is_empty() && !earlier.ends_with(';');
+    let is_source = BEFORE_SOURCES.contains(&last_word(earlier));
+    matches!(previous, "limit" | "offset") && is_clause && !is_source
 }
 
 /// The word that a text ends with, dots included.
