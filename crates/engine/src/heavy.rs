@@ -111,6 +111,11 @@ impl Wanted {
         Self(Stop::new())
     }
 
+    /// For work that is done where it comes up.
+    pub(crate) fn always() -> Self {
+        Self(Stop::default())
+    }
+
     /// Whether to go on.
     pub fn is_wanted(&self) -> bool {
         !self.0.is_asked()
@@ -261,6 +266,11 @@ pub(crate) struct LetGo<'h, T: Default + Send + 'static> {
 impl<'h, T: Default + Send + 'static> LetGo<'h, T> {
     pub(crate) fn new(value: T, elsewhere: Option<&'h Heavy>) -> Self {
         Self { value, elsewhere }
+    }
+
+    /// It has become large.
+    pub(crate) fn drop_on(&mut self, heavy: &'h Heavy) {
+        self.elsewhere = Some(heavy);
     }
 
     /// It is needed after all.

@@ -12,6 +12,7 @@ use crate::{
     limits::Limits,
     parser::cursor::{self, AtCursor},
     source::Span,
+    tokens::tokens,
 };
 
 /// The words and names that could be written at a place.
@@ -147,15 +148,43 @@ fn in_text(text: &str, quote: usize, offset: usize, place: TokenPlace) -> Comple
     }
 }
 
-/// A column list stands before its sources: reads the text behind the place to find them.
+/// A column list stands before its sources: reads the text behind the place to find them, those of selects around
+/// it as well.
 fn add_sources_ahead(text: &str, start: usize, offset: usize, wants: &mut [Wanted]) {
-    let missing = wants.iter_mut().find_map(|wanted| match wanted {
-        Wanted::Column { sources } if sources.is_empty() => Some(sources),
+    let known = wants.iter_mut().find_map(|wanted| match wanted {
+        Wanted::Column { sources } => Some(sources),
         _ => None,
     });
-    let Some(missing) = missing else { return };
+    let Some(known) = known else { return };
     let rest = text[offset..].trim_start_matches(|c| lexer::is_word_part(c) || c == '.');
     // The word that is being typed need not be there yet, and without one the list is broken.
-    let whole = format!("{}x {rest}", &text[..start]);
-    *missing = cursor::sources_around(&whole, start as u32);
+    let sources_of = |word: &str| {
+        let whole = format!("{}{word} {rest}", &text[..start]);
+        cursor::sources_around(&whole, start as u32)
+    };
+    let mut ahead = sources_of("x");
+    if ahead.is_empty() && known.is_empty() {
+        // Nor need a `case` be whole, or the brackets around it be closed.
+        let closed = format!("x{}", open_brackets(&text[..start]));
+        let fills = ["x when x then x", "x then x", &closed];
+        let found = fills.into_iter().map(sources_of).find(|sources| !sources.is_empty());
+        ahead = found.unwrap_or_default();
+    }
+    ahead.retain(|source| !known.contains(source));
+    known.extend(ahead);
+}
+
+/// What closes the brackets that are open at the end of a text.
+fn open_brackets(text: &str) -> String {
+    let mut open = Vec::new();
+    for token in tokens(text).tokens {
+        match &text[token.span.range()] {
+            "(" => open.push(')'),
+            "[" => open.push(']'),
+            "{" => open.push('}'),
+            ")" | "]" | "}" => drop(open.pop()),
+            _ => {}
+        }
+    }
+    open.into_iter().rev().collect()
 }

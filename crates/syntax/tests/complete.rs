@@ -138,6 +138,79 @@ fn conditions_set_parameters_and_filter_columns() {
 }
 
 #[test]
+fn operands_are_columns_of_the_rows_in_scope() {
+    for text in [
+        "select {a: ‸} from t as t",
+        "select {a: 1, t.‸} from t as t",
+        "select {‸} from t as t",
+        "select {a: [1, {b: ‸}]} from t as t",
+        "select [‸] from t as t",
+        "select lower(‸) from t as t",
+        "select {a: round(t.x, ‸)} from t as t",
+        "select case ‸ end from t as t",
+        "select case when ‸ then 1 end as k from t as t",
+        "select case when a then ‸ end as k from t as t",
+        "select case when a then 1 else ‸ end as k from t as t",
+        "select case when a > 1 and ‸ then 1 end as k from t as t",
+        "select not ‸ from t as t",
+        "select a + ‸ from t as t",
+        "select a between 1 and ‸ from t as t",
+        "select count(‸) from t as t",
+        "select sum(a) filter (where ‸) from t as t",
+        "select array_agg(a order by ‸) from t as t",
+        "select a from t as t group by ‸",
+        "select a from t as t group by lower(‸",
+        "select a from t as t group by a having ‸",
+        "select a from t as t group by a having a > 1 and ‸",
+        "select a from t as t where a < 1 and b like ‸",
+        "select a from t as t where lower(‸",
+        "select a from t as t order by ‸",
+        "select a from t as t order by a, lower(‸",
+        // Brackets that nobody has closed yet.
+        "select {a: ‸ from t as t",
+        "select {a: lower(‸ from t as t",
+        "x = [1]\nselect {a: [‸ from t as t",
+    ] {
+        assert_eq!(wants(text), ["column of t as t"], "{text}");
+    }
+    for text in [
+        "select x from t as t join u as u on ‸",
+        "select x from t as t join u as u on t.a = u.b and ‸",
+        "select x from t as t join u as u on lower(‸",
+        "select {a: u.‸} from t as t join u as u on t.a = u.b",
+        "select x from t as t, u as u where lower(‸",
+    ] {
+        assert_eq!(wants(text), ["column of t as t, u as u"], "{text}");
+    }
+}
+
+#[test]
+fn selects_inside_of_others_see_the_rows_around_them() {
+    for text in [
+        "select {a: [select ‸ from u as u]} from t as t",
+        "select {a: [select {b: ‸} from u as u where u.x = 1]} from t as t",
+        "select {a: [select x from u as u order by ‸]} from t as t",
+        "select {a: (select x from u as u where u.x == lower(‸))} from t as t",
+        "select a from t as t where exists (select x from u as u group by ‸",
+    ] {
+        assert_eq!(wants(text), ["column of u as u, t as t"], "{text}");
+    }
+    assert_eq!(
+        wants("select a from t as t order by (select ‸ from u as u)"),
+        ["column of t as t, u as u"]
+    );
+    assert_eq!(
+        wants("select {a: (select x from u as u where ‸)} from t as t"),
+        ["select parameter of u as u", "column of u as u, t as t"]
+    );
+    assert_eq!(
+        wants("select a from t as t where exists (select x from u as u where u.i = ‸"),
+        ["Variable", "column of u as u, t as t"]
+    );
+    assert_eq!(wants("select {a: (select x from u as u)}, ‸ from t as t"), ["column of t as t"]);
+}
+
+#[test]
 fn tokens_stand_between_the_braces_of_texts() {
     let token = |marked: &str| {
         let found = complete(marked);

@@ -293,18 +293,7 @@ impl Accumulator {
 
     fn choose(&mut self, value: &Value, is_first: bool) -> Result<(), ComputeError> {
         match self.aggregate {
-            Aggregate::Min | Aggregate::Max => {
-                let key = Key::of(value)?;
-                let is_better = match &self.state {
-                    State::Best(best, _) if self.aggregate == Aggregate::Min => key < *best,
-                    State::Best(best, _) => key > *best,
-                    _ => true,
-                };
-                if is_better {
-                    self.bytes = key.bytes();
-                    self.state = State::Best(key, value.clone());
-                }
-            }
+            Aggregate::Min | Aggregate::Max => self.choose_best(value, Key::of(value)?),
             Aggregate::Last => self.state = State::One(value.clone()),
             Aggregate::First | Aggregate::AnyValue if is_first => {
                 self.state = State::One(value.clone());
@@ -312,6 +301,24 @@ impl Accumulator {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Adds a value to `min` or `max` whose key is known, because to make it takes long.
+    pub fn add_keyed(&mut self, value: &Value, key: Key) {
+        self.choose_best(value, key);
+        self.count += 1;
+    }
+
+    fn choose_best(&mut self, value: &Value, key: Key) {
+        let is_better = match &self.state {
+            State::Best(best, _) if self.aggregate == Aggregate::Min => key < *best,
+            State::Best(best, _) => key > *best,
+            _ => true,
+        };
+        if is_better {
+            self.bytes = key.bytes();
+            self.state = State::Best(key, value.clone());
+        }
     }
 
     /// About how many bytes it holds, beside values that it shares.

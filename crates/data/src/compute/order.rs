@@ -98,6 +98,15 @@ impl Key {
         self.0 == Form::Nothing
     }
 
+    /// How many bytes a comparison with it looks at, at most.
+    pub fn compared_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Number(bytes) | Form::Structure(bytes) => bytes.len(),
+            Form::Text(text) => text.len(),
+            Form::Boolean(_) | Form::Whole(_) | Form::Nothing => 0,
+        }
+    }
+
     /// About how many bytes it holds beside itself.
     pub fn bytes(&self) -> usize {
         match &self.0 {

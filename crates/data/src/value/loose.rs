@@ -82,6 +82,12 @@ impl<'t> LooseValue<'t> {
         Self { number: number_of_text(&text), text: Some(text), is_structure: false }
     }
 
+    /// The same without ties to where it stands.
+    pub fn into_owned(self) -> LooseValue<'static> {
+        let text = self.text.map(|text| Cow::Owned(text.into_owned()));
+        LooseValue { number: self.number, text, is_structure: self.is_structure }
+    }
+
     /// An object: all have the same text.
     pub fn of_object() -> Self {
         Self { number: None, text: Some(Cow::Borrowed(OBJECT_TEXT)), is_structure: true }

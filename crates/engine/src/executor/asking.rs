@@ -21,12 +21,17 @@ use crate::{
     error::RunError,
     http,
     operator::{
-        join::{do_meet, pairs, too_many_rows},
-        null_keys::usable,
+        join::{pairs, too_many_rows},
+        join_keys::opener_of,
+        opening::open_large,
+        pieces,
         rows::{Relation, Rows, ValueRows},
         tuples::Tuples,
     },
 };
+
+/// Bytes of the text of a question that are made for a unit of work.
+const KEY_BYTES_PER_UNIT: usize = 128;
 
 /// What a table has answered, before its rows are divided.
 pub(super) struct Fetched {
@@ -202,12 +207,18 @@ impl Reader<'_> {
             let mut combinations: Vec<Vec<Value>> = vec![Vec::new()];
             for binding in bindings {
                 let value = self.machine.run(&binding.value, &mut stack, tuple, number).await?;
+                let value = open_large(self.run, value).await?;
                 let values = values_of(&value);
+                let count = combinations.len().saturating_mul(values.len());
+                let bytes = size_of::<Vec<Value>>() + bindings.len() * VALUE_BYTES;
+                if count.saturating_mul(bytes) > budget.memory_left() {
+                    return Err(budget.refuse_memory());
+                }
                 let longer = combinations.iter().flat_map(|before| {
                     values.iter().map(|value| before.iter().chain([value]).cloned().collect())
                 });
-                combinations = longer.collect();
-                if budget.spend(1 + combinations.len()) {
+                combinations = pieces::collect(budget, longer).await?;
+                if budget.spend(1 + count) {
                     budget.pause().await?;
                 }
             }
@@ -221,10 +232,12 @@ impl Reader<'_> {
                     asked.push(combination);
                     needed_by.push(usize::MAX);
                 }
-                if std::mem::replace(&mut needed_by[question as usize], number) == number {
-                    continue;
+                if std::mem::replace(&mut needed_by[question as usize], number) != number {
+                    of_rows.push((number as u32, question));
                 }
-                of_rows.push((number as u32, question));
+                if budget.spend(1 + length / KEY_BYTES_PER_UNIT) {
+                    budget.pause().await?;
+                }
             }
         }
         budget.charge_memory(of_rows.len() * PAIR_BYTES)
@@ -247,7 +260,8 @@ impl Reader<'_> {
         }
         let key =
             JoinKey { main_column: 0, joined_column: key.column, joined_name: Text::default() };
-        for (_, row) in pairs(budget, &values.into(), rows, &[key], self.rows_max).await? {
+        let opener = opener_of(self.run);
+        for (_, row) in pairs(opener, &values.into(), rows, &[key], self.rows_max).await? {
             is_known[row as usize] = true;
         }
         Ok(())
@@ -313,6 +327,7 @@ impl Reader<'_> {
         tuples: &Tuples,
     ) -> Result<(Rows, Vec<(u32, u32)>), RunError> {
         let budget = &self.run.budget;
+        let opener = opener_of(self.run);
         let mut found = Vec::new();
         let mut stack = Vec::new();
         let mut keys = Vec::new();
@@ -325,15 +340,22 @@ impl Reader<'_> {
                 for key in placement.keys.iter().filter(|key| !key.is_answered) {
                     let value =
                         self.machine.run(&key.value, &mut stack, tuple, number as usize).await?;
-                    keys.push((usable(value, key.nulls), key.column));
+                    keys.push((opener.usable(value, key.nulls).await?, key.column));
                 }
             }
             for row in ranges[question as usize].clone() {
                 let beside = rows.row(row as usize);
-                let meets = keys.iter().all(|(value, column)| {
-                    value.as_ref().is_some_and(|value| do_meet(value, beside.cell(*column)))
-                });
-                if meets {
+                let mut do_meet = true;
+                for (value, column) in &keys {
+                    do_meet = match value {
+                        Some(value) => opener.meets_cell(value, beside.cell(*column)).await?,
+                        None => false,
+                    };
+                    if !do_meet {
+                        break;
+                    }
+                }
+                if do_meet {
                     found.push((number, row));
                 }
             }

@@ -22,7 +22,7 @@ use crate::{
     error::RunError,
     heavy::LetGo,
     operator::{
-        program::{Machine, key_of},
+        program::{Machine, do_apart, is_large, key_of},
         rows::{Rows, ValueRows},
         sort,
         sort_keys::SortKeys,
@@ -260,9 +260,15 @@ impl Member {
             selection.taken += 1;
         }
         let before = self.accumulator.bytes();
-        self.accumulator
-            .add_with(first, second)
-            .map_err(|error| machine.refuse(&call.place, &error, number))?;
+        let is_compared = matches!(call.aggregate, Aggregate::Min | Aggregate::Max);
+        let added = if is_compared && is_large(first) {
+            let value = first.clone();
+            let key = do_apart(machine.budget, machine.heavy, move |_| Key::of(&value)).await?;
+            key.map(|key| self.accumulator.add_keyed(first, key))
+        } else {
+            self.accumulator.add_with(first, second)
+        };
+        added.map_err(|error| machine.refuse(&call.place, &error, number))?;
         let growth = self.accumulator.bytes().saturating_sub(before);
         if growth > 0 {
             machine.budget.work(growth / BYTES_PER_UNIT);

@@ -21,6 +21,7 @@ use crate::{
     http,
     operator::{
         join::{self as operator, too_many_rows},
+        join_keys::opener_of,
         rows::{Relation, Rows, bounds},
         tuples::Tuples,
     },
@@ -53,7 +54,8 @@ pub(super) async fn join(
             let joined = local_rows(run, &join.scan, value).await?.into_rows();
             let joined = joined.unwrap_or_else(|| Rows::new(join.scan.width()));
             let pairs_max = run.engine.settings().join_rows_max;
-            let pairs = operator::pairs(&run.budget, &main, &joined, &join.keys, pairs_max).await?;
+            let pairs =
+                operator::pairs(opener_of(run), &main, &joined, &join.keys, pairs_max).await?;
             (joined, pairs)
         }
         Resolved::Table(table) => {

@@ -22,7 +22,7 @@ use crate::{
     http,
     operator::{
         join::{cross_product, pairs, too_many_rows},
-        null_keys::usable,
+        join_keys::opener_of,
         opening::open_large,
         pieces::{self, PIECE},
         program::Machine,
@@ -289,6 +289,7 @@ impl Reader<'_> {
         let budget = &self.run.budget;
         let mut values = ValueRows::with_capacity(keys.len(), tuples.len());
         budget.charge_memory(tuples.len() * (keys.len() * VALUE_BYTES + 4))?;
+        let opener = opener_of(self.run);
         let mut numbers = Vec::with_capacity(tuples.len());
         let mut stack = Vec::new();
         for number in 0..tuples.len() {
@@ -296,7 +297,7 @@ impl Reader<'_> {
             let mut row = Vec::with_capacity(keys.len());
             for key in keys {
                 let value = self.machine.run(&key.value, &mut stack, tuple, number).await?;
-                match usable(value, key.nulls) {
+                match opener.usable(value, key.nulls).await? {
                     Some(value) => row.push(value),
                     None => break,
                 }
@@ -318,7 +319,7 @@ impl Reader<'_> {
                 joined_name: Text::default(),
             })
             .collect();
-        let mut found = pairs(budget, &main, rows, &join_keys, self.rows_max).await?;
+        let mut found = pairs(opener, &main, rows, &join_keys, self.rows_max).await?;
         for (tuple, _) in &mut found {
             *tuple = numbers[*tuple as usize];
         }

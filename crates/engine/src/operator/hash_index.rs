@@ -90,9 +90,15 @@ impl HashIndex {
     /// The rows of a hash, in order; perhaps some others.
     #[inline]
     pub(super) fn rows(&self, hash: u64) -> impl Iterator<Item = u32> {
+        self.entries(hash).map(|entry| self.row(entry))
+    }
+
+    /// The entries of these rows.
+    #[inline]
+    pub(super) fn entries(&self, hash: u64) -> impl Iterator<Item = u32> {
         let mut entry = self.slots[self.find(hash)].entry;
         std::iter::from_fn(move || {
-            let found = (entry != NONE).then(|| self.row(entry))?;
+            let found = (entry != NONE).then_some(entry)?;
             entry = self.next.get(entry as usize).copied().unwrap_or(NONE);
             Some(found)
         })
@@ -105,8 +111,9 @@ impl HashIndex {
         (entry != NONE).then(|| self.row(entry))
     }
 
+    /// The row of an entry.
     #[inline]
-    fn row(&self, entry: u32) -> u32 {
+    pub(super) fn row(&self, entry: u32) -> u32 {
         self.rows.as_ref().map_or(entry, |rows| rows[entry as usize])
     }
 

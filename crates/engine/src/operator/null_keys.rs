@@ -4,7 +4,7 @@ use qlio_data::{Value, compute::test};
 use qlio_plan::operator::NullKeys;
 
 /// A key as far as it can meet something.
-pub(crate) fn usable(value: Value, nulls: NullKeys) -> Option<Value> {
+pub(super) fn usable(value: Value, nulls: NullKeys) -> Option<Value> {
     match nulls {
         NullKeys::OnlyNull => (!value.is_absent()).then_some(value),
         NullKeys::Never => match value.elements() {

@@ -26,8 +26,9 @@ use crate::{
     error::{Origin, RunError},
     heavy::Heavy,
 };
-pub(crate) use apart::key_of;
-use apart::{AT_ONCE_BYTES_MAX, is_dropped_apart, is_large};
+use apart::is_dropped_apart;
+pub(super) use apart::{AT_ONCE_BYTES_MAX, DROPPED_HERE_MAX};
+pub(crate) use apart::{do_apart, is_large, key_of};
 use operands::{
     compare_at_once, fits_pattern, has_large_operands, holds, make_object, or_null, pop, pop_two,
 };

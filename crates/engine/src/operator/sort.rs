@@ -24,6 +24,14 @@ const BLOCK_ROWS: usize = 4096;
 const DIGIT_BITS: u32 = 11;
 const DIGITS: usize = 1 << DIGIT_BITS;
 
+/// How much there is to do for a comparison.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// Rows that are compared without a pause.
+    run_rows: usize,
+    units: usize,
+}
+
 /// The code of a row, and its number.
 type Coded = (u64, u32);
 
@@ -36,13 +44,17 @@ pub(crate) async fn sort(
     wanted: usize,
 ) -> Result<Vec<u32>, RunError> {
     let width = order.len();
+    let units = keys.units();
+    // Fewer if their keys are large.
+    let run_rows = (RUN_ROWS * width / units).clamp(2, RUN_ROWS);
+    let effort = Effort { run_rows, units };
     let compare = |left: u32, right: u32| keys.compare(order, left, right);
-    if rows.len() <= COMPARED_ROWS_MAX {
+    if rows.len() <= COMPARED_ROWS_MAX.min(run_rows) {
         // Row numbers fit, because rows do not fit into memory otherwise.
         let mut sorted: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
         sorted.sort_by(|left, right| compare(*left, *right));
         sorted.truncate(wanted);
-        if budget.spend(rows.len() * width) {
+        if budget.spend(rows.len() * units) {
             budget.pause().await?;
         }
         return Ok(sorted);
@@ -63,7 +75,7 @@ pub(crate) async fn sort(
     let coded = sort_codes(budget, candidates.rows, candidates.are_mixed).await?;
     let mut sorted: Vec<u32> = coded.iter().map(|(_, row)| *row).collect();
     if !coding.is_exact {
-        sort_equals(budget, &coded, &mut sorted, width, wanted, &compare).await?;
+        sort_equals(budget, &coded, &mut sorted, effort, wanted, &compare).await?;
     }
     sorted.truncate(wanted);
     Ok(sorted)
@@ -198,7 +210,7 @@ async fn sort_equals(
     budget: &Budget,
     coded: &[Coded],
     rows: &mut [u32],
-    width: usize,
+    effort: Effort,
     wanted: usize,
     compare: &impl Fn(u32, u32) -> Ordering,
 ) -> Result<(), RunError> {
@@ -207,7 +219,7 @@ async fn sort_equals(
         let end = start + run.len();
         if run.len() > 1 && start < wanted {
             let wanted = wanted - start;
-            sort_compared(budget, &mut rows[start..end], width, wanted, compare).await?;
+            sort_compared(budget, &mut rows[start..end], effort, wanted, compare).await?;
         }
         if budget.spend(run.len()) {
             budget.pause().await?;
@@ -221,14 +233,14 @@ async fn sort_equals(
 async fn sort_compared(
     budget: &Budget,
     rows: &mut [u32],
-    width: usize,
+    effort: Effort,
     wanted: usize,
     compare: &impl Fn(u32, u32) -> Ordering,
 ) -> Result<(), RunError> {
-    let mut runs: Vec<Vec<u32>> = Vec::with_capacity(rows.len().div_ceil(RUN_ROWS));
-    for run in rows.chunks_mut(RUN_ROWS) {
+    let mut runs: Vec<Vec<u32>> = Vec::with_capacity(rows.len().div_ceil(effort.run_rows));
+    for run in rows.chunks_mut(effort.run_rows) {
         run.sort_by(|left, right| compare(*left, *right));
-        if budget.spend(run.len() * width) {
+        if budget.spend(run.len() * effort.units) {
             budget.pause().await?;
         }
         runs.push(run[..run.len().min(wanted)].to_vec());
@@ -240,7 +252,7 @@ async fn sort_compared(
             match pairs.next() {
                 None => merged.push(left),
                 Some(right) => {
-                    merged.push(merge(budget, &left, &right, wanted, width, compare).await?);
+                    merged.push(merge(budget, &left, &right, wanted, effort, compare).await?);
                 }
             }
         }
@@ -257,7 +269,7 @@ async fn merge(
     left: &[u32],
     right: &[u32],
     wanted: usize,
-    width: usize,
+    effort: Effort,
     compare: &impl Fn(u32, u32) -> Ordering,
 ) -> Result<Vec<u32>, RunError> {
     let (mut at_left, mut at_right) = (0, 0);
@@ -275,7 +287,7 @@ async fn merge(
             merged.push(right[at_right]);
             at_right += 1;
         }
-        if merged.len() % RUN_ROWS == 0 && budget.spend(RUN_ROWS * width) {
+        if merged.len() % effort.run_rows == 0 && budget.spend(effort.run_rows * effort.units) {
             budget.pause().await?;
         }
     }
@@ -289,6 +301,7 @@ mod tests {
     use qlio_plan::operator::Program;
 
     use super::*;
+    use crate::budget::turns::turns_of;
 
     /// Few different values, so that many are equal, and nothing among them.
     const FEW: &[&str] = &["null", "1", "2", "3", "-4"];
@@ -406,5 +419,25 @@ mod tests {
             check(&[WIDE, FEW], &picked, usize::MAX, &order_of(directions)).expect("the order");
         }
         assert!(Key::of(&Value::Null).expect("small").is_nothing());
+    }
+
+    #[test]
+    fn rows_with_large_keys_are_sorted_in_turns() {
+        let large = |number: usize| {
+            let mut elements = vec![Value::int(7); 40_000];
+            elements.push(Value::int(-(number as i64)));
+            Key::of(&Value::array(elements)).expect("not too large")
+        };
+        let (order, count) = (order_of([(false, false), (false, false)]), 60);
+        let (sorted, turns) = turns_of(async |budget| {
+            let mut keys = SortKeys::new(budget, 2, count)?;
+            for number in 0..count {
+                keys.push(budget, 0, large(number))?;
+                keys.push_whole(budget, 1, 0)?;
+            }
+            sort(budget, 0..count, &keys, &order, usize::MAX).await
+        });
+        assert!(sorted.into_iter().eq((0..count as u32).rev()));
+        assert!(turns > 2, "{turns} turns");
     }
 }

@@ -14,12 +14,17 @@ use crate::{budget::Budget, error::RunError};
 /// In a column of whole numbers: null. The number itself makes keys of the column.
 const NOTHING: i64 = i64::MIN;
 
+/// Bytes of keys that are compared for a unit of work.
+const COMPARED_BYTES_PER_UNIT: usize = 512;
+
 /// Bits of a code.
 const CODE_BITS: u32 = u64::BITS;
 
 /// The keys of rows.
 pub(crate) struct SortKeys {
     columns: Vec<Column>,
+    /// The most bytes that one of them has.
+    largest: usize,
 }
 
 enum Column {
@@ -55,7 +60,7 @@ impl SortKeys {
             let numbers = Vec::with_capacity(rows);
             Column::Whole(WholeColumn { numbers, least: i64::MAX, most: i64::MIN })
         };
-        Ok(Self { columns: (0..width).map(|_| column()).collect() })
+        Ok(Self { columns: (0..width).map(|_| column()).collect(), largest: 0 })
     }
 
     /// The next key of a column that is a whole number.
@@ -103,9 +108,15 @@ impl SortKeys {
             *column = Column::Any(keys);
         }
         if let Column::Any(keys) = column {
+            self.largest = self.largest.max(key.compared_bytes());
             keys.push(key);
         }
         Ok(())
+    }
+
+    /// The work of comparing two rows, at most.
+    pub(super) fn units(&self) -> usize {
+        self.columns.len() + self.largest / COMPARED_BYTES_PER_UNIT
     }
 
     /// How two rows stand to each other.

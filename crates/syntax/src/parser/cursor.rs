@@ -33,7 +33,8 @@ pub(crate) struct AtCursor {
     pub(crate) text: Option<(usize, Option<TokenPlace>)>,
     /// The end lies inside a comment.
     pub(crate) is_comment: bool,
-    /// The sources of the select whose column list holds the looked-for place.
+    /// The sources of the selects whose column lists hold the looked-for place; those of the innermost first,
+    /// of others those with aliases.
     pub(crate) sources: Vec<Source>,
 }
 
@@ -45,6 +46,8 @@ pub(super) struct Cursor {
     is_closed: bool,
     /// The sources of the statement that is being read.
     scope: Vec<Source>,
+    /// Those of the selects around it that have aliases, the innermost last.
+    around: Vec<Source>,
     /// The verb that the statement uses them for.
     verb: Option<VerbKind>,
     /// Inside a block of a table, whose values see no variables.
@@ -57,12 +60,20 @@ pub(super) struct Cursor {
     roles: Option<Vec<(u32, Role)>>,
 }
 
+impl Cursor {
+    /// The sources whose rows an expression may name.
+    fn rows_in_scope(&self) -> Vec<Source> {
+        self.scope.iter().chain(self.around.iter().rev()).cloned().collect()
+    }
+}
+
 /// Reads `text` and notes what could stand at its end.
 pub(crate) fn at_end(text: &str) -> AtCursor {
     run(text, Cursor::default())
 }
 
-/// The sources of the select whose column list holds `offset`.
+/// The sources of the selects whose column lists hold `offset`; those of the innermost first, of others those
+/// with aliases.
 pub(crate) fn sources_around(text: &str, offset: u32) -> Vec<Source> {
     run(text, Cursor { looked_for: Some(offset), ..Cursor::default() }).sources
 }
@@ -162,7 +173,7 @@ impl Parser<'_> {
     pub(super) fn want_column(&mut self) {
         self.note_role(Role::Column);
         let Some(cursor) = self.notes() else { return };
-        let sources = cursor.scope.clone();
+        let sources = cursor.rows_in_scope();
         let wanted = match cursor.verb {
             Some(verb @ VerbKind::Insert) => Wanted::Parameter { sources, verb },
             _ => Wanted::Column { sources },
@@ -170,13 +181,22 @@ impl Parser<'_> {
         self.want(wanted);
     }
 
+    /// An operand of an expression could stand here, which is a column unless a production knows more.
+    pub(super) fn want_operand(&mut self) {
+        let Some(cursor) = self.notes() else { return };
+        if cursor.notes.wants.is_empty() {
+            let sources = cursor.rows_in_scope();
+            cursor.notes.wants.push(Wanted::Column { sources });
+        }
+    }
+
     /// The left side of a condition could stand here: a parameter of a table, a column of a variable.
     pub(super) fn want_condition(&mut self) {
         self.note_role(Role::Condition);
         let Some(cursor) = self.notes() else { return };
-        let sources = cursor.scope.clone();
+        let (own, sources) = (cursor.scope.clone(), cursor.rows_in_scope());
         let verb = cursor.verb.unwrap_or(VerbKind::Select);
-        self.want(Wanted::Parameter { sources: sources.clone(), verb });
+        self.want(Wanted::Parameter { sources: own, verb });
         self.want(Wanted::Column { sources });
     }
 
@@ -188,7 +208,7 @@ impl Parser<'_> {
         if cursor.is_in_table {
             return;
         }
-        let sources = cursor.scope.clone();
+        let sources = cursor.rows_in_scope();
         self.want(Wanted::Variable);
         if sources.len() > 1 || (are_rows_at_hand && !sources.is_empty()) {
             self.want(Wanted::Column { sources });
@@ -223,7 +243,25 @@ impl Parser<'_> {
         let is_looked_for =
             |at: u32| start <= at && sources.first().is_some_and(|first| at < first.span.start);
         if cursor.looked_for.is_some_and(is_looked_for) {
-            cursor.notes.sources = sources.to_vec();
+            let found = &mut cursor.notes.sources;
+            let is_innermost = found.is_empty();
+            found.extend(sources.iter().filter(|it| is_innermost || it.alias.is_some()).cloned());
+        }
+    }
+
+    /// A select begins inside of an expression or of the sources of another one, whose rows it may name; gives how
+    /// many sources were around before.
+    pub(super) fn enter_select(&mut self) -> usize {
+        let Some(cursor) = self.cursor.as_deref_mut() else { return 0 };
+        let before = cursor.around.len();
+        cursor.around.extend(cursor.scope.iter().filter(|it| it.alias.is_some()).cloned());
+        before
+    }
+
+    /// It has ended.
+    pub(super) fn leave_select(&mut self, around: usize) {
+        if let Some(cursor) = self.cursor.as_deref_mut() {
+            cursor.around.truncate(around);
         }
     }
 

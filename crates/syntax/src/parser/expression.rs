@@ -117,8 +117,11 @@ impl Parser<'_> {
     /// `neg = 'not' neg | test`.
     fn negation(&mut self) -> Outcome<Expression> {
         let start = self.start();
-        if self.place.is_where {
-            self.want_condition();
+        match self.place {
+            // Among arguments and members nothing is a parameter.
+            Place { is_where: true, is_json: true, .. } => self.want_column(),
+            Place { is_where: true, .. } => self.want_condition(),
+            _ => {}
         }
         if self.lexer.peek_word() != "not" || self.is_column_word() {
             return self.test();
@@ -144,7 +147,8 @@ impl Parser<'_> {
         if !next.is_empty() {
             return WORDS_BEHIND_A_COLUMN.contains(&next);
         }
-        after.is_empty()
+        // Where somebody types, more will follow.
+        (after.is_empty() && !self.is_completing())
             || after.starts_with([
                 ',', ')', ']', '}', ';', '=', '!', '<', '>', '+', '*', '/', '%', '&', '|',
             ])

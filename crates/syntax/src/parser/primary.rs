@@ -17,6 +17,7 @@ impl Parser<'_> {
     /// One operand, without the operators around it.
     pub(super) fn operand_of_row(&mut self) -> Outcome<Expression> {
         let start = self.start();
+        self.want_operand();
         let rest = self.lexer.rest();
         let kind = match rest.chars().next() {
             Some('"' | '\'') if self.place.is_json => {
@@ -238,6 +239,8 @@ impl Parser<'_> {
     /// `( key | text ) ':' expr | path | star`.
     fn object_member(&mut self) -> Outcome<ObjectMember> {
         let start = self.start();
+        // Its last word is its key.
+        self.want_column();
         if self.is_star_ahead() {
             return self.star().map(ObjectMember::Star);
         }

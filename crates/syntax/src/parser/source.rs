@@ -138,7 +138,10 @@ impl Parser<'_> {
     /// A select that stands in another one.
     pub(super) fn sub_select(&mut self) -> Outcome<Box<Select>> {
         let (outer, verb) = self.scope();
-        let select = Box::new(self.descend(Self::select)?);
+        let around = self.enter_select();
+        let select = self.descend(Self::select);
+        self.leave_select(around);
+        let select = Box::new(select?);
         self.set_scope(u32::MAX, &outer, verb);
         Ok(select)
     }

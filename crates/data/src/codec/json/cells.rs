@@ -204,6 +204,12 @@ impl CellTable {
         })
     }
 
+    /// The bytes of a cell's JSON text.
+    #[inline]
+    pub(super) fn text_bytes(&self, row: usize, column: usize) -> usize {
+        self.cell(row, column).len()
+    }
+
     /// The first byte of a cell's text: whoever asks for it has the text brought in from memory.
     pub fn first_byte(&self, row: usize, column: usize) -> u8 {
         self.text.as_bytes().get(self.cell(row, column).start()).copied().unwrap_or(0)

@@ -62,6 +62,18 @@ impl<'t> RowCell<'t> {
         }
     }
 
+    /// The bytes of its text; a list or an object that is no text any more has none of its own.
+    #[inline]
+    pub fn text_bytes(self) -> usize {
+        match self {
+            Self::Text { table, row, column } => table.text_bytes(row, column),
+            Self::Value(
+                Value::String(text) | Value::Raw(text) | Value::Number(Number::Source(text)),
+            ) => text.len(),
+            Self::Value(_) => 0,
+        }
+    }
+
     /// The whole number that the cell is, if it is one of few enough digits.
     #[inline]
     pub fn whole(self) -> Option<i64> {

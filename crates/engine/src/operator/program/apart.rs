@@ -25,25 +25,25 @@ use super::{
 use crate::{
     budget::Budget,
     error::RunError,
-    heavy::Heavy,
+    heavy::{Heavy, Wanted},
     operator::{filter::Expectation, tuples::Tuple},
 };
 
 /// Operands of up to so many bytes are computed with at once, whatever is computed: nothing takes more than about
 /// a millisecond.
-pub(super) const AT_ONCE_BYTES_MAX: usize = 32 * 1024;
+pub(in crate::operator) const AT_ONCE_BYTES_MAX: usize = 32 * 1024;
 
 /// The same for texts that are only copied or compared byte by byte.
 const TEXT_AT_ONCE_BYTES_MAX: usize = 4 << 20;
 
 /// Lists with more elements than these are dropped by another thread.
-const DROPPED_HERE_MAX: usize = 4_096;
+pub(in crate::operator) const DROPPED_HERE_MAX: usize = 4_096;
 
 /// Bytes of a key that are made for a unit of work.
 const KEY_BYTES_PER_UNIT: usize = 128;
 
 /// Whether to compute with a value may take long.
-pub(super) fn is_large(value: &Value) -> bool {
+pub(crate) fn is_large(value: &Value) -> bool {
     bytes_read(value, AT_ONCE_BYTES_MAX) > AT_ONCE_BYTES_MAX
 }
 
@@ -65,25 +65,26 @@ pub(crate) async fn key_of(budget: &Budget, heavy: &Heavy, value: &Value) -> Res
     let is_structure = matches!(value, Value::Array(_) | Value::Object(_) | Value::Raw(_));
     let key = if is_structure && is_large(value) {
         let value = value.clone();
-        do_apart(budget, heavy, move || Key::of(&value)).await?
+        do_apart(budget, heavy, move |_| Key::of(&value)).await?
     } else {
         Key::of(value)
     };
     let key = key.map_err(|error| RunError::client(codes::WRONG_OPERAND, error.to_string()))?;
-    if key.bytes() > 0 {
-        budget.work(key.bytes() / KEY_BYTES_PER_UNIT);
+    if key.compared_bytes() > 0 {
+        // Whoever looks for it looks at all of it.
+        budget.work(key.compared_bytes() / KEY_BYTES_PER_UNIT);
         budget.charge_memory(key.bytes())?;
     }
     Ok(key)
 }
 
 /// What work gives that would hold this thread too long; its time is charged.
-async fn do_apart<T: Send + 'static>(
+pub(crate) async fn do_apart<T: Send + 'static>(
     budget: &Budget,
     heavy: &Heavy,
-    work: impl FnOnce() -> T + Send + 'static,
+    work: impl FnOnce(&Wanted) -> T + Send + 'static,
 ) -> Result<T, RunError> {
-    let done = Box::pin(heavy.run(|_| work())).await?;
+    let done = Box::pin(heavy.run(work)).await?;
     budget.charge_time(done.time)?;
     Ok(done.value)
 }
@@ -163,7 +164,7 @@ impl Machine<'_> {
         };
         let task =
             Task { operation: operation.clone(), operands, expected, now: self.context.now() };
-        let result = do_apart(self.budget, self.heavy, move || task.carry_out()).await?;
+        let result = do_apart(self.budget, self.heavy, move |_| task.carry_out()).await?;
         let result = result.map_err(|error| match operation {
             Operation::Call { place, .. }
             | Operation::Compute(_, place)
