@@ -36,7 +36,7 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 use qlio_data::{Text, Value, projection::Projection};
 use qlio_plan::{
     catalog::{Table, Verb},
-    operator::{Delays, Output, Scan, Select},
+    operator::{Delays, Output, Scan, ScanColumns, Select},
 };
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
@@ -338,11 +338,11 @@ impl Call<'_> {
         }
         match (decoded, self.scan) {
             (Decoded::Cells(cells), scan) => project::project_cells(self.run, scan, cells),
-            (Decoded::Value(value), None) => Ok(Relation::Value(value)),
             // Boxed because a fan-out holds as many of these futures as it has requests.
-            (Decoded::Value(value), Some(scan)) => {
+            (Decoded::Value(value), Some(scan)) if matches!(scan.columns, ScanColumns::List(_)) => {
                 Box::pin(project::project(self.run, scan, value)).await
             }
+            (Decoded::Value(value), _) => Ok(Relation::Value(value)),
         }
     }
 
