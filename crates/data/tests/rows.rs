@@ -318,6 +318,25 @@ proptest! {
     }
 
     #[test]
+    fn what_is_kept_are_the_rows_and_columns_asked_for(
+        body in rows(),
+        is_kept in prop::collection::vec(any::<bool>(), 8),
+        width in 1..=COLUMNS.len(),
+    ) {
+        let mut cells = CellTable::of_raw(&Text::from(&*body), &COLUMNS, Stop::default()).unwrap();
+        let row = |cells: &CellTable, row| -> String {
+            (0..width).map(|column| json::to_string(&cells.value(row, column)) + ";").collect()
+        };
+        let numbers: Vec<u32> = (0_u32..).zip(&is_kept).take(cells.len()).filter(|(_, is_kept)| **is_kept)
+            .map(|(number, _)| number).collect();
+        let expected: Vec<String> = numbers.iter().map(|number| row(&cells, *number as usize)).collect();
+        cells.keep(&numbers, width);
+        prop_assert_eq!(cells.width(), width);
+        let kept: Vec<String> = (0..cells.len()).map(|number| row(&cells, number)).collect();
+        prop_assert_eq!(kept, expected);
+    }
+
+    #[test]
     fn scalars_compare_as_their_values(left in row(), right in row()) {
         let tables = [&left, &right].map(|row| CellTable::decode(
             Bytes::copy_from_slice(row.as_bytes()), &[], &COLUMNS, &DecodeLimits::default()).unwrap());

@@ -348,8 +348,9 @@ impl Budget {
         self.is_due()
     }
 
+    /// Whether a [`pause`](Self::pause) is due for work that was counted before.
     #[inline]
-    fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.units.get() >= LOOK_UNITS
     }
 

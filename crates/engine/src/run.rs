@@ -21,6 +21,7 @@ use crate::{
     request::{Caller, ClientRequest},
     sandbox::FunctionModule,
     services::Services,
+    transport::OwnHeader,
 };
 
 /// The state of one run. It lives on the stack of the run's task; statements borrow it.
@@ -48,8 +49,8 @@ pub(crate) struct Run<'a> {
     pub(crate) request_ids: RefCell<String>,
     /// The id that upstream calls are sent with, made when the first one needs it.
     pub(crate) request_id: OnceCell<Text>,
-    /// The same with a dot, for the number of a call to follow.
-    pub(crate) numbered_id: OnceCell<Text>,
+    /// The header that tells it, for the number of a call to follow; nothing if it cannot be sent.
+    pub(crate) own_header: OnceCell<Option<OwnHeader>>,
     /// Milliseconds since 1970, read when the first select with expressions needs it.
     moment_ms: OnceCell<u64>,
     /// How many upstream calls were made.
@@ -125,7 +126,7 @@ impl<'a> Run<'a> {
             created: RefCell::default(),
             request_ids: RefCell::default(),
             request_id: OnceCell::new(),
-            numbered_id: OnceCell::new(),
+            own_header: OnceCell::new(),
             moment_ms: OnceCell::new(),
             sent: Cell::default(),
             calls: Cell::default(),

@@ -227,7 +227,8 @@ async fn finish_by_functions(
 /// Filters, cuts and projects a variable.
 async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Relation, RunError> {
     let scan = &select.scan;
-    if let Some(mut rows) = project::read_text_rows(run, scan, &value).await? {
+    let own = conditions::own(run, &scan.conditions).await?;
+    if let Some(mut rows) = project::read_text_rows(run, scan, &value, &own).await? {
         rows.cut(select.limit, select.offset);
         if rows.len() == 0 {
             return Ok(Relation::Value(Value::array(Vec::new())));
@@ -235,7 +236,6 @@ async fn local(run: &Run<'_>, select: &Select, value: Value) -> Result<Relation,
         project::warn_of_unmatched(run, scan, &rows);
         return Ok(Relation::Rows(rows));
     }
-    let own = conditions::own(run, &scan.conditions).await?;
     let value = filter::filter(run, scan, value, &own).await?;
     let is_one_row = !value.is_array();
     let value = limit::cut(run, value, select.limit, select.offset).await?;
@@ -255,11 +255,14 @@ pub(super) async fn local_rows(
     scan: &Scan,
     value: Value,
 ) -> Result<Relation, RunError> {
-    if let Some(rows) = project::read_text_rows(run, scan, &value).await? {
+    let own = conditions::own(run, &scan.conditions).await?;
+    if let Some(rows) = project::read_text_rows(run, scan, &value, &own).await? {
+        if rows.len() == 0 {
+            return Ok(Relation::Value(Value::array(Vec::new())));
+        }
         project::warn_of_unmatched(run, scan, &rows);
         return Ok(Relation::Rows(rows));
     }
-    let own = conditions::own(run, &scan.conditions).await?;
     let value = filter::filter(run, scan, value, &own).await?;
     project::project(run, scan, value).await
 }

@@ -37,7 +37,7 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 use qlio_data::{Text, Value, projection::Projection};
 use qlio_plan::{
     catalog::{Table, Verb},
-    operator::{Delays, Output, Scan, Select},
+    operator::{Delays, Output, Scan, ScanColumns, Select},
 };
 use qlio_syntax::{ast::VerbKind, diagnostic::codes};
 
@@ -342,9 +342,11 @@ impl Call<'_> {
         self.run.budget.charge_value(&value).await?;
         drop(reserved);
         match self.scan {
-            None => Ok(Relation::Value(value)),
             // Boxed because a fan-out holds as many of these futures as it has requests.
-            Some(scan) => Box::pin(project::project(self.run, scan, value)).await,
+            Some(scan) if matches!(scan.columns, ScanColumns::List(_)) => {
+                Box::pin(project::project(self.run, scan, value)).await
+            }
+            _ => Ok(Relation::Value(value)),
         }
     }
 

@@ -40,8 +40,10 @@ impl Run<'_> {
         }
         let number = self.calls.get() + 1;
         self.calls.set(number);
-        let id = self.numbered_id.get_or_init(|| Text::from([self.request_id(), "."].concat()));
-        exchange.own_header = OwnHeader::new(name.clone(), id.clone(), number);
+        let own = self.own_header.get_or_init(|| {
+            OwnHeader::new(name.clone(), Text::from([self.request_id(), "."].concat()))
+        });
+        exchange.own_header = own.as_ref().map(|own| own.numbered(number));
     }
 
     /// The id that an upstream call of a trail is sent with: `<seed>!ql.io!<address>[`. The open bracket

@@ -106,7 +106,9 @@ impl Call<'_> {
                 None => self.plain_rows(&answer, rows)?,
                 hooks => Box::pin(self.decoded_rows(&answer, hooks, rows)).await?,
             };
-            self.run.budget.pause().await?;
+            if self.run.budget.is_due() {
+                self.run.budget.pause().await?;
+            }
             Ok((decoded, kept))
         }
     }

@@ -5,7 +5,8 @@ use std::hash::BuildHasher;
 use foldhash::quality::RandomState;
 use qlio_data::{
     Text, Value,
-    path::{Options, Path},
+    codec::json::CellTable,
+    path::{Options, Path, Segment},
     projection::Projection,
     value::loose::{LooseValue, loosely_equals},
 };
@@ -15,6 +16,7 @@ use super::{hash_index::HashIndex, opening};
 use crate::{
     budget::{Budget, VALUE_BYTES},
     error::RunError,
+    heavy::JSON_TREE_AT_ONCE_BYTES_MAX,
     run::Run,
 };
 
@@ -73,6 +75,66 @@ pub(crate) async fn filter(
             Ok(if is_match { value.take() } else { Value::array(Vec::new()) })
         }
     }
+}
+
+/// Where the conditions of a scan look if each looks at a plain member of its row; what is not among `columns` yet
+/// is added to them.
+pub(super) fn tested_columns<'s>(scan: &'s Scan, columns: &mut Vec<&'s str>) -> Option<Vec<usize>> {
+    if columns.is_empty() {
+        // Rows of no column would be nothing once the conditions have been tested.
+        return None;
+    }
+    let mut tested = Vec::with_capacity(scan.conditions.len());
+    for condition in &scan.conditions {
+        let [Segment::Member(name)] = condition.path.segments() else { return None };
+        let known = columns.iter().position(|column| *column == &**name);
+        tested.push(known.unwrap_or_else(|| {
+            columns.push(name);
+            columns.len() - 1
+        }));
+    }
+    Some(tested)
+}
+
+/// The numbers of the rows for which all conditions hold, of which each looks at one of the columns `tested`; nothing
+/// if a list among them is so large that to look into it takes long.
+pub(super) async fn find_cells(
+    run: &Run<'_>,
+    cells: &CellTable,
+    tested: &[usize],
+    expected: &[(Text, Value)],
+) -> Result<Option<Vec<u32>>, RunError> {
+    let mut expectations = Vec::with_capacity(tested.len());
+    for (_, expected) in expected {
+        expectations.push(Expectation::new(&run.budget, expected).await?);
+    }
+    let compared: Vec<Vec<LooseValue<'_>>> = expectations.iter().map(Expectation::loose).collect();
+    let mut kept = Vec::new();
+    for row in 0..cells.len() {
+        let mut is_match = true;
+        for ((column, expectation), compared) in tested.iter().zip(&expectations).zip(&compared) {
+            is_match = match cells.loose(row, *column) {
+                _ if cells.is_absent(row, *column) => false,
+                Some(found) => expectation.holds_loose(&found, compared),
+                None => match cells.value(row, *column) {
+                    Value::Raw(text) if text.len() > JSON_TREE_AT_ONCE_BYTES_MAX => {
+                        return Ok(None);
+                    }
+                    list => expectation.holds_for_some(&list),
+                },
+            };
+            if !is_match {
+                break;
+            }
+        }
+        if is_match {
+            kept.push(row as u32);
+        }
+        if run.budget.spend(tested.len()) {
+            run.budget.pause().await?;
+        }
+    }
+    Ok(Some(kept))
 }
 
 /// `[[x]]` is treated as `x`.
@@ -181,6 +243,22 @@ impl Expectation {
         match cell.elements() {
             Some(elements) => elements.iter().any(|element| self.holds(element)),
             None => !cell.is_absent() && self.holds(cell),
+        }
+    }
+
+    /// What is expected, ready to be compared with many cells; nothing if it is found by hash.
+    fn loose(&self) -> Vec<LooseValue<'_>> {
+        let compared = if self.index.is_none() { &*self.expected } else { &[] };
+        compared.iter().map(LooseValue::of).collect()
+    }
+
+    /// [`holds`](Self::holds) for a cell; `compared` is what [`loose`](Self::loose) gives.
+    fn holds_loose(&self, found: &LooseValue<'_>, compared: &[LooseValue<'_>]) -> bool {
+        match &self.index {
+            None => compared.contains(found),
+            Some((hasher, index)) => index
+                .rows(hasher.hash_one(found))
+                .any(|position| *found == LooseValue::of(&self.expected[position as usize])),
         }
     }
 

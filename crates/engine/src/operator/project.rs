@@ -6,14 +6,14 @@
 use std::{borrow::Cow, sync::Arc};
 
 use qlio_data::{
-    Value,
+    Text, Value,
     codec::json::CellTable,
     path::{Options, Path, Segment},
 };
 use qlio_plan::operator::{ColumnPath, Scan, ScanColumns};
 
 use super::{
-    opening,
+    filter, opening,
     rows::{Relation, Rows, ValueRows},
 };
 use crate::{
@@ -48,21 +48,31 @@ pub(crate) fn plain_columns(scan: &Scan) -> Option<Vec<&str>> {
     Some(names)
 }
 
-/// The rows of a variable that nothing has looked into, or whose elements nothing has looked into, if no
-/// condition looks at them either: they stay text (ADR 0014).
+/// The rows of a variable that nothing has looked into, or whose elements nothing has looked into, if all that is
+/// looked at are plain members of them: they stay text (ADR 0014). `expected` has a name and a value for each of the
+/// scan's conditions; only rows for which all of them hold are given.
 pub(crate) async fn read_text_rows(
     run: &Run<'_>,
     scan: &Scan,
     value: &Value,
+    expected: &[(Text, Value)],
 ) -> Result<Option<Rows>, RunError> {
-    if !scan.conditions.is_empty() {
-        return Ok(None);
-    }
-    let Some(columns) = plain_columns(scan) else { return Ok(None) };
+    let Some(mut columns) = plain_columns(scan) else { return Ok(None) };
+    let width = columns.len();
+    let Some(tested) = filter::tested_columns(scan, &mut columns) else { return Ok(None) };
     let cells = opening::read_cells(run, value, &columns).await?;
-    let Some(cells) = cells else { return Ok(None) };
+    let Some(mut cells) = cells else { return Ok(None) };
     charge_cells(run, &cells)?;
-    run.budget.pause().await?;
+    if run.budget.is_due() {
+        run.budget.pause().await?;
+    }
+    if !tested.is_empty() {
+        let Some(kept) = filter::find_cells(run, &cells, &tested, expected).await? else {
+            return Ok(None);
+        };
+        run.budget.charge_rows(kept.len())?;
+        cells.keep(&kept, width);
+    }
     Ok(Some(cells.into()))
 }
 

@@ -160,6 +160,14 @@ impl Rows {
         self.batches.iter().all(|batch| matches!(batch.cells, Cells::Text(_)))
     }
 
+    /// The table that all rows are, if they are text from one place.
+    pub(super) fn table(&self) -> Option<&CellTable> {
+        match &self.batches[..] {
+            [Batch { cells: Cells::Text(table), .. }] => Some(table),
+            _ => None,
+        }
+    }
+
     /// The bytes that the text of these columns takes in all rows that are text.
     pub(crate) fn json_bytes(&self, columns: &[usize]) -> usize {
         let of_batch = |batch: &Batch| match &batch.cells {

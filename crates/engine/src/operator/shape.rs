@@ -225,6 +225,14 @@ impl<'o> TextOutput<'o> {
         block: Range<usize>,
         memory_left: usize,
     ) -> bool {
+        if let Some((table, selected)) = rows.table() {
+            // Nearly all rows are those of one table, whose cells need not be looked for.
+            return block.into_iter().all(|number| {
+                let row = selected.map_or(number, |selected| selected[number] as usize);
+                writer.push(|position| (table, row, self.columns[position].1));
+                writer.bytes() <= memory_left
+            });
+        }
         block.into_iter().all(|number| {
             let tuple = rows.tuple(number);
             writer.push(|position| {

@@ -3,7 +3,10 @@
 //! Nothing is copied when rows are joined, tested, sorted or cut: a row of the statement is the number of a row of
 //! each source, and dropping or moving it drops or moves numbers.
 
-use qlio_data::{Value, codec::json::RowCell};
+use qlio_data::{
+    Value,
+    codec::json::{CellTable, RowCell},
+};
 use qlio_plan::operator::Side;
 
 use super::{
@@ -258,6 +261,14 @@ impl Tuples {
             Form::One { rows, .. } => rows.is_text(),
             Form::Two { main, joined, .. } => main.is_text() && joined.is_text(),
             Form::Many { sources, .. } => sources.iter().all(|source| source.rows.is_text()),
+        }
+    }
+
+    /// The table that the rows of one source are, and the numbers of those that are left if not all are.
+    pub(crate) fn table(&self) -> Option<(&CellTable, Option<&[u32]>)> {
+        match &self.form {
+            Form::One { rows, selected } => Some((rows.table()?, selected.as_deref())),
+            Form::Two { .. } | Form::Many { .. } => None,
         }
     }
 

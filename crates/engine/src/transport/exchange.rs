@@ -85,9 +85,15 @@ pub struct OwnHeader {
 }
 
 impl OwnHeader {
-    /// The header; none if the text cannot be sent.
-    pub fn new(name: HeaderName, text: Text, number: u32) -> Option<Self> {
-        as_text(text.as_bytes()).is_some().then_some(Self { name, text, number })
+    /// The header with the number 0; none if the text cannot be sent.
+    pub fn new(name: HeaderName, text: Text) -> Option<Self> {
+        as_text(text.as_bytes()).is_some().then_some(Self { name, text, number: 0 })
+    }
+
+    /// The same with another number.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        Self { name: self.name.clone(), text: self.text.clone(), number }
     }
 
     /// Its name.

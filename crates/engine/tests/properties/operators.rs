@@ -167,7 +167,7 @@ const MEMBERS: [&str; 20] = [
     r#""\u0069":3"#,
 ];
 
-const SELECTS: [&str; 16] = [
+const SELECTS: [&str; 21] = [
     "select i as a, k as b from main",
     "select i, k, m from main",
     "select i from main",
@@ -176,6 +176,11 @@ const SELECTS: [&str; 16] = [
     "select i as a, i as b from main limit 3",
     "select z.i as a, k as b from main",
     "select nothing as n, k as b from main",
+    "select i as a, k as b from main where k = 1",
+    "select i from main where m = '2' and k in (1, 'x', null) limit 2 offset 1",
+    "select i, m from main where nothing = null",
+    "select m as a from main where k in (9, 8, 7, 6, 5, 4, 3, 2, 1, 'x', '')",
+    "select p.i as a, q.i as b from main as p, other as q where p.k = q.k and p.m = '2'",
     "select i as a, length as b, '0' as c from main",
     "select p.i as a, q.i as b, q.m as c from main as p, other as q where p.k = q.k",
     "select p.i, q.k from main as p, other as q where p.k = q.k",

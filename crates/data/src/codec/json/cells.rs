@@ -152,6 +152,18 @@ impl CellTable {
         self.cells.truncate(take * self.width);
     }
 
+    /// Keeps the rows with these numbers, which rise, and the first `width` columns of them.
+    pub fn keep(&mut self, rows: &[u32], width: usize) {
+        let mut end = 0;
+        for row in rows {
+            let start = *row as usize * self.width;
+            self.cells.copy_within(start..start + width, end);
+            end += width;
+        }
+        self.cells.truncate(end);
+        self.width = width;
+    }
+
     /// Whether a row has no such member.
     pub fn is_absent(&self, row: usize, column: usize) -> bool {
         self.cell(row, column).length == 0

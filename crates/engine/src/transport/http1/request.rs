@@ -137,7 +137,8 @@ mod tests {
     fn a_head_has_our_host_the_length_and_the_login_of_the_proxy() {
         let headers =
             headers(&[("host", "elsewhere"), ("x-a", "1 2"), ("proxy-authorization", "not this")]);
-        let own = OwnHeader::new(http::HeaderName::from_static("x-own"), Text::from("r."), 3);
+        let own = OwnHeader::new(http::HeaderName::from_static("x-own"), Text::from("r."));
+        let own = own.map(|own| own.numbered(3));
         let state = Some(HeaderValue::from_static("a=1"));
         let context = TraceContext { trace_id: 10, span_id: 11, is_sampled: false, state };
         let trace = CallTrace::new(&Arc::new(context));
