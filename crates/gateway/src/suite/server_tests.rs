@@ -1,12 +1,23 @@
 //! Hooks that open servers of their own.
 
-use std::net::TcpListener;
+use std::{
+    iter,
+    net::TcpListener,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use super::tests::{directory, outcomes};
 
-/// A port that was free a moment ago, for hooks that name theirs.
+/// A port for hooks that name theirs: a free one of those that the system gives to nobody by itself, so that no other
+/// test takes it meanwhile.
 fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(97);
+    let ports = iter::repeat_with(|| {
+        let offset = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed)) % 12_000;
+        u16::try_from(20_000 + offset).unwrap()
+    });
+    ports.take(1_000).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 fn script(port: u16) -> String {
