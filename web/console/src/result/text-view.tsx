@@ -2,7 +2,7 @@
 
 import type { Signal } from "@preact/signals";
 import type { EditorView } from "@codemirror/view";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { documentOf } from "./document.ts";
 import { showText } from "./read-only.ts";
 import { openSearch } from "./search.ts";
@@ -36,7 +36,8 @@ export function TextView({ text, isJson, label, isSearchWanted }: TextViewProps)
     };
   }, [text, isJson]);
   const isWanted = isSearchWanted?.value === true;
-  useEffect(() => {
+  // At once: what is typed next belongs to the search.
+  useLayoutEffect(() => {
     if (!isSearchWanted || !isWanted || !view) return;
     isSearchWanted.value = false;
     openSearch(view);
