@@ -1,6 +1,9 @@
 //! What could be written at the cursor: names and keywords of the planner, and built-in functions.
 
-use qlio_data::{Value, compute::function};
+use qlio_data::{
+    Value,
+    compute::{aggregate::Aggregate, function},
+};
 use qlio_plan::{
     Catalog,
     complete::{self, CompletionKind},
@@ -74,18 +77,22 @@ impl Suggestion {
     }
 }
 
-/// Functions stand where columns do.
+/// Functions stand where columns do, and aggregates but in `where`.
 fn add_functions(text: &str, offset: usize, found: &mut Vec<Suggestion>) {
     let wanted = qlio_syntax::complete::at(text, offset);
     if !wanted.wants.iter().any(|wanted| matches!(wanted, Wanted::Column { .. })) {
         return;
     }
-    let functions = function::all().filter(|function| function.name.starts_with(&wanted.typed));
-    found.extend(functions.map(|function| Suggestion {
-        label: function.name.to_owned(),
+    let is_where = wanted.wants.iter().any(|wanted| matches!(wanted, Wanted::Parameter { .. }));
+    let aggregates = Aggregate::ALL.iter().filter(|_| !is_where).map(|one| one.describe());
+    let aggregates = aggregates.map(|one| (one.name, one.signature, one.summary));
+    let functions = function::all().map(|one| (one.name, one.signature, one.summary));
+    let fitting = functions.chain(aggregates).filter(|(name, ..)| name.starts_with(&wanted.typed));
+    found.extend(fitting.map(|(name, signature, summary)| Suggestion {
+        label: name.to_owned(),
         kind: 3,
-        detail: function.signature.to_owned(),
-        documentation: Some(function.summary),
+        detail: signature.to_owned(),
+        documentation: Some(summary),
         replace: wanted.replace,
     }));
 }

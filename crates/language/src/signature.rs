@@ -1,7 +1,10 @@
-//! Signatures: of the built-in function whose arguments the cursor stands in, else the parameters of
+//! Signatures: of the built-in function or aggregate whose arguments the cursor stands in, else the parameters of
 //! the table whose condition is being written.
 
-use qlio_data::{Value, compute::function};
+use qlio_data::{
+    Value,
+    compute::{aggregate::Aggregate, function},
+};
 use qlio_plan::Catalog;
 use qlio_syntax::{
     complete::Wanted,
@@ -18,14 +21,24 @@ pub(crate) fn at(document: &Document, offset: usize, catalog: &Catalog) -> Value
     let offset = document.text.floor_char_boundary(offset.min(document.text.len()));
     let before = &document.text[..offset];
     if let Some((name, argument)) = open_call(before)
-        && let Some(function) = function::find(&name)
+        && let Some((signature, summary)) = describe(&name)
     {
-        let parameters = parameters(function.signature);
+        let parameters = parameters(signature);
         let last = parameters.len().saturating_sub(1);
-        let active = argument.min(last);
-        return write(function.signature, Some(function.summary), &parameters, Some(active));
+        return write(signature, Some(summary), &parameters, Some(argument.min(last)));
     }
     of_table(document, offset, catalog).unwrap_or(Value::Null)
+}
+
+/// Signature and summary of what is built in by this name.
+fn describe(name: &str) -> Option<(&'static str, &'static str)> {
+    let aggregate = || {
+        Aggregate::find(name).map(|found| {
+            let described = found.describe();
+            (described.signature, described.summary)
+        })
+    };
+    function::find(name).map(|found| (found.signature, found.summary)).or_else(aggregate)
 }
 
 fn write(
@@ -74,9 +87,9 @@ fn open_call(text: &str) -> Option<(String, usize)> {
     Some((name.as_ref()?.to_string(), *commas))
 }
 
-/// The parameters of a signature such as `round(x[, places])`, as they stand in it.
+/// The parameters of a signature such as `round(x[, places])`, of several the last, as they stand in it.
 fn parameters(signature: &str) -> Vec<String> {
-    let inner = signature.split_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
+    let inner = signature.rsplit_once('(').map_or("", |(_, rest)| rest.trim_end_matches(')'));
     let names = inner.split(',').map(|name| name.trim_matches(['[', ']', ' ']));
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

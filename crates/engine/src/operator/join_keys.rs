@@ -233,7 +233,7 @@ impl Item<'_> {
         match (self, other) {
             (Self::Value(one), Item::Value(other)) => one == other,
             (Self::Value(value), Item::Element(element, _)) => *value == LooseValue::of(element),
-            (Self::Element(element, _), Item::Value(value)) => *value == LooseValue::of(element),
+            (Self::Element(..), Item::Value(_)) => other.equals(self),
             (Self::Element(one, _), Item::Element(other, _)) => loosely_equals(one, other),
         }
     }
