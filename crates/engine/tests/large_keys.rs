@@ -29,6 +29,7 @@ const TURNS_MIN: usize = 4;
 struct Elsewhere;
 
 impl HeavyThreads for Elsewhere {
+    #[expect(clippy::disallowed_methods, reason = "the heavy threads of this test")]
     fn take(&self, job: Job) -> Result<(), Busy> {
         thread::spawn(|| job.run());
         Ok(())

@@ -425,7 +425,7 @@ mod tests {
     fn rows_with_large_keys_are_sorted_in_turns() {
         let large = |number: usize| {
             let mut elements = vec![Value::int(7); 40_000];
-            elements.push(Value::int(-(number as i64)));
+            elements.push(Value::int(-i64::try_from(number).expect("few")));
             Key::of(&Value::array(elements)).expect("not too large")
         };
         let (order, count) = (order_of([(false, false), (false, false)]), 60);

@@ -226,7 +226,7 @@ fn long_lists_are_opened_in_turns_and_what_they_take_is_charged() {
         let numbers = (from..from + 60_000).map(|number| number.to_string());
         format!("{{\"k\":[{}]}}", numbers.collect::<Vec<_>>().join(","))
     };
-    let (main, joined) = (text(2, |row| list(row)), text(2, |row| list(row + 50_000)));
+    let (main, joined) = (text(2, list), text(2, |row| list(row + 50_000)));
     let heavy = Heavy::default();
     let keys = keys(1);
     let (found, turns) = turns_of(async |budget| {
