@@ -18,7 +18,7 @@ use qlio_engine::{
     transport::{BodyMemory, TransportSettings},
 };
 use qlio_gateway::{
-    app_folder::AppFolder,
+    AppFolder,
     config::{self, CommandLine, Config, ConfigProblem},
     heavy::HeavyPool,
     http::{

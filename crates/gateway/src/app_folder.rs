@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::load::CatalogFolders;
 
 /// The names of a settings file; there may be one of them.
-pub const SETTINGS_FILES: [&str; 3] = ["qlio.json", "qlio.toml", "qlio.yaml"];
+pub(crate) const SETTINGS_FILES: [&str; 3] = ["qlio.json", "qlio.toml", "qlio.yaml"];
 
 /// The settings file of an app that has none of those.
-pub const OLD_SETTINGS_FILE: &str = "config/dev.json";
+pub(crate) const OLD_SETTINGS_FILE: &str = "config/dev.json";
 
 /// The file that names transformers of tables.
 const TRANSFORMERS_FILE: &str = "config/xformers.json";

@@ -11,14 +11,14 @@
     clippy::disallowed_methods,
     reason = "it has a thread of its own, and tells times and what the system says of the process"
 )]
-pub mod admin;
+mod admin;
 #[expect(clippy::disallowed_methods, reason = "it looks which files there are")]
-pub mod app_folder;
+mod app_folder;
 #[expect(
     clippy::disallowed_methods,
     reason = "commands read what they are given, and the command line"
 )]
-pub mod cli;
+mod cli;
 pub mod config;
 #[expect(clippy::disallowed_methods, reason = "it starts the heavy threads")]
 pub mod heavy;
@@ -26,14 +26,18 @@ pub mod http;
 #[expect(clippy::disallowed_methods, reason = "it reads the files of an app")]
 pub mod load;
 #[expect(clippy::disallowed_methods, reason = "upstreams for tests, made of files and delays")]
-pub mod mock;
-pub mod pages;
+mod mock;
+mod pages;
 #[expect(clippy::disallowed_methods, reason = "it has threads of its own, and looks at files")]
-pub mod reload;
+mod reload;
 #[expect(clippy::disallowed_methods, reason = "it reads and writes a route for the console")]
-pub mod route_file;
-pub mod routes;
+mod route_file;
+mod routes;
 #[expect(clippy::disallowed_methods, reason = "it reads tests, and measures them")]
-pub mod suite;
+mod suite;
 #[expect(clippy::disallowed_methods, reason = "it reads certificates and keys")]
-pub mod tls;
+mod tls;
+
+pub use admin::{FAMILIES, Family, Kind};
+pub use app_folder::AppFolder;
+pub use cli::main;

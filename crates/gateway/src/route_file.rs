@@ -69,7 +69,7 @@ impl RouteFileName {
 
 /// A route file, whether it is there or not.
 #[derive(Debug)]
-pub struct RouteFile {
+pub(crate) struct RouteFile {
     /// Where it is, as loading calls it.
     pub path: PathBuf,
     name: String,
@@ -80,7 +80,7 @@ impl RouteFile {
     ///
     /// # Errors
     /// A link leads it out of the folder, or it is no file.
-    pub fn find(folder: &Path, name: &RouteFileName) -> Result<Self, Refusal> {
+    pub(crate) fn find(folder: &Path, name: &RouteFileName) -> Result<Self, Refusal> {
         let mut path = folder.to_owned();
         let mut parts = name.as_str().split('/').peekable();
         while let Some(part) = parts.next() {
@@ -108,7 +108,7 @@ impl RouteFile {
     ///
     /// # Errors
     /// It cannot be read, or is no text that a page could show.
-    pub fn read(&self) -> Result<Option<String>, Refusal> {
+    pub(crate) fn read(&self) -> Result<Option<String>, Refusal> {
         let metadata = match fs::metadata(&self.path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -127,7 +127,7 @@ impl RouteFile {
     ///
     /// # Errors
     /// It is another version by now; it cannot be written.
-    pub fn write(&self, text: &str, version: Option<&str>) -> Result<(), Refusal> {
+    pub(crate) fn write(&self, text: &str, version: Option<&str>) -> Result<(), Refusal> {
         self.expect(version)?;
         let failed = |error: io::Error| failed(&self.name, &error);
         let folder = self.path.parent().unwrap_or(Path::new(""));
@@ -160,7 +160,7 @@ impl RouteFile {
     ///
     /// # Errors
     /// It is another version by now, or was not there; it cannot be removed.
-    pub fn remove(&self, version: Option<&str>) -> Result<(), Refusal> {
+    pub(crate) fn remove(&self, version: Option<&str>) -> Result<(), Refusal> {
         if version.is_none() {
             return Err(Refusal::new(400, "to remove a file, say which `version` of it was read"));
         }
@@ -186,7 +186,7 @@ impl RouteFile {
 }
 
 /// What tells a text from any other.
-pub fn version_of(text: &str) -> String {
+pub(crate) fn version_of(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(VERSION_BYTES).fold(String::new(), |mut version, byte| {
         // Writing to a string cannot fail.

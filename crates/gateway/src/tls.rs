@@ -27,13 +27,13 @@ use tokio_rustls::rustls::{
     version::{TLS12, TLS13},
 };
 
-pub use certificate::identity;
+pub(crate) use certificate::identity;
 
 /// Bytes of a file with certificates or a key.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Certificates of one server.
-pub const CERTIFICATES_MAX: usize = 100;
+pub(crate) const CERTIFICATES_MAX: usize = 100;
 
 /// What clients may choose from, best first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
@@ -104,7 +104,7 @@ pub enum ClientCertificate {
 
 /// Why certificates cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsProblem {
+pub(crate) struct TlsProblem {
     setting: &'static str,
     reason: String,
 }
@@ -136,11 +136,11 @@ struct Current {
 
 /// Certificates that have been read and checked.
 #[derive(Debug)]
-pub struct Fresh(Arc<Current>);
+pub(crate) struct Fresh(Arc<Current>);
 
 /// The certificates of a server.
 #[derive(Debug)]
-pub struct TlsFront {
+pub(crate) struct TlsFront {
     settings: TlsSettings,
     current: ArcSwap<Current>,
     handshakes: Arc<Semaphore>,
@@ -151,7 +151,7 @@ impl TlsFront {
     ///
     /// # Errors
     /// A file cannot be read or understood, or a certificate and its key do not belong together.
-    pub fn load(settings: &TlsSettings) -> Result<Option<Self>, TlsProblem> {
+    pub(crate) fn load(settings: &TlsSettings) -> Result<Option<Self>, TlsProblem> {
         if settings.certificates.is_empty() && settings.keys.is_empty() {
             if settings.client_authorities.is_some() {
                 let reason = "clients can only be asked for a certificate where this server has one, `tls.certificate`";
@@ -168,32 +168,32 @@ impl TlsFront {
     ///
     /// # Errors
     /// As for [`Self::load`].
-    pub fn read_anew(&self) -> Result<Fresh, TlsProblem> {
+    pub(crate) fn read_anew(&self) -> Result<Fresh, TlsProblem> {
         read(&self.settings).map(Arc::new).map(Fresh)
     }
 
     /// Gives new connections these certificates.
-    pub fn replace(&self, fresh: Fresh) {
+    pub(crate) fn replace(&self, fresh: Fresh) {
         self.current.store(fresh.0);
     }
 
     /// What a new connection gets.
-    pub fn config(&self) -> Arc<ServerConfig> {
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.current.load().config)
     }
 
     /// When the first of the certificates expires, in seconds since 1970.
-    pub fn expires_at(&self) -> i64 {
+    pub(crate) fn expires_at(&self) -> i64 {
         self.current.load().expires_at
     }
 
     /// How long a handshake may take, its waiting for others included.
-    pub fn handshake_timeout(&self) -> Duration {
+    pub(crate) fn handshake_timeout(&self) -> Duration {
         self.settings.handshake_timeout
     }
 
     /// A permit for each handshake that may be under way.
-    pub fn handshakes(&self) -> &Semaphore {
+    pub(crate) fn handshakes(&self) -> &Semaphore {
         &self.handshakes
     }
 }

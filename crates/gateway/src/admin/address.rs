@@ -13,7 +13,7 @@ const UNIX: &str = "unix:";
 
 /// Where the admin listener listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
+pub(crate) enum Address {
     /// An address; port 0 takes a free one.
     Tcp(SocketAddr),
     /// The path of a socket.
@@ -22,7 +22,7 @@ pub enum Address {
 
 impl Address {
     /// Reads `host:port`, where the host is an address or `localhost`, a port alone, or `unix:` and a path.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(path) = text.strip_prefix(UNIX) {
             let path = path.strip_prefix("//").unwrap_or(path);
             return (!path.is_empty()).then(|| Self::Unix(path.into()));
@@ -52,7 +52,7 @@ impl Address {
     }
 
     /// Whether only this machine reaches it.
-    pub fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         match self {
             Self::Tcp(address) => address.ip().to_canonical().is_loopback(),
             Self::Unix(_) => true,
@@ -70,7 +70,7 @@ impl fmt::Display for Address {
 }
 
 /// Whether a text is an address of the admin listener.
-pub fn is_address(text: &str) -> bool {
+pub(crate) fn is_address(text: &str) -> bool {
     Address::parse(text).is_some()
 }
 

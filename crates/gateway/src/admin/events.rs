@@ -10,11 +10,11 @@ const NAMES: [&str; 6] =
 
 /// Counts events.
 #[derive(Debug, Default)]
-pub struct EventCounts([AtomicU64; NAMES.len()]);
+pub(crate) struct EventCounts([AtomicU64; NAMES.len()]);
 
 impl EventCounts {
     /// Counts one.
-    pub fn count(&self, event: &Event) {
+    pub(crate) fn count(&self, event: &Event) {
         let place = match event {
             Event::Commanded { .. } | Event::Reloaded { .. } | Event::ReloadRefused { .. } => {
                 return;

@@ -19,7 +19,7 @@ const TOKEN_BYTES_MIN: usize = 16;
 const TOKEN_BYTES_MAX: usize = 512;
 
 /// Whether a text can be a token.
-pub fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     (TOKEN_BYTES_MIN..=TOKEN_BYTES_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

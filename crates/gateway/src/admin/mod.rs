@@ -44,16 +44,18 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-pub use self::{
+pub(crate) use self::{
     address::{Address, is_address},
     events::EventCounts,
-    exposition::{Family, Kind},
     guard::is_token,
-    metrics::FAMILIES,
     observed::Observed,
     views::problem_of,
 };
 use self::{answers::Answers, guard::Guard};
+pub use self::{
+    exposition::{Family, Kind},
+    metrics::FAMILIES,
+};
 use crate::http::{
     gate::Gate,
     server::{EventSink, InheritedListener, OpenedListener, SocketFile},
@@ -90,7 +92,7 @@ pub struct AdminSettings {
 }
 
 /// An address that is bound, with nobody to answer yet.
-pub struct AdminListener {
+pub(crate) struct AdminListener {
     runtime: Runtime,
     socket: Socket,
     address: Address,
@@ -125,7 +127,7 @@ impl Socket {
 
 /// Answers while it lives.
 #[derive(Debug)]
-pub struct AdminServer {
+pub(crate) struct AdminServer {
     stop: tokio::sync::oneshot::Sender<Infallible>,
     thread: thread::JoinHandle<()>,
 }
@@ -136,7 +138,7 @@ impl AdminListener {
     ///
     /// # Errors
     /// The address is taken or cannot be listened on, or a token is needed.
-    pub fn bind(
+    pub(crate) fn bind(
         settings: &AdminSettings,
         gate: Gate,
         inherited: Option<InheritedListener>,
@@ -180,7 +182,7 @@ impl AdminListener {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn into_opened(self) -> io::Result<OpenedListener> {
+    pub(crate) fn into_opened(self) -> io::Result<OpenedListener> {
         let _entered = self.runtime.enter();
         match self.socket {
             Socket::Tcp(listener) => OpenedListener::tcp(listener),
@@ -189,7 +191,7 @@ impl AdminListener {
     }
 
     /// Where it listens, with the port that it got.
-    pub fn address(&self) -> &Address {
+    pub(crate) fn address(&self) -> &Address {
         &self.address
     }
 
@@ -197,7 +199,7 @@ impl AdminListener {
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub fn serve(self, observed: Observed, events: EventSink) -> io::Result<AdminServer> {
+    pub(crate) fn serve(self, observed: Observed, events: EventSink) -> io::Result<AdminServer> {
         let Self { runtime, socket, guard, is_shared, .. } = self;
         let server = observed.server.clone();
         let (stop, stopped) = tokio::sync::oneshot::channel::<Infallible>();
@@ -223,7 +225,7 @@ impl AdminListener {
 
 impl AdminServer {
     /// Ends it, and takes its socket away.
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         let Self { stop, thread } = self;
         drop(stop);
         // One that has panicked is at its end as well.

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A server to look at.
-pub struct Observed {
+pub(crate) struct Observed {
     /// Catalog, settings and health check.
     pub app: Arc<ArcSwap<Snapshot>>,
     /// Workers and connections.

@@ -77,7 +77,7 @@ pub(super) fn catalog(observed: &Observed) -> Value {
 }
 
 /// A problem of a file, for programs.
-pub fn problem_of(file: &str, text: &str, problem: &Diagnostic) -> Value {
+pub(crate) fn problem_of(file: &str, text: &str, problem: &Diagnostic) -> Value {
     let before = text.get(..problem.primary.span.start as usize).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

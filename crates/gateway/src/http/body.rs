@@ -56,7 +56,7 @@ impl Default for BodyLimits {
 
 /// A request body after parsing.
 #[derive(Debug, Clone)]
-pub struct ParsedBody {
+pub(crate) struct ParsedBody {
     /// What the body says. An object without members for types that are not parsed.
     pub value: Value,
     /// The bytes to forward: the body as it came (content coding removed), or the first part of a
@@ -70,7 +70,7 @@ pub struct ParsedBody {
 
 impl ParsedBody {
     /// No body.
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self {
             value: Value::object(Object::new()),
             raw: Bytes::new(),
@@ -112,7 +112,7 @@ impl From<MalformedBody> for Failure {
 ///
 /// # Cancellation
 /// Dropping the future drops what was read.
-pub async fn read<'q, B>(
+pub(crate) async fn read<'q, B>(
     mut body: B,
     content_encoding: Option<&str>,
     limits: &BodyLimits,
@@ -211,7 +211,7 @@ where
 ///
 /// # Errors
 /// 400 if it is not what its type says, 503 if too many wait for a heavy thread.
-pub async fn understand(
+pub(crate) async fn understand(
     content_type: Option<&str>,
     raw: Bytes,
     xml: &XmlOptions,
@@ -233,7 +233,7 @@ pub async fn understand(
 }
 
 /// Parses a body as its media type says. `xml` is the setting for XML bodies.
-pub fn parse(
+pub(crate) fn parse(
     content_type: Option<&str>,
     raw: Bytes,
     xml: &XmlOptions,

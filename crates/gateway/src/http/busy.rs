@@ -9,19 +9,19 @@ const LATE: Duration = Duration::from_millis(50);
 
 /// Watches the lateness of one worker.
 #[derive(Debug)]
-pub struct LoadWatch {
+pub(crate) struct LoadWatch {
     pulse: Arc<Pulse>,
     is_busy: Cell<bool>,
 }
 
 impl LoadWatch {
     /// Nobody has asked it yet.
-    pub fn new(pulse: Arc<Pulse>) -> Self {
+    pub(crate) fn new(pulse: Arc<Pulse>) -> Self {
         Self { pulse, is_busy: Cell::new(false) }
     }
 
     /// Whether the worker is too late now, and a text for the log if that has just begun.
-    pub fn check(&self) -> (bool, Option<String>) {
+    pub(crate) fn check(&self) -> (bool, Option<String>) {
         let lateness = self.pulse.lateness();
         let is_busy = lateness >= LATE;
         let was_busy = self.is_busy.replace(is_busy);

@@ -16,7 +16,7 @@ use flate2::{
 use super::negotiate::Coding;
 
 /// Smaller answers are sent as they are.
-pub const COMPRESS_BYTES_MIN: usize = 1024;
+pub(crate) const COMPRESS_BYTES_MIN: usize = 1024;
 
 /// The level that answers are compressed with: most of the gain at a third of the time of the
 /// default level.
@@ -26,7 +26,7 @@ const LEVEL: Compression = Compression::new(3);
 const DECODED_BYTES_USUAL: usize = 16 * 1024;
 
 /// Compresses a body.
-pub fn compress(body: &[u8], coding: Coding) -> io::Result<Bytes> {
+pub(crate) fn compress(body: &[u8], coding: Coding) -> io::Result<Bytes> {
     let room = Vec::with_capacity(body.len() / 3);
     let compressed = match coding {
         Coding::Gzip => {
@@ -45,7 +45,7 @@ pub fn compress(body: &[u8], coding: Coding) -> io::Result<Bytes> {
 
 /// Why a request body could not be decompressed.
 #[derive(Debug)]
-pub enum DecompressError {
+pub(crate) enum DecompressError {
     /// A coding that we do not read.
     UnknownCoding(String),
     /// More bytes than the limit.
@@ -58,7 +58,7 @@ pub enum DecompressError {
 
 /// Decodes a request body with this `content-encoding`, up to `bytes_max` bytes. Before it takes memory for so many
 /// bytes beside the body, it asks whether there is room for them.
-pub fn decompress(
+pub(crate) fn decompress(
     body: Bytes,
     content_encoding: Option<&str>,
     bytes_max: usize,

@@ -60,7 +60,7 @@ impl Networks {
 }
 
 /// Whether a text is an address or a network.
-pub fn is_network(text: &str) -> bool {
+pub(crate) fn is_network(text: &str) -> bool {
     parse_network(text).is_some()
 }
 

@@ -117,7 +117,7 @@ impl Gate {
 }
 
 /// Whether a text is an origin, or stands for all of them.
-pub fn is_origin_pattern(text: &str) -> bool {
+pub(crate) fn is_origin_pattern(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     text == ANY
         || text.split_once("://").is_some_and(|(scheme, authority)| {

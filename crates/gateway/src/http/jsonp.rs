@@ -4,7 +4,7 @@
 //! The name is restricted so that a link cannot make a browser run other code from our origin.
 
 /// The longest callback name, in bytes.
-pub const CALLBACK_BYTES_MAX: usize = 128;
+pub(crate) const CALLBACK_BYTES_MAX: usize = 128;
 
 /// A callback name that is safe to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

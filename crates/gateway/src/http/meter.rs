@@ -26,17 +26,17 @@ use qlio_engine::{
 use qlio_plan::Catalog;
 
 /// Pairs of method and path of routes that are counted by name; the requests to all others are counted together.
-pub const ROUTE_SERIES_MAX: usize = 1_000;
+pub(crate) const ROUTE_SERIES_MAX: usize = 1_000;
 
 /// Classes of statuses, from 1xx to 5xx.
-pub const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+pub(crate) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Methods that are told where the path is no route.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "_OTHER"];
 
 /// What answers a request that no route answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Endpoint {
+pub(crate) enum Endpoint {
     /// `/q`.
     Script,
     /// Metadata.

@@ -9,36 +9,36 @@
 
 pub mod app;
 #[expect(clippy::disallowed_methods, reason = "a body that drips is measured")]
-pub mod body;
-pub mod busy;
+pub(crate) mod body;
+pub(crate) mod busy;
 pub mod compile_error;
-pub mod compress;
+pub(crate) mod compress;
 pub mod disclosure;
 #[expect(clippy::disallowed_methods, reason = "the health check tells the time")]
 pub mod ecv;
-pub mod failure;
-pub mod forwarded;
-pub mod gate;
-pub mod incident;
-pub mod jsonp;
+pub(crate) mod failure;
+pub(crate) mod forwarded;
+pub(crate) mod gate;
+pub(crate) mod incident;
+pub(crate) mod jsonp;
 #[expect(clippy::disallowed_methods, reason = "it writes files, by a thread of its own, and times")]
-pub mod logs;
+pub(crate) mod logs;
 #[expect(clippy::disallowed_methods, reason = "what is counted for operators is measured")]
-pub mod meter;
-pub mod multipart;
-pub mod negotiate;
-pub mod pace;
+pub(crate) mod meter;
+pub(crate) mod multipart;
+pub(crate) mod negotiate;
+pub(crate) mod pace;
 pub mod packet;
-pub mod query;
+pub(crate) mod query;
 pub mod quota;
-pub mod request_id;
+pub(crate) mod request_id;
 pub mod respond;
-pub mod results;
+pub(crate) mod results;
 pub mod run_error;
-pub mod sanitize;
+pub(crate) mod sanitize;
 #[expect(clippy::disallowed_methods, reason = "workers, connections and their timeouts")]
-pub mod server;
-pub mod spans;
+pub(crate) mod server;
+pub(crate) mod spans;
 #[expect(clippy::disallowed_methods, reason = "who asks for a trace is told times")]
-pub mod trace;
-pub mod websocket;
+pub(crate) mod trace;
+pub(crate) mod websocket;

@@ -13,15 +13,15 @@ use qlio_syntax::diagnostic::codes;
 use super::body::MalformedBody;
 
 /// The most parts of one body.
-pub const PARTS_MAX: usize = 1000;
+pub(crate) const PARTS_MAX: usize = 1000;
 /// The most header bytes of one part.
-pub const PART_HEAD_BYTES_MAX: usize = 8192;
+pub(crate) const PART_HEAD_BYTES_MAX: usize = 8192;
 /// The longest boundary (RFC 2046, 5.1.1).
-pub const BOUNDARY_BYTES_MAX: usize = 70;
+pub(crate) const BOUNDARY_BYTES_MAX: usize = 70;
 
 /// One part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     /// `name` of its content disposition, else its content id; empty if it has neither.
     pub name: String,
     /// The number of bytes.
@@ -35,7 +35,7 @@ pub struct Part {
 }
 
 /// Cuts a body at the boundary that its media type names.
-pub fn parse(media: &MediaType, body: &Bytes) -> Result<Vec<Part>, MalformedBody> {
+pub(crate) fn parse(media: &MediaType, body: &Bytes) -> Result<Vec<Part>, MalformedBody> {
     let boundary = media
         .param("boundary")
         .filter(|boundary| (1..=BOUNDARY_BYTES_MAX).contains(&boundary.len()))

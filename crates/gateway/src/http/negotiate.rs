@@ -24,7 +24,7 @@ impl Coding {
 
 /// Whether metadata is wanted as JSON rather than as a page: `format=json`, or an `Accept` with
 /// `json` in it, not right at the beginning. `format=html` demands the page.
-pub fn wants_json(accept: Option<&str>, format: Option<&str>) -> bool {
+pub(crate) fn wants_json(accept: Option<&str>, format: Option<&str>) -> bool {
     match format.map(|format| format.trim().to_ascii_lowercase()).as_deref() {
         Some("json") => true,
         Some("html") => false,
@@ -35,7 +35,7 @@ pub fn wants_json(accept: Option<&str>, format: Option<&str>) -> bool {
 }
 
 /// The coding to use for this `Accept-Encoding`; `None` is identity.
-pub fn coding(accept_encoding: Option<&str>) -> Option<Coding> {
+pub(crate) fn coding(accept_encoding: Option<&str>) -> Option<Coding> {
     let mut offers: Vec<(String, f32)> = accept_encoding?.split(',').filter_map(offer).collect();
     let refuses =
         |name: &str| offers.iter().any(|(other, quality)| other == name && *quality <= 0.0);

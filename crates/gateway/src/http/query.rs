@@ -10,15 +10,15 @@ use qlio_data::{
 };
 
 /// The most pairs of a query string, and the deepest brackets.
-pub const QUERY_LIMITS: FormLimits = FormLimits { pairs_max: 1000, depth_max: 8 };
+pub(crate) const QUERY_LIMITS: FormLimits = FormLimits { pairs_max: 1000, depth_max: 8 };
 
 /// Parses a query string; none at all is an object without members.
-pub fn parse(query: Option<&str>) -> Result<Object, FormError> {
+pub(crate) fn parse(query: Option<&str>) -> Result<Object, FormError> {
     form::parse_within(query.unwrap_or_default(), &QUERY_LIMITS)
 }
 
 /// The first text under a name: parameters such as `callback` and `format` are used that way.
-pub fn text<'q>(query: &'q Object, name: &str) -> Option<&'q str> {
+pub(crate) fn text<'q>(query: &'q Object, name: &str) -> Option<&'q str> {
     match query.get(name)? {
         qlio_data::Value::Array(values) => values.first()?.as_str(),
         value => value.as_str(),

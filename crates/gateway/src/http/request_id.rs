@@ -8,11 +8,11 @@ use qlio_data::Text;
 use qlio_engine::event::new_id;
 
 /// The longest id that is taken over from a client, in bytes.
-pub const REQUEST_ID_BYTES_MAX: usize = 200;
+pub(crate) const REQUEST_ID_BYTES_MAX: usize = 200;
 
 /// The client's id, or a new one if it sent none, several, or one that is no visible ASCII text of at
 /// most [`REQUEST_ID_BYTES_MAX`] bytes.
-pub fn of_request(headers: &HeaderMap, name: Option<&HeaderName>) -> Text {
+pub(crate) fn of_request(headers: &HeaderMap, name: Option<&HeaderName>) -> Text {
     let mut sent = name.into_iter().flat_map(|name| headers.get_all(name));
     match (sent.next(), sent.next()) {
         (Some(id), None) if is_valid(id.as_bytes()) => {

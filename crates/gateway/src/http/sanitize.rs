@@ -74,7 +74,7 @@ const CALLS: [&str; 13] = [
 ];
 
 /// The request target as an error may quote it.
-pub fn sanitize(target: &str) -> String {
+pub(crate) fn sanitize(target: &str) -> String {
     let text = remove_controls(&decode_once(&remove_controls(target)));
     // Words go first: what they leave behind may be a tag.
     defuse_calls(&defuse_tags(&remove_script_tags(&remove_words(&text))))

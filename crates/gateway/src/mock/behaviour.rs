@@ -52,7 +52,7 @@ pub(super) enum Effect {
 
 /// How one route, port or canned answer behaves.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Behaviour {
+pub(crate) struct Behaviour {
     kind: String,
     error_kind: String,
     latency: Option<Duration>,
@@ -163,7 +163,7 @@ impl Behaviour {
     ///
     /// # Errors
     /// Says which member is wrong; types that nobody knows are wrong, too.
-    pub fn of_mock(members: &Object) -> Result<Self, String> {
+    pub(crate) fn of_mock(members: &Object) -> Result<Self, String> {
         if let Some((name, _)) = members.iter().find(|(name, _)| !NAMES.contains(&name.as_str())) {
             return Err(format!("`{name}` is not known"));
         }

@@ -20,14 +20,14 @@ type Step = (Duration, Option<Bytes>);
 
 /// The body of a mock's answer.
 #[derive(Debug, Default)]
-pub struct MockBody {
+pub(crate) struct MockBody {
     steps: VecDeque<Step>,
     waiting: Option<(Pin<Box<Sleep>>, Option<Bytes>)>,
 }
 
 impl MockBody {
     /// All of it at once.
-    pub fn full(bytes: impl Into<Bytes>) -> Self {
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let steps = if bytes.is_empty() { None } else { Some((Duration::ZERO, Some(bytes))) };
         Self { steps: steps.into_iter().collect(), waiting: None }

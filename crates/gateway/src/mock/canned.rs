@@ -25,7 +25,7 @@ use super::{
 
 /// The requests that an answer is for: a method, a path and pairs of the query that they must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     method: Method,
     /// The path without its first slash, with `_` for each further one, so that a file name can hold it.
     path: String,
@@ -37,7 +37,7 @@ impl Place {
     ///
     /// # Errors
     /// Says what is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (method, target) = text.split_once('_').unwrap_or((text, ""));
         let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
         let method = Method::from_bytes(method.as_bytes()).ok().filter(|_| is_method);
@@ -64,7 +64,7 @@ fn flat(path: &str) -> String {
 
 /// One answer.
 #[derive(Debug, Clone)]
-pub struct CannedAnswer {
+pub(crate) struct CannedAnswer {
     /// The requests it is for; `None` for every request.
     pub place: Option<Place>,
     /// The status.
@@ -77,7 +77,7 @@ pub struct CannedAnswer {
 
 /// A socket for a mock whose answers are not known yet, because they name its port.
 #[derive(Debug)]
-pub struct Socket {
+pub(crate) struct Socket {
     listener: TcpListener,
     address: SocketAddr,
 }
@@ -86,19 +86,19 @@ pub struct Socket {
 ///
 /// # Errors
 /// The port is taken.
-pub async fn bind(port: u16) -> Result<Socket, MockError> {
+pub(crate) async fn bind(port: u16) -> Result<Socket, MockError> {
     let (listener, address) = listen::bind("127.0.0.1", port).await?;
     Ok(Socket { listener, address })
 }
 
 impl Socket {
     /// The bound port.
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
 
     /// The mock with its answers. Run it with [`MockServer::run`].
-    pub fn serve(self, answers: Vec<CannedAnswer>, behaviour: Behaviour) -> MockServer {
+    pub(crate) fn serve(self, answers: Vec<CannedAnswer>, behaviour: Behaviour) -> MockServer {
         let shared = Arc::new((answers, behaviour));
         let handler: Handler = Arc::new(move |request, _| {
             let shared = Arc::clone(&shared);

@@ -6,7 +6,7 @@
 use qlio_data::percent::{self, MalformedEncoding};
 
 /// The endings that are served with a content type of their own, most wanted first.
-pub const KINDS: &[(&str, &str)] = &[
+pub(crate) const KINDS: &[(&str, &str)] = &[
     ("json", "application/json"),
     ("xml", "application/xml"),
     ("csv", "text/csv"),
@@ -25,7 +25,7 @@ const PAIRS_MAX: usize = 256;
 
 /// Where to look for the answer of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// The folders below the root, outermost first.
     pub folders: Vec<String>,
     /// The last segment of the path.
@@ -36,7 +36,7 @@ pub struct Wanted {
 
 /// Why a request can not be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// A segment such as `..`, or one that hides a separator.
     Escape,
     /// Percent-encoding that is broken or no UTF-8.
@@ -53,7 +53,7 @@ impl From<MalformedEncoding> for Refused {
 
 impl Refused {
     /// The reason for the client.
-    pub fn message(self) -> &'static str {
+    pub(crate) fn message(self) -> &'static str {
         match self {
             Self::Escape => "the path leads out of the folder",
             Self::Malformed => "the path is not properly percent-encoded",
@@ -67,7 +67,7 @@ impl Wanted {
     ///
     /// # Errors
     /// [`Refused`] says what is wrong with the path.
-    pub fn parse(path: &str, query: &str) -> Result<Self, Refused> {
+    pub(crate) fn parse(path: &str, query: &str) -> Result<Self, Refused> {
         let mut folders = Vec::new();
         for segment in path.strip_prefix('/').unwrap_or(path).split('/') {
             if folders.len() == SEGMENTS_MAX {
@@ -86,7 +86,7 @@ impl Wanted {
     }
 
     /// The best of these file names for the request, and the content types the client accepts.
-    pub fn choose<'a>(
+    pub(crate) fn choose<'a>(
         &self,
         names: impl IntoIterator<Item = &'a str>,
         accept: Option<&str>,
@@ -122,7 +122,7 @@ impl Wanted {
 }
 
 /// The content type that the ending of a file name stands for.
-pub fn content_type(file: &str) -> &'static str {
+pub(crate) fn content_type(file: &str) -> &'static str {
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
     let kind = KINDS.iter().find(|(kind, _)| kind.eq_ignore_ascii_case(ending));
     kind.map_or("application/octet-stream", |(_, media_type)| media_type)

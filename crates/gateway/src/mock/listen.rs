@@ -19,14 +19,14 @@ use super::body::MockBody;
 pub(super) const CONNECTIONS_MAX: usize = 4096;
 
 /// The answer of a mock, on its way.
-pub type Answering = Pin<Box<dyn Future<Output = Response<MockBody>> + Send>>;
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Response<MockBody>> + Send>>;
 
 /// Answers a request, given the client's address. It never fails: mocks answer their own faults.
-pub type Handler = Arc<dyn Fn(Request<Incoming>, SocketAddr) -> Answering + Send + Sync>;
+pub(crate) type Handler = Arc<dyn Fn(Request<Incoming>, SocketAddr) -> Answering + Send + Sync>;
 
 /// Why there is no mock server.
 #[derive(Debug)]
-pub enum MockError {
+pub(crate) enum MockError {
     /// The folder can not be read.
     Folder(PathBuf, io::Error),
     /// The address can not be listened on.
@@ -55,7 +55,7 @@ impl std::error::Error for MockError {
 }
 
 /// A mock server that is bound and waits to be run.
-pub struct MockServer {
+pub(crate) struct MockServer {
     listener: TcpListener,
     address: SocketAddr,
     handler: Handler,
@@ -80,7 +80,7 @@ impl MockServer {
     ///
     /// # Errors
     /// The address is taken or is none of ours.
-    pub async fn bind(host: &str, port: u16, handler: Handler) -> Result<Self, MockError> {
+    pub(crate) async fn bind(host: &str, port: u16, handler: Handler) -> Result<Self, MockError> {
         let (listener, address) = bind(host, port).await?;
         Ok(Self::on(listener, address, handler))
     }
@@ -90,13 +90,8 @@ impl MockServer {
         Self { listener, address, handler }
     }
 
-    /// The bound address.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     /// The bound address as a URL, to be printed before anything else.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
@@ -104,7 +99,7 @@ impl MockServer {
     ///
     /// # Cancellation
     /// Dropping this future, or the end of the one given, closes every connection at once.
-    pub async fn run(self, until: impl Future<Output = ()>) {
+    pub(crate) async fn run(self, until: impl Future<Output = ()>) {
         let Self { listener, handler, .. } = self;
         let serve = |connections: &mut JoinSet<()>, stream, peer| {
             connections.spawn(connection(stream, peer, Arc::clone(&handler)));

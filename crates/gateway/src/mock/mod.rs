@@ -32,13 +32,13 @@
 
 mod behaviour;
 mod body;
-pub mod canned;
-pub mod find;
+pub(crate) mod canned;
+pub(crate) mod find;
 mod folder;
 mod listen;
-pub mod proxy;
-pub mod record;
-pub mod replay;
+pub(crate) mod proxy;
+pub(crate) mod record;
+pub(crate) mod replay;
 mod respond;
 mod rules;
 mod upstream;
@@ -56,18 +56,18 @@ use std::{
     time::Duration,
 };
 
-pub use behaviour::Behaviour;
-pub use body::MockBody;
+pub(crate) use behaviour::Behaviour;
+pub(crate) use body::MockBody;
 pub(crate) use listen::accept_all;
-pub use listen::{Answering, Handler, MockError, MockServer};
+pub(crate) use listen::{Handler, MockError, MockServer};
 
 use folder::Store;
 
 /// Where a line for each request is written.
-pub type Log = Option<Mutex<Box<dyn Write + Send>>>;
+pub(crate) type Log = Option<Mutex<Box<dyn Write + Send>>>;
 
 /// The folder to serve, and the port.
-pub struct MockOptions {
+pub(crate) struct MockOptions {
     /// The folder with the canned answers.
     pub folder: PathBuf,
     /// The address to listen on, `127.0.0.1` by default.
@@ -83,7 +83,7 @@ pub struct MockOptions {
 impl MockOptions {
     /// The defaults for a folder.
     #[must_use]
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
             host: "127.0.0.1".to_owned(),
@@ -117,7 +117,7 @@ struct Shared {
 ///
 /// # Errors
 /// If the folder is none, or the address is taken.
-pub async fn serve(options: MockOptions) -> Result<MockServer, MockError> {
+pub(crate) async fn serve(options: MockOptions) -> Result<MockServer, MockError> {
     let store = Store::open(&options.folder)
         .map_err(|error| MockError::Folder(options.folder.clone(), error))?;
     let shared = Arc::new(Shared {

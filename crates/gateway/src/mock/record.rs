@@ -41,7 +41,7 @@ const TAIL: &str = "\n]}\n";
 pub(super) const EXCHANGES_MAX: usize = 10_000;
 
 /// The upstream to record, and the folder to keep it in.
-pub struct RecordOptions {
+pub(crate) struct RecordOptions {
     /// The folder, made if it is not there.
     pub folder: PathBuf,
     /// Where requests go: `http://host:port`, perhaps with a path that is put before theirs.
@@ -74,7 +74,7 @@ struct Store {
 ///
 /// # Errors
 /// The upstream is no URL, the folder can not be written, or the address is taken.
-pub async fn serve(options: RecordOptions) -> Result<MockServer, MockError> {
+pub(crate) async fn serve(options: RecordOptions) -> Result<MockServer, MockError> {
     let base = options.upstream.trim_end_matches('/').to_owned();
     if !base.starts_with("http://") && !base.starts_with("https://") {
         let reason = format!("the upstream `{base}` must begin with `http://` or `https://`");

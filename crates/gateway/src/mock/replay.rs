@@ -42,7 +42,7 @@ const LATENCY_MAX: Duration = Duration::from_hours(1);
 
 /// How long answers take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Latency {
+pub(crate) enum Latency {
     /// As long as the upstream took.
     Recorded,
     /// This long.
@@ -50,7 +50,7 @@ pub enum Latency {
 }
 
 /// The recording to replay, and the port.
-pub struct ReplayOptions {
+pub(crate) struct ReplayOptions {
     /// The folder of the recording.
     pub folder: PathBuf,
     /// How long answers take.
@@ -95,7 +95,7 @@ struct Player {
 ///
 /// # Errors
 /// The recording can not be read, or the address is taken.
-pub async fn serve(options: ReplayOptions) -> Result<MockServer, MockError> {
+pub(crate) async fn serve(options: ReplayOptions) -> Result<MockServer, MockError> {
     let exchanges = read_index(&options.folder)?;
     let mut player = Player::new(&options, exchanges);
     player.log = options.log.map(Mutex::new);

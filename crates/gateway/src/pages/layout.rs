@@ -37,7 +37,7 @@ footer{margin:48px 0 16px;border-top:1px solid var(--line);padding-top:8px;font-
 
 /// Which other pages there are to go to.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Doors {
+pub(crate) struct Doors {
     /// The console.
     pub console: bool,
     /// `/q`.

@@ -13,7 +13,7 @@ pub(crate) mod trial;
 
 use qlio_data::Value;
 
-pub use layout::Doors;
+pub(crate) use layout::Doors;
 use layout::{Field, Page};
 use qlio_data::codec::xml::escape;
 
@@ -24,7 +24,7 @@ pub(crate) const SCRIPT_PATH: &str = "/pages/refresh.js";
 pub(crate) const SCRIPT: &str = include_str!("refresh.js");
 
 /// The list of routes, as `show routes` gives it.
-pub fn routes(routes: &Value, doors: Doors) -> String {
+pub(crate) fn routes(routes: &Value, doors: Doors) -> String {
     let mut page = Page::new("Routes", doors);
     let rows = items(routes);
     if rows.is_empty() {
@@ -44,7 +44,7 @@ pub fn routes(routes: &Value, doors: Doors) -> String {
 }
 
 /// The list of tables, as `show tables` gives it.
-pub fn tables(tables: &Value, doors: Doors) -> String {
+pub(crate) fn tables(tables: &Value, doors: Doors) -> String {
     let mut page = Page::new("Tables", doors);
     let rows = items(tables);
     if rows.is_empty() {
@@ -63,7 +63,7 @@ pub fn tables(tables: &Value, doors: Doors) -> String {
 }
 
 /// One route, as `describe route` gives it.
-pub fn route(route: &Value, doors: Doors) -> String {
+pub(crate) fn route(route: &Value, doors: Doors) -> String {
     let title = format!("{} {}", text(route, "method").to_uppercase(), text(route, "path"));
     let mut page = Page::new(&title, doors);
     page.raw(&documentation(route, ""));
@@ -77,7 +77,7 @@ pub fn route(route: &Value, doors: Doors) -> String {
 }
 
 /// One table, as `describe` gives it.
-pub fn table(table: &Value, doors: Doors) -> String {
+pub(crate) fn table(table: &Value, doors: Doors) -> String {
     let mut page = Page::new(&text(table, "name"), doors);
     page.raw(&documentation(table, ""));
     for verb in ["select", "insert", "update", "delete"] {
@@ -96,7 +96,7 @@ pub fn table(table: &Value, doors: Doors) -> String {
 }
 
 /// What is here, and how to go on.
-pub fn root(doors: Doors) -> String {
+pub(crate) fn root(doors: Doors) -> String {
     let mut page = Page::new("qlio is running", doors);
     page.paragraph("This server answers requests to its routes.");
     let mut lines = Vec::new();

@@ -10,7 +10,7 @@ use super::Outcome;
 use crate::route_file::RouteFileName;
 
 /// The longest text of a route.
-pub const TEXT_BYTES_MAX: usize = 1 << 20;
+pub(crate) const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// What a page wants with a route file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,8 @@
 //! ask later. All of it happens on a thread of its own, one order after the other, so that no request waits for it.
 //! How an app is read is the business of the command that serves; when files have changed that of [`watch`].
 
-pub mod draft;
-pub mod watch;
+pub(crate) mod draft;
+pub(crate) mod watch;
 
 use std::{
     fmt, io,

@@ -46,7 +46,7 @@ const LINKS_MAX: usize = 40;
 
 /// Where the files of an app lie.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
+pub(crate) struct Places {
     /// Folders that belong to the app with all that is in them.
     pub trees: Vec<PathBuf>,
     /// Folders of which only the files themselves do.
@@ -57,7 +57,7 @@ pub struct Places {
 
 impl Places {
     /// The places of a catalog; `files` are those beside: settings, secrets, what scripts name.
-    pub fn of(folders: &CatalogFolders, files: Vec<PathBuf>) -> Self {
+    pub(crate) fn of(folders: &CatalogFolders, files: Vec<PathBuf>) -> Self {
         let CatalogFolders { root, tables, routes, connectors, transformers, tests } = folders;
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
         let trees = [tables, routes, connectors, tests].into_iter().flatten().cloned().collect();
@@ -84,7 +84,7 @@ impl Places {
     }
 
     /// Tells one state of all files from any other.
-    pub fn state(&self) -> u64 {
+    pub(crate) fn state(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for path in self.files() {
             path.as_os_str().as_bytes().hash(&mut hasher);
@@ -162,7 +162,7 @@ fn parts_of(path: &Path) -> Vec<std::ffi::OsString> {
 ///
 /// # Errors
 /// There can be no thread for it.
-pub fn start(
+pub(crate) fn start(
     places: impl Fn() -> Arc<Places> + Send + 'static,
     seen: u64,
     reloads: Reloads,

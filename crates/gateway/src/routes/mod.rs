@@ -9,13 +9,14 @@
 //! over a tree of path segments and a comparison of the few variants of one path. Nothing here
 //! knows of HTTP messages, scripts or the engine. Rules: SRV-7 to SRV-19.
 
-pub mod matcher;
-pub mod method;
-pub mod segment;
-pub mod template;
-pub mod variant;
+pub(crate) mod matcher;
+pub(crate) mod method;
+pub(crate) mod segment;
+pub(crate) mod template;
+pub(crate) mod variant;
 
-pub use matcher::{Lookup, Matcher, NotChosen, PathMatch, RouteFault, RouteFaultKind, RouteSpec};
-pub use method::Method;
-pub use template::{RouteTemplate, TemplateFault};
-pub use variant::{Chosen, MissingParameters};
+pub(crate) use matcher::{
+    Lookup, Matcher, NotChosen, PathMatch, RouteFault, RouteFaultKind, RouteSpec,
+};
+pub(crate) use method::Method;
+pub(crate) use variant::MissingParameters;

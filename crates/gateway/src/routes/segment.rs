@@ -9,7 +9,7 @@ use qlio_data::percent;
 
 /// One piece of a [`SegmentPattern`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Piece {
+pub(crate) enum Piece {
     /// Raw path text.
     Literal(Box<str>),
     /// A token; names live in the template, so that patterns of different routes can be shared.
@@ -18,7 +18,7 @@ pub enum Piece {
 
 /// How a segment ranks against others at the same place; smaller is tried first (SRV-11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SegmentClass {
+pub(crate) enum SegmentClass {
     /// Text only.
     Literal,
     /// Text and tokens.
@@ -31,18 +31,18 @@ pub enum SegmentClass {
 
 /// The pattern of one segment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct SegmentPattern {
+pub(crate) struct SegmentPattern {
     pieces: Box<[Piece]>,
 }
 
 impl SegmentPattern {
     /// A pattern of these pieces; no two literals stand side by side.
-    pub fn new(pieces: Vec<Piece>) -> Self {
+    pub(crate) fn new(pieces: Vec<Piece>) -> Self {
         Self { pieces: pieces.into() }
     }
 
     /// The class among other segments.
-    pub fn class(&self) -> SegmentClass {
+    pub(crate) fn class(&self) -> SegmentClass {
         match &*self.pieces {
             [] | [Piece::Literal(_)] => SegmentClass::Literal,
             [Piece::Token] => SegmentClass::Token,
@@ -51,7 +51,7 @@ impl SegmentPattern {
     }
 
     /// The text of a literal pattern.
-    pub fn as_literal(&self) -> Option<&str> {
+    pub(crate) fn as_literal(&self) -> Option<&str> {
         match &*self.pieces {
             [] => Some(""),
             [Piece::Literal(text)] => Some(text),
@@ -60,7 +60,7 @@ impl SegmentPattern {
     }
 
     /// The number of bytes of literal text.
-    pub fn literal_len(&self) -> usize {
+    pub(crate) fn literal_len(&self) -> usize {
         self.pieces
             .iter()
             .map(|piece| match piece {
@@ -72,12 +72,16 @@ impl SegmentPattern {
 
     /// Matches a whole segment; what the tokens took is appended to `captures`. On failure
     /// `captures` is as before.
-    pub fn matches<'p>(&self, segment: &'p str, captures: &mut Vec<&'p str>) -> bool {
+    pub(crate) fn matches<'p>(&self, segment: &'p str, captures: &mut Vec<&'p str>) -> bool {
         self.run(segment, false, captures).is_some()
     }
 
     /// Matches the beginning of `text`; answers the length that was matched.
-    pub fn matches_prefix<'p>(&self, text: &'p str, captures: &mut Vec<&'p str>) -> Option<usize> {
+    pub(crate) fn matches_prefix<'p>(
+        &self,
+        text: &'p str,
+        captures: &mut Vec<&'p str>,
+    ) -> Option<usize> {
         self.run(text, true, captures)
     }
 

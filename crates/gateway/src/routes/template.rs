@@ -10,15 +10,15 @@ use qlio_data::percent;
 use crate::routes::segment::{Piece, SegmentClass, SegmentPattern};
 
 /// The longest template text, in bytes.
-pub const TEMPLATE_BYTES_MAX: usize = 4096;
+pub(crate) const TEMPLATE_BYTES_MAX: usize = 4096;
 /// The most segments of one path; bounds the depth of the matching tree.
-pub const SEGMENTS_MAX: usize = 64;
+pub(crate) const SEGMENTS_MAX: usize = 64;
 /// The most optional segments of one path; each doubles the number of shapes.
-pub const OPTIONAL_SEGMENTS_MAX: usize = 4;
+pub(crate) const OPTIONAL_SEGMENTS_MAX: usize = 4;
 
 /// A parsed route template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RouteTemplate {
+pub(crate) struct RouteTemplate {
     /// The path part as written; routes with the same path part are variants of each other.
     pub path: String,
     /// The shapes of the path: one, or several if segments are optional.
@@ -29,7 +29,7 @@ pub struct RouteTemplate {
 
 /// One concrete form of a path template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathShape {
+pub(crate) struct PathShape {
     /// The segments; a path that ends in `/` has an empty last one.
     pub segments: Vec<SegmentPattern>,
     /// What stands before a trailing `*` in its segment; `None` without `*`.
@@ -42,7 +42,7 @@ pub struct PathShape {
 
 impl PathShape {
     /// The rank of every segment, for comparing shapes that match the same path.
-    pub fn classes(&self) -> Vec<SegmentClass> {
+    pub(crate) fn classes(&self) -> Vec<SegmentClass> {
         let rest = self.rest.is_some().then_some(SegmentClass::Rest);
         self.segments.iter().map(SegmentPattern::class).chain(rest).collect()
     }
@@ -50,7 +50,7 @@ impl PathShape {
 
 /// A query parameter that a route declares: `key={token}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeclaredKey {
+pub(crate) struct DeclaredKey {
     /// The name in the query string, decoded.
     pub key: String,
     /// The name in the script.
@@ -61,7 +61,7 @@ pub struct DeclaredKey {
 
 /// Something wrong with a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TemplateFault {
+pub(crate) struct TemplateFault {
     /// Byte offset in the template text.
     pub offset: usize,
     /// What is wrong.
@@ -72,7 +72,7 @@ pub struct TemplateFault {
 
 impl RouteTemplate {
     /// Parses a template. The template is `None` exactly if one of the faults is fatal.
-    pub fn parse(text: &str) -> (Option<Self>, Vec<TemplateFault>) {
+    pub(crate) fn parse(text: &str) -> (Option<Self>, Vec<TemplateFault>) {
         let mut faults = Faults::default();
         if text.len() > TEMPLATE_BYTES_MAX {
             faults
@@ -93,7 +93,7 @@ impl RouteTemplate {
 
     /// Whether another route with the same path and method would be a duplicate: the same keys with
     /// the same token text, in any order (SRV-3).
-    pub fn has_same_query(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_query(&self, other: &Self) -> bool {
         self.query.len() == other.query.len()
             && self.query.iter().all(|declared| other.query.contains(declared))
     }

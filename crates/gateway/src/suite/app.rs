@@ -40,7 +40,7 @@ fn development() -> CommandLine {
 }
 
 /// A loaded app.
-pub struct App {
+pub(crate) struct App {
     files: AppFolder,
     /// The text of the settings, if it has to be filled in for each test.
     template: Option<String>,
@@ -73,7 +73,7 @@ pub(super) struct Ran {
 
 impl App {
     /// Loads the app. Problems of its files are in [`App::loaded`].
-    pub fn load(mut files: AppFolder) -> Self {
+    pub(crate) fn load(mut files: AppFolder) -> Self {
         files.folders.tests = Some(files.tests.clone());
         let text = files.config.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
         let template = text.filter(|text| ports::find_numbers(text).next().is_some());
@@ -92,7 +92,7 @@ impl App {
     }
 
     /// The catalog, with what is wrong with its files.
-    pub fn loaded(&self) -> &Loaded {
+    pub(crate) fn loaded(&self) -> &Loaded {
         &self.loaded
     }
 

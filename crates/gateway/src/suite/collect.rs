@@ -31,7 +31,7 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// The tests of a directory, in the order they are reported.
 #[derive(Debug, Default)]
-pub struct Collected {
+pub(crate) struct Collected {
     /// The tests.
     pub cases: Vec<TestCase>,
     /// How many files the directory has.
@@ -50,7 +50,7 @@ struct Parts {
 }
 
 /// Reads a directory. One that can not be read is one failing test `initFailed`.
-pub fn collect(directory: &Path) -> Collected {
+pub(crate) fn collect(directory: &Path) -> Collected {
     let failed = |reason: &str| {
         let message =
             format!("the test directory `{}` can not be read: {reason}", directory.display());

@@ -30,7 +30,7 @@ struct Place<'d> {
 }
 
 /// Checks a connector; the outcomes come in the order in which they are found.
-pub async fn check_connector(client: &RemoteClient<'_>) -> Vec<Outcome> {
+pub(crate) async fn check_connector(client: &RemoteClient<'_>) -> Vec<Outcome> {
     let begun = Instant::now();
     let description = match client.describe().await {
         Ok(description) => description,

@@ -31,16 +31,16 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use crate::mock::{Behaviour, canned::CannedAnswer};
 
-pub use app::App;
-pub use collect::{Collected, collect};
-pub use connector::check_connector;
-pub use report::{Format, Report};
-pub use route_table::RouteRequest;
-pub use schedule::{Limits, run_all};
+pub(crate) use app::App;
+pub(crate) use collect::{Collected, collect};
+pub(crate) use connector::check_connector;
+pub(crate) use report::{Format, Report};
+pub(crate) use route_table::RouteRequest;
+pub(crate) use schedule::{Limits, run_all};
 
 /// One test, from files or in code.
 #[derive(Debug, Clone, Default)]
-pub struct TestCase {
+pub(crate) struct TestCase {
     /// Its name, unique among the tests.
     pub name: String,
     /// The script or route that is run.
@@ -60,7 +60,7 @@ pub struct TestCase {
 
 /// The script or route of a test.
 #[derive(Debug, Clone, Default)]
-pub enum Action {
+pub(crate) enum Action {
     /// Nothing; there is only something wrong.
     #[default]
     Nothing,
@@ -72,7 +72,7 @@ pub enum Action {
 
 /// The text of a file of a test.
 #[derive(Debug, Clone, Default)]
-pub struct Text {
+pub(crate) struct Text {
     /// The file, as messages call it.
     pub file: String,
     /// Its text.
@@ -81,7 +81,7 @@ pub struct Text {
 
 /// A mock of a test.
 #[derive(Debug, Clone, Default)]
-pub struct Mock {
+pub(crate) struct Mock {
     /// Its answers.
     pub answers: Vec<CannedAnswer>,
     /// How late or broken they come.
@@ -90,7 +90,7 @@ pub struct Mock {
 
 /// Where something stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     /// The file.
     pub file: String,
     /// The line, counted from 1.
@@ -99,7 +99,7 @@ pub struct Place {
 
 /// Why a test fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// Where the cause stands.
     pub place: Option<Place>,
     /// The message for the author of the test.
@@ -108,7 +108,7 @@ pub struct Problem {
 
 /// How a test ended.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The name of the test.
     pub name: String,
     /// How long it took.
@@ -119,12 +119,12 @@ pub struct Outcome {
 
 impl Problem {
     /// A problem without a place.
-    pub fn new(message: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { place: None, message: message.into() }
     }
 
     /// A problem of a file.
-    pub fn at(file: &str, line: Option<u32>, message: impl Into<String>) -> Self {
+    pub(crate) fn at(file: &str, line: Option<u32>, message: impl Into<String>) -> Self {
         let place = Place { file: file.to_owned(), line };
         Self { place: Some(place), message: message.into() }
     }
@@ -139,7 +139,7 @@ impl std::fmt::Display for Place {
 
 impl Outcome {
     /// Whether all was well.
-    pub fn is_passed(&self) -> bool {
+    pub(crate) fn is_passed(&self) -> bool {
         self.problems.is_empty()
     }
 }

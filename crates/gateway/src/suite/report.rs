@@ -14,7 +14,7 @@ use super::{Outcome, Problem};
 
 /// How a run is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// Test Anything Protocol, version 13.
     Tap,
     /// XML as `JUnit` writes it.
@@ -25,7 +25,7 @@ pub enum Format {
 
 /// A report under way.
 #[derive(Debug)]
-pub struct Report {
+pub(crate) struct Report {
     format: Format,
     /// The name of all tests together.
     suite: String,
@@ -38,7 +38,7 @@ const NAME_WIDTH_MAX: usize = 40;
 
 impl Report {
     /// Begins a report of tests with these names; answers it with the text that comes first.
-    pub fn begin<'n>(
+    pub(crate) fn begin<'n>(
         format: Format,
         suite: &str,
         names: impl ExactSizeIterator<Item = &'n str>,
@@ -54,7 +54,7 @@ impl Report {
     }
 
     /// Adds an outcome; answers the text for it.
-    pub fn add(&mut self, outcome: &Outcome) -> String {
+    pub(crate) fn add(&mut self, outcome: &Outcome) -> String {
         self.outcomes.push(outcome.clone());
         match self.format {
             Format::Tap => tap(outcome, self.outcomes.len()),
@@ -64,12 +64,12 @@ impl Report {
     }
 
     /// Whether all tests so far have passed.
-    pub fn is_passed(&self) -> bool {
+    pub(crate) fn is_passed(&self) -> bool {
         self.outcomes.iter().all(Outcome::is_passed)
     }
 
     /// Ends the report; answers the text that comes last.
-    pub fn end(&self, took: Duration) -> String {
+    pub(crate) fn end(&self, took: Duration) -> String {
         let failed = self.outcomes.iter().filter(|outcome| !outcome.is_passed()).count();
         let count = self.outcomes.len();
         match self.format {

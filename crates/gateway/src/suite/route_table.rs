@@ -27,7 +27,7 @@ pub(super) struct Row {
 
 /// A request to a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RouteRequest {
+pub(crate) struct RouteRequest {
     /// The method.
     pub method: Method,
     /// Path and query.

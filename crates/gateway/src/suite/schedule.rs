@@ -24,7 +24,7 @@ const BEGINNINGS_MAX: usize = 8;
 
 /// Bounds of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// How many tests run at the same time; 8 by default.
     pub at_once: usize,
     /// How long a test may take; 30 seconds by default.
@@ -45,7 +45,7 @@ impl Default for Limits {
 ///
 /// # Cancellation
 /// Dropping the future ends all tests and their mocks.
-pub async fn run_all(
+pub(crate) async fn run_all(
     cases: Vec<TestCase>,
     app: App,
     limits: Limits,

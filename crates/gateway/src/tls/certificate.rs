@@ -28,7 +28,7 @@ pub(super) fn facts(certificate: &CertificateDer<'_>) -> Result<Facts, String> {
 
 /// Who a client is: the first URI of its certificate, else the first name, else the common name of its subject.
 /// Nothing where that is no text that a header can carry.
-pub fn identity(certificate: &CertificateDer<'_>) -> Option<String> {
+pub(crate) fn identity(certificate: &CertificateDer<'_>) -> Option<String> {
     let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
     let alternatives = alternatives(&parsed);
     let uri = alternatives.iter().find_map(|name| match name {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use qlio_gateway::admin::{FAMILIES, Family, Kind};
+use qlio_gateway::{FAMILIES, Family, Kind};
 
 use super::docs;
 

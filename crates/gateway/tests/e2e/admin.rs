@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use qlio_gateway::admin::FAMILIES;
+use qlio_gateway::FAMILIES;
 use qlio_testkit::{
     case::conversation::Received,
     client::{Answer, Connection, Request, fetch},

@@ -35,12 +35,12 @@ use arc_swap::ArcSwap;
 use qlio_data::{Object, Value, codec::json, redact::redact};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-pub use level::LogLevel;
+pub(crate) use level::LogLevel;
 pub(super) use request::RequestLog;
 pub(super) use request_line::RequestLine;
 use request_line::line_of_text;
 pub(super) use run::RunLog;
-pub use stdout::{LogFormat, StdoutLog};
+pub(crate) use stdout::{LogFormat, StdoutLog};
 use writer::Writer;
 
 use super::server::Event;
@@ -232,7 +232,7 @@ impl Logs {
 }
 
 /// Takes what there is to say about the log files themselves.
-pub type Complaints = Box<dyn Fn(&str) + Send>;
+pub(crate) type Complaints = Box<dyn Fn(&str) + Send>;
 
 /// How often the log says that the process lives (LOG-1).
 const BEAT_EVERY: Duration = Duration::from_mins(1);

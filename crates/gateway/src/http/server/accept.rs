@@ -83,7 +83,7 @@ pub(super) struct Inbox {
 ///
 /// # Errors
 /// A place cannot be listened at.
-pub fn open(listens: &[Listen]) -> io::Result<Vec<(Listen, OpenedListener)>> {
+pub(crate) fn open(listens: &[Listen]) -> io::Result<Vec<(Listen, OpenedListener)>> {
     let (runtime, listeners, bound) = bind(listens)?;
     let _entered = runtime.enter();
     let open = |(listener, listen): (Listener, Listen)| Ok((listen, listener.into_opened()?));

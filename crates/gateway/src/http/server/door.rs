@@ -30,7 +30,7 @@ const PROXY_HEAD_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// What is spoken where connections come in.
 #[derive(Debug, Default)]
-pub struct Door {
+pub(crate) struct Door {
     /// TLS, with these certificates.
     pub tls: Option<Arc<TlsFront>>,
     /// Every connection begins with a head of the PROXY protocol, which only these may send; over a unix socket,

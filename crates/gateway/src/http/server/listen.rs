@@ -22,11 +22,11 @@ use super::{
 pub(super) const BACKLOG: u32 = 1024;
 
 /// What users may do with the file of a socket, if nothing is said: its owner and group connect.
-pub const SOCKET_MODE: u32 = 0o660;
+pub(crate) const SOCKET_MODE: u32 = 0o660;
 
 /// An address, or the path of a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
+pub(crate) enum Address {
     /// Port 0 takes a free one.
     Tcp(SocketAddr),
     /// The path of a socket, and what users may do with it.
@@ -35,7 +35,7 @@ pub enum Address {
 
 /// One of the places where a server listens.
 #[derive(Debug, Clone)]
-pub struct Listen {
+pub(crate) struct Listen {
     /// Where.
     pub address: Address,
     /// What is spoken there.
@@ -46,7 +46,7 @@ pub struct Listen {
 
 impl Listen {
     /// HTTP as it is, at an address.
-    pub fn plain(address: SocketAddr) -> Self {
+    pub(crate) fn plain(address: SocketAddr) -> Self {
         Self { address: Address::Tcp(address), door: Arc::default(), inherited: None }
     }
 }
@@ -65,7 +65,7 @@ impl fmt::Display for Listen {
 /// A place to listen as settings write it: an address or `unix:` and a path, and words that say what is special
 /// there: `tls`, `proxy`, and for sockets `mode=660`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListenText {
+pub(crate) struct ListenText {
     /// Where.
     pub address: Address,
     /// TLS is spoken there.
@@ -76,7 +76,7 @@ pub struct ListenText {
 
 impl ListenText {
     /// Reads the text of a setting.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_ascii_whitespace();
         let place = words.next()?;
         let mut mode = None;
@@ -120,7 +120,7 @@ fn read_address(text: &str) -> Option<SocketAddr> {
 }
 
 /// Whether a text says where to listen.
-pub fn is_listen_text(text: &str) -> bool {
+pub(crate) fn is_listen_text(text: &str) -> bool {
     ListenText::parse(text).is_some()
 }
 

@@ -53,21 +53,21 @@ use std::{
 use hyper::http::request::Parts;
 use tokio::sync::watch;
 
-pub use accept::open;
-pub use door::Door;
-pub use listen::{Address, Listen, ListenText, SOCKET_MODE, is_listen_text};
+pub(crate) use accept::open;
+pub(crate) use door::Door;
+pub(crate) use listen::{Address, Listen, ListenText, SOCKET_MODE, is_listen_text};
 use open::OpenCount;
 pub(crate) use opened::SocketFile;
-pub use opened::{InheritedListener, OpenedListener};
-pub use pulse::Pulse;
-pub use request_body::RequestBody;
-pub use socket::Upgraded;
-pub use view::{ServerView, WorkerView};
+pub(crate) use opened::{InheritedListener, OpenedListener};
+pub(crate) use pulse::Pulse;
+pub(crate) use request_body::RequestBody;
+pub(crate) use socket::Upgraded;
+pub(crate) use view::{ServerView, WorkerView};
 
 use super::{incident::IncidentId, pace::Pace, quota::Quota, respond::Response};
 
 /// What answers requests on one worker thread.
-pub trait App: 'static {
+pub(crate) trait App: 'static {
     /// Answers one request.
     ///
     /// # Cancellation
@@ -96,13 +96,13 @@ pub trait App: 'static {
 
 /// What has to be remembered of the request that leaves HTTP behind; an extension of the answer.
 #[derive(Debug, Clone)]
-pub struct Takeover {
+pub(crate) struct Takeover {
     /// The head of the request.
     pub head: Arc<Parts>,
 }
 
 /// A connection that has left HTTP behind.
-pub struct Held {
+pub(crate) struct Held {
     /// The connection.
     pub io: Upgraded,
     /// The head of the request that it began with.
@@ -121,7 +121,7 @@ pub struct Held {
 
 /// A request as it came, its body not yet read.
 #[derive(Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// The message.
     pub message: hyper::Request<RequestBody>,
     /// The client's end of the connection.
@@ -136,7 +136,7 @@ pub struct Request {
 
 /// Bounds of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ServerLimits {
+pub(crate) struct ServerLimits {
     /// Bytes of a request head; default 64 KiB. More is answered with 431, or with 414 if that is the target
     /// alone.
     pub head_bytes_max: usize,
@@ -177,7 +177,7 @@ impl Default for ServerLimits {
 
 /// What to listen on, and with how many threads.
 #[derive(Debug, Clone)]
-pub struct ServerConfig {
+pub(crate) struct ServerConfig {
     /// Every worker serves all of them.
     pub listens: Vec<Listen>,
     /// Worker threads; at least one is started.
@@ -190,7 +190,7 @@ pub struct ServerConfig {
 
 /// Whether the server takes work; it goes from one to the next, and never back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// Accepting and answering.
     Serving,
     /// Accepting and answering, because others may not know yet; answers carry `connection: close`.
@@ -277,14 +277,14 @@ impl fmt::Display for Event {
 }
 
 /// Where events go; called from all threads, must not block.
-pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
+pub(crate) type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// Why an app could not be made.
-pub type FactoryError = Box<dyn Error + Send + Sync>;
+pub(crate) type FactoryError = Box<dyn Error + Send + Sync>;
 
 /// What a factory may use to make the app of one worker.
 #[derive(Debug, Clone)]
-pub struct WorkerContext {
+pub(crate) struct WorkerContext {
     /// Which worker, counted from 0.
     pub index: usize,
     /// Follows the phases of the server.
@@ -295,7 +295,7 @@ pub struct WorkerContext {
 
 /// A running server.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     listens: Vec<Listen>,
     phase: watch::Sender<Phase>,
     /// Beside the phase, whose receivers say that somebody still serves.
@@ -312,7 +312,11 @@ impl Server {
     /// # Errors
     /// An address cannot be bound, a thread cannot be started, or a factory fails; nothing stays
     /// behind.
-    pub fn start<A, F>(config: &ServerConfig, events: EventSink, factory: F) -> io::Result<Self>
+    pub(crate) fn start<A, F>(
+        config: &ServerConfig,
+        events: EventSink,
+        factory: F,
+    ) -> io::Result<Self>
     where
         A: App,
         F: Fn(WorkerContext) -> Result<A, FactoryError> + Send + Sync + 'static,
@@ -364,35 +368,35 @@ impl Server {
     }
 
     /// Where it listens, in the order of the configuration.
-    pub fn listens(&self) -> &[Listen] {
+    pub(crate) fn listens(&self) -> &[Listen] {
         &self.listens
     }
 
     /// How late each worker is.
-    pub fn lateness(&self) -> impl Iterator<Item = Duration> {
+    pub(crate) fn lateness(&self) -> impl Iterator<Item = Duration> {
         self.pulses.iter().map(|pulse| pulse.lateness())
     }
 
     /// Shows how the server is doing, to whoever asks.
-    pub fn view(&self) -> ServerView {
+    pub(crate) fn view(&self) -> ServerView {
         let workers = self.pulses.iter().zip(&self.open);
         let workers = workers.map(|(pulse, open)| (Arc::clone(pulse), Arc::clone(open)));
         ServerView::new(workers.collect(), self.phase.clone(), self.left.clone())
     }
 
     /// A handle that ends the server from elsewhere, such as a signal handler.
-    pub fn stopper(&self) -> Stopper {
+    pub(crate) fn stopper(&self) -> Stopper {
         Stopper { phase: self.phase.clone(), left: self.left.clone() }
     }
 
     /// Ready once somebody has asked the server to leave or to drain.
-    pub async fn left(&self) {
+    pub(crate) async fn left(&self) {
         // It is there for as long as the server is.
         let _ = self.left.subscribe().wait_for(|left| *left).await;
     }
 
     /// Ready when nobody serves any more, whether it was asked to end or not.
-    pub async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         // Every thread follows the phases for as long as it works.
         self.phase.closed().await;
     }
@@ -402,7 +406,7 @@ impl Server {
     ///
     /// # Errors
     /// A thread of the server panicked outside any request, which is a bug.
-    pub fn join(self) -> io::Result<usize> {
+    pub(crate) fn join(self) -> io::Result<usize> {
         let mut aborted = 0;
         let mut is_sound = self.acceptor.join().is_ok();
         for worker in self.workers {
@@ -421,19 +425,19 @@ impl Server {
 
 /// Ends a server.
 #[derive(Debug, Clone)]
-pub struct Stopper {
+pub(crate) struct Stopper {
     phase: watch::Sender<Phase>,
     left: watch::Sender<bool>,
 }
 
 impl Stopper {
     /// Asks to be sent nothing more; goes on accepting and answering.
-    pub fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.advance(Phase::Leaving);
     }
 
     /// Stops accepting, and ends once everything asked is answered or the deadline has passed.
-    pub fn drain(&self) {
+    pub(crate) fn drain(&self) {
         self.advance(Phase::Draining);
     }
 
@@ -449,7 +453,7 @@ impl Stopper {
     }
 
     /// Stops at once, dropping whatever runs.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.phase.send_replace(Phase::Stopped);
     }
 }

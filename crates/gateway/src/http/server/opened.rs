@@ -15,7 +15,7 @@ use std::{
 
 /// A listener that somebody else has opened, and keeps.
 #[derive(Debug)]
-pub enum InheritedListener {
+pub(crate) enum InheritedListener {
     /// At an address.
     Tcp(TcpListener),
     /// At a path, whose file belongs to whoever has opened it.
@@ -33,7 +33,7 @@ impl AsFd for InheritedListener {
 
 /// A listener that this process has opened so that others answer; its file goes with it.
 #[derive(Debug)]
-pub struct OpenedListener {
+pub(crate) struct OpenedListener {
     /// What others inherit.
     pub listener: InheritedListener,
     _file: Option<SocketFile>,

@@ -28,7 +28,7 @@ const PIECE_BYTES_MAX: usize = 64 * 1024;
 
 /// A body on its way from the client.
 #[derive(Debug)]
-pub struct RequestBody(Source);
+pub(crate) struct RequestBody(Source);
 
 #[derive(Debug)]
 enum Source {

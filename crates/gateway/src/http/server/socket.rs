@@ -137,7 +137,7 @@ impl AsyncWrite for Socket {
 
 /// A socket, and before it what has arrived on it already.
 #[derive(Debug)]
-pub struct Upgraded {
+pub(crate) struct Upgraded {
     arrived: Bytes,
     socket: Socket,
 }

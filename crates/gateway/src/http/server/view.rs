@@ -8,7 +8,7 @@ use super::{Phase, Pulse, open::OpenCount};
 
 /// Shows a server.
 #[derive(Debug, Clone)]
-pub struct ServerView {
+pub(crate) struct ServerView {
     workers: Vec<(Arc<Pulse>, Arc<OpenCount>)>,
     /// Not a receiver: the server has ended when nobody receives any more.
     phase: watch::Sender<Phase>,
@@ -17,7 +17,7 @@ pub struct ServerView {
 
 /// One worker at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WorkerView {
+pub(crate) struct WorkerView {
     /// How long something new would wait for its next turn.
     pub lag: Duration,
     /// Its open connections.
@@ -34,20 +34,20 @@ impl ServerView {
     }
 
     /// Ready once somebody has asked the server to leave or to drain.
-    pub async fn left(&self) {
+    pub(crate) async fn left(&self) {
         // It is there for as long as this is.
         let _ = self.left.subscribe().wait_for(|left| *left).await;
     }
 
     /// All workers in order.
-    pub fn workers(&self) -> impl Iterator<Item = WorkerView> {
+    pub(crate) fn workers(&self) -> impl Iterator<Item = WorkerView> {
         self.workers
             .iter()
             .map(|(pulse, open)| WorkerView { lag: pulse.lateness(), connections: open.get() })
     }
 
     /// Whether the server takes work.
-    pub fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         *self.phase.borrow()
     }
 }

@@ -25,7 +25,7 @@ use std::{net::IpAddr, sync::Arc};
 use hyper::HeaderMap;
 use qlio_engine::trace::TraceContext;
 
-pub use self::{
+pub(crate) use self::{
     exporter::Exporter,
     queue::SpanCounts,
     recording::Recording,

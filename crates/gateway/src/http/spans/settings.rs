@@ -146,7 +146,7 @@ const SERVICE_NAME: &str = "service.name";
 const SERVICE_VERSION: &str = "service.version";
 
 /// Whether spans can be sent to a text, which is a URI of HTTP.
-pub fn is_endpoint(text: &str) -> bool {
+pub(crate) fn is_endpoint(text: &str) -> bool {
     let uri = text.parse::<hyper::Uri>().ok();
     uri.is_some_and(|uri| {
         let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
@@ -155,12 +155,12 @@ pub fn is_endpoint(text: &str) -> bool {
 }
 
 /// Whether a text is a list of names with values.
-pub fn is_list_of_pairs(text: &str) -> bool {
+pub(crate) fn is_list_of_pairs(text: &str) -> bool {
     pairs_of(text).is_some()
 }
 
 /// Whether a text is a list of headers.
-pub fn is_list_of_headers(text: &str) -> bool {
+pub(crate) fn is_list_of_headers(text: &str) -> bool {
     super::exporter::headers_of(text).is_some()
 }
 

@@ -13,7 +13,7 @@ mod limits;
 pub(super) mod message;
 pub(super) mod outbox;
 
-pub use limits::SocketLimits;
+pub(crate) use limits::SocketLimits;
 
 /// What a run of a client came with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

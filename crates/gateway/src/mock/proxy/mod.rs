@@ -38,10 +38,10 @@ use config::{Config, Entry};
 use save::Saver;
 
 /// The port of the proxy if nobody names one.
-pub const PORT_DEFAULT: u16 = 3201;
+pub(crate) const PORT_DEFAULT: u16 = 3201;
 
 /// The configuration of a proxy, and its ports.
-pub struct ProxyOptions {
+pub(crate) struct ProxyOptions {
     /// The configuration.
     pub config: Value,
     /// The address to listen on, also for TCP ports; `127.0.0.1` by default.
@@ -59,7 +59,7 @@ pub struct ProxyOptions {
 impl ProxyOptions {
     /// The defaults for a configuration.
     #[must_use]
-    pub fn new(config: Value) -> Self {
+    pub(crate) fn new(config: Value) -> Self {
         Self {
             config,
             host: "127.0.0.1".to_owned(),
@@ -86,7 +86,7 @@ struct Proxy {
 }
 
 /// A proxy that is bound and waits to be run.
-pub struct ProxyServer {
+pub(crate) struct ProxyServer {
     server: MockServer,
     proxy: Arc<Proxy>,
 }
@@ -95,7 +95,7 @@ pub struct ProxyServer {
 ///
 /// # Errors
 /// The configuration makes no sense, or a port is taken.
-pub async fn serve(options: ProxyOptions) -> Result<ProxyServer, MockError> {
+pub(crate) async fn serve(options: ProxyOptions) -> Result<ProxyServer, MockError> {
     let config = Config::read(&options.config).map_err(MockError::Unusable)?;
     let ports: Vec<u16> = config.entries().filter_map(|entry| entry.tcp_port()).collect();
     let upstream = Upstream::new().map_err(|error| MockError::Unusable(error.to_string()))?;
@@ -122,23 +122,18 @@ pub async fn serve(options: ProxyOptions) -> Result<ProxyServer, MockError> {
 }
 
 impl ProxyServer {
-    /// The bound address for HTTP.
-    pub fn address(&self) -> SocketAddr {
-        self.server.address()
-    }
-
     /// The bound address as a URL, to be printed before anything else.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.server.url()
     }
 
     /// The TCP ports of the configuration, with the addresses that were bound.
-    pub fn tcp_addresses(&self) -> Vec<(u16, SocketAddr)> {
+    pub(crate) fn tcp_addresses(&self) -> Vec<(u16, SocketAddr)> {
         locked(&self.proxy.ports).clone()
     }
 
     /// Warnings for the operator: types in the configuration that nobody knows.
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let config = self.proxy.config();
         let warning = |entry: &Arc<Entry>| {
             let kind = entry.behaviour.unknown_type()?;
@@ -151,7 +146,7 @@ impl ProxyServer {
     ///
     /// # Cancellation
     /// Dropping this future, or the end of the one given, closes every connection at once.
-    pub async fn run(self, until: impl Future<Output = ()>) {
+    pub(crate) async fn run(self, until: impl Future<Output = ()>) {
         let Self { server, proxy } = self;
         server.run(until).await;
         // The listeners hold the proxy, which holds the listeners.

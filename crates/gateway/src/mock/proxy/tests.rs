@@ -20,7 +20,7 @@ use crate::mock::tests::{PATIENCE, Running, Serves};
 
 impl Serves for ProxyServer {
     fn address(&self) -> SocketAddr {
-        Self::address(self)
+        self.url().trim_start_matches("http://").parse().unwrap()
     }
 
     fn run(self, until: impl Future<Output = ()>) -> impl Future<Output = ()> {
