@@ -94,6 +94,8 @@ const HABITS: &[(&str, &str)] = &[
     ("n = 2\nreturn select a from t limit n", "`limit {=n}`"),
     ("n = 2\nreturn select a from t limit {n}", "`limit {=n}`"),
     ("n = 2\nreturn select a from t where b = 1 limit 5 offset \"{n}\"", "`limit {=n}`"),
+    ("return select a from t limit 1.5", "whole numbers"),
+    ("return select a from t limit 1 offset 2.5", "whole numbers"),
     ("return select a from t as x join u y on y.b = x.b", "an alias and a condition"),
     ("; a = 1", "a `;` stands behind a statement"),
     ("select a from t; limit 2", "its clauses stand before it"),

@@ -259,11 +259,12 @@ impl<'r> Join<'r> {
         }
         let mut is_closed = false;
         let mut hash = 0;
+        let are_all_indexed = self.indexed.len() == keys.len();
         for (place, key) in keys.iter().enumerate() {
             match key {
                 Key::Missing => return Lookup::Nowhere,
                 Key::Closed(_) => is_closed = true,
-                Key::One(value) if self.indexed.contains(&place) => {
+                Key::One(value) if are_all_indexed || self.indexed.contains(&place) => {
                     hash = self.combine(hash, self.hasher.hash_one(value));
                 }
                 Key::One(_) => {}

@@ -86,6 +86,9 @@ pub(super) fn hint(before: &str, rest: &str) -> Option<&'static str> {
     {
         return Some(COUNT_TOKEN);
     }
+    if rest.starts_with('.') && is_count(line, previous) {
+        return Some("rows are counted in whole numbers");
+    }
     if let Some((_, hint)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
         return Some(hint);
     }
@@ -165,6 +168,13 @@ fn is_count_of_clause(line: &str, previous: &str) -> bool {
     let is_clause = !earlier.is_empty() && !earlier.ends_with(';');
     let is_source = BEFORE_SOURCES.contains(&last_word(earlier));
     matches!(previous, "limit" | "offset") && is_clause && !is_source
+}
+
+/// Whether the text ends with the digits of `limit` or `offset`.
+fn is_count(line: &str, previous: &str) -> bool {
+    let earlier = line[..line.len() - previous.len()].trim_end();
+    previous.bytes().all(|byte| byte.is_ascii_digit())
+        && is_count_of_clause(earlier, last_word(earlier))
 }
 
 /// The word that a text ends with, dots included.
