@@ -244,7 +244,8 @@ fn draining_lets_streams_finish_and_says_goodbye() {
 
 #[test]
 fn an_idle_connection_says_goodbye() {
-    let idle_timeout = Duration::from_millis(50);
+    // Long enough for the client's own settings to be written, else it writes to a closed connection.
+    let idle_timeout = Duration::from_secs(1);
     let running = start(ServerLimits { idle_timeout, ..ServerLimits::default() });
     run(async {
         let (client, connection) = connect(running.address()).await;
