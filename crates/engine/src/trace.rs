@@ -9,6 +9,7 @@ use std::sync::{
 };
 
 use http::{HeaderName, HeaderValue};
+use qlio_data::Text;
 
 /// The header that names the trace and the caller.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -26,6 +27,18 @@ pub struct TraceContext {
     pub is_sampled: bool,
     /// What tracing systems have sent along; goes on as it came.
     pub state: Option<HeaderValue>,
+}
+
+impl TraceContext {
+    /// The trace's name as logs and headers write it: 32 digits.
+    pub fn trace_id_text(&self) -> Text {
+        digits_of(&self.trace_id.to_be_bytes())
+    }
+}
+
+/// The name of a span as logs and headers write it: 16 digits.
+pub fn span_id_text(span_id: u64) -> Text {
+    digits_of(&span_id.to_be_bytes())
 }
 
 /// Bytes of a `traceparent`.
@@ -70,6 +83,14 @@ impl CallTrace {
     }
 }
 
+/// Without `format!`, as each line of a log pays for it.
+fn digits_of(bytes: &[u8]) -> Text {
+    let mut digits = [b'0'; 32];
+    let digits = &mut digits[..bytes.len() * 2];
+    put_hex(digits, bytes);
+    Text::from(str::from_utf8(digits).unwrap_or_default())
+}
+
 /// Two digits for each byte.
 fn put_hex(digits: &mut [u8], bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -95,6 +116,12 @@ mod tests {
         assert_ne!(ids[0], ids[1]);
         let expected = format!("00-00000000000000000000000000000abc-{:016x}-01", ids[1]);
         assert_eq!(call.parent(), expected.as_bytes());
+    }
+
+    #[test]
+    fn names_have_all_their_digits() {
+        assert_eq!(&*context(true).trace_id_text(), "00000000000000000000000000000abc");
+        assert_eq!(&*span_id_text(0x00f0_0000_0000_0001), "00f0000000000001");
     }
 
     #[test]

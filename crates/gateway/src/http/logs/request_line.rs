@@ -15,7 +15,7 @@ use hyper::http::request::Parts;
 use qlio_data::{Text, Value, redact::replaced};
 use qlio_engine::{
     event::{Event, EventKind, Subscription},
-    trace::TraceContext,
+    trace::{TraceContext, span_id_text},
     transport::shown_uri,
 };
 
@@ -137,11 +137,11 @@ impl<'r> RequestLine<'r> {
 
     /// What ties lines together.
     fn ids(&self, span_id: Option<u64>) -> impl Iterator<Item = (&'static str, Value)> {
-        let trace_id = self.trace.as_ref().map(|trace| trace.trace_id);
+        let trace_id = self.trace.as_ref().map(|trace| trace.trace_id_text());
         let ids = [
             Some(("request_id", Value::from(self.request_id.clone()))),
-            trace_id.map(|id| ("trace_id", Value::from(format!("{id:032x}")))),
-            span_id.map(|id| ("span_id", Value::from(format!("{id:016x}")))),
+            trace_id.map(|id| ("trace_id", Value::from(id))),
+            span_id.map(|id| ("span_id", Value::from(span_id_text(id)))),
         ];
         ids.into_iter().flatten()
     }
