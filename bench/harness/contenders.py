@@ -25,6 +25,8 @@ OPEN_FILES = 65_536
 NODE_START_SECONDS = 120
 # What the curves of growth need above the defaults.
 QLIO_LIMITS = {"maxNestedRequests": 1_000, "maxResponseLength": 200_000_000}
+# In a container it would write a line for each request; the others write none either.
+QLIO_LOG = {"log": {"format": "none"}}
 
 AGGREGATION = ("A", "B", "C", "D")
 FORMATS = ("J", "E", "F", "J3", "E3", "F3")
@@ -196,7 +198,7 @@ class Fleet:
         shutil.copy(formats.SCHEMA, folder / "tables")
         shutil.copy(formats.REQUEST, folder / "tables")
         settings = folder / "config.json"
-        settings.write_text(json.dumps({"upstream": f"127.0.0.1:{self.upstream_port}", **QLIO_LIMITS}))
+        settings.write_text(json.dumps({"upstream": f"127.0.0.1:{self.upstream_port}", **QLIO_LIMITS, **QLIO_LOG}))
         command = [binary, "serve", "--tables", folder / "tables", "--routes", folder / "routes"]
         command += ["--config", settings, "--host", "127.0.0.1", "--port", "0", "--workers", self.workers, "--strict"]
         process = self.process(name, command)
