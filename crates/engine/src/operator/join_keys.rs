@@ -70,14 +70,7 @@ enum Manner {
 /// in filters; absent can still meet null.
 #[inline]
 pub(super) fn main_key(cell: RowCell<'_>) -> Key<'_> {
-    if cell.text_bytes() <= TEXT_BYTES_MAX
-        && let Some(value) = cell.loose()
-    {
-        return Key::One(value);
-    }
-    let value = cell.value();
-    let manner = if value.is_array() { Manner::InnerElements } else { Manner::Whole };
-    Key::Closed(Closed { value, manner })
+    key_of(cell, Manner::InnerElements)
 }
 
 /// The joined side's key: the list of matches of its path, or in a text the one member.
@@ -96,13 +89,19 @@ pub(super) fn joined_key(cell: RowCell<'_>) -> Key<'_> {
         },
         cell => cell,
     };
+    key_of(cell, Manner::Elements)
+}
+
+/// What is small is looked at where it stands.
+#[inline]
+fn key_of(cell: RowCell<'_>, manner_of_lists: Manner) -> Key<'_> {
     if cell.text_bytes() <= TEXT_BYTES_MAX
         && let Some(value) = cell.loose()
     {
         return Key::One(value);
     }
     let value = cell.value();
-    let manner = if value.is_array() { Manner::Elements } else { Manner::Whole };
+    let manner = if value.is_array() { manner_of_lists } else { Manner::Whole };
     Key::Closed(Closed { value, manner })
 }
 
