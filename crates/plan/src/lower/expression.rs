@@ -57,6 +57,7 @@ impl Lowering<'_> {
                 if self.is_variable(path) {
                     Operand::Template(self.typed_token(&text))
                 } else {
+                    self.warn_of_lone_word(path);
                     Operand::Word(text.into())
                 }
             }

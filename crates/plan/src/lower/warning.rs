@@ -256,10 +256,7 @@ impl Lowering<'_> {
             return;
         };
         let Some((value, kind)) = name.as_str().split_once("::") else { return };
-        let is_same = |known: &Diagnostic| {
-            known.code == codes::CAST_IN_NAME && known.primary.span == path.span
-        };
-        if self.problems.iter().any(is_same) {
+        if self.is_warned_of(codes::CAST_IN_NAME, path.span) {
             return;
         }
         let message = format!("`{name}` is the name of a column, and no cast");
@@ -269,6 +266,30 @@ impl Lowering<'_> {
             None => format!("if that is its name, write it in backticks: `` `{name}` ``"),
         };
         self.problems.push(warning.hint(hint));
+    }
+
+    /// Warns of a word to the right of `=` that names no variable, and is compared as a text then
+    /// (SEL-17): who writes it often means a column. What a route or its body gives is known only when it
+    /// runs.
+    pub(super) fn warn_of_lone_word(&mut self, path: &ast::Path) {
+        let [ast::Segment::Member { name, is_quoted: false }] = path.segments.as_slice() else {
+            return;
+        };
+        let is_given = |route: &DeclaredRoute| route.has_body || route.names.contains(name);
+        if self.route.as_ref().is_some_and(is_given)
+            || self.is_warned_of(codes::LONE_WORD, path.span)
+        {
+            return;
+        }
+        let message = format!("`{name}` is no variable, so it is the text \"{name}\" here");
+        let Some(warning) = self.warning(codes::LONE_WORD, path.span, message) else { return };
+        self.problems.push(warning.hint(format!(
+            "if the text is meant, write `'{name}'`; if a column, `== {name}`, or with the alias of its source"
+        )));
+    }
+
+    fn is_warned_of(&self, code: Code, span: Span) -> bool {
+        self.problems.iter().any(|known| known.code == code && known.primary.span == span)
     }
 
     /// A new warning, unless there are enough.

@@ -77,6 +77,35 @@ fn a_parameter_that_is_computed_asks_for_nothing() {
 }
 
 #[test]
+fn a_word_that_is_no_variable_is_a_warning() {
+    let rows = "rows = []\nwish = 1\n";
+    for test in ["a = sent", "a = 1 or b = sent", "not (a = sent)"] {
+        let text = format!("{rows}return select x from rows where {test}");
+        let found = problems(&text);
+        assert_eq!(found.len(), 1, "{test}: {found:?}");
+        assert!(found[0].contains("Q2143"), "{test}: {found:?}");
+        assert!(
+            found[0].ends_with("`sent` is no variable, so it is the text \"sent\" here"),
+            "{found:?}"
+        );
+        assert!(hints(&text)[0].contains("write `'sent'`; if a column, `== sent`"), "{test}");
+    }
+    for (test, end) in [
+        ("a = wish", ""),
+        ("a = 'sent'", ""),
+        ("a == sent", ""),
+        ("a = rows.sent", ""),
+        ("a = q", " via route '/r?q={q}' using method get"),
+    ] {
+        let text = format!("{rows}return select x from rows where {test}{end}");
+        assert_eq!(problems(&text), Vec::<String>::new(), "{test}");
+    }
+    let selected =
+        "rows = []\nreturn select a.x from rows as a join rows as b on a.x = b.x and b.y = a.z";
+    assert_eq!(problems(selected), Vec::<String>::new());
+}
+
+#[test]
 fn variables_and_tables_of_the_script_are_known() {
     assert_eq!(
         problems(

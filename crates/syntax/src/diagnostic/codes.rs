@@ -88,6 +88,7 @@ registry! {
     2131 ARGUMENT_COUNT "argument-count" "a function is called with too few or too many arguments";
     2141 TESTED_PARAMETER "tested-parameter" "`=` stands where it tests rows and asks for nothing";
     2142 CAST_IN_NAME "cast-in-name" "the name of a column looks like a cast";
+    2143 LONE_WORD "lone-word" "a word is compared with that names no variable";
     // 3xxx: catalog declarations and settings
     3001 DUPLICATE_TABLE "duplicate-table" "two files declare one table";
     3002 BROKEN_TABLE "broken-table" "a table file cannot be used";

@@ -23,8 +23,11 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("join", "", JOIN),
     ("union", "", "`union`, or `union all`, is written in lower case and stands before a `select`"),
     ("intersect", "", SETS),
+    ("", "intersect", SETS),
     ("except", "", SETS),
+    ("", "except", SETS),
     ("minus", "", SETS),
+    ("", "minus", SETS),
     ("", "set", "there is no `set`: write `update t with \"{object}\"`"),
     ("set", "", "there is no `set`: write `insert into t (a, b) values (1, 2)`"),
     ("let", "", BARE_VARIABLE),
@@ -68,6 +71,9 @@ const CLAUSES: &[&str] = &["where", "limit", "offset", "timeout", "via", "using"
 const COUNT_TOKEN: &str =
     "a number that is not written here is a token without quotes: `limit {=n}`";
 
+const FALLBACK: &str =
+    "`||` begins what is taken if the statement before it fails; texts are put together with `&`";
+
 const ALIAS: &str = "an alias stands behind `as`: `from t as x`";
 
 /// Where an alias that lacks its `as` can stand.
@@ -88,6 +94,9 @@ pub(super) fn hint(before: &str, rest: &str) -> Option<&'static str> {
     }
     if rest.starts_with('.') && is_count(line, previous) {
         return Some("rows are counted in whole numbers");
+    }
+    if rest.starts_with(['=', '!', '<', '>', '&']) && is_behind_fallback(line) {
+        return Some(FALLBACK);
     }
     if let Some((_, hint)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
         return Some(hint);
@@ -160,6 +169,18 @@ fn after_word(line: &str, previous: &str, next: &str) -> Option<&'static str> {
         return Some(ALIAS);
     }
     None
+}
+
+/// Whether a line ends with one value behind `||`, as in `where a || 'x'`.
+fn is_behind_fallback(line: &str) -> bool {
+    let Some((before, value)) = line.rsplit_once("||") else { return false };
+    let value = value.trim_start();
+    let is_one = match value.chars().next() {
+        Some(quote @ ('\'' | '"')) => value[1..].find(quote) == Some(value.len() - 2),
+        Some(_) => !value.contains(char::is_whitespace),
+        None => false,
+    };
+    is_one && !before.trim_end().is_empty()
 }
 
 /// Whether the last word of a line is `limit` or `offset` as a clause of a statement.
