@@ -12,7 +12,7 @@
 //!
 //! Messages that are kept whole are not taken apart: they become JSON text at once, and a raw value.
 //!
-//! Read on in `schema` (loading), `tables` (what the walk needs), `plan` (projection), `decode`,
+//! Read on in `schema` (loading), `tables` (what the walk needs), `plan` (projection), `decode` (messages and fields),
 //! `text` (kept whole), `rows` (plain columns), `well_known`, `encode`.
 
 mod decode;
