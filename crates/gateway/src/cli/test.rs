@@ -2,10 +2,12 @@
 
 use std::{
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use clap::{Args, ValueEnum};
+use qlio_engine::transport::OldPort;
 use regex_lite::Regex;
 
 use super::{
@@ -137,6 +139,7 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     let limits = Limits { at_once: args.jobs, patience: Duration::from_secs(args.timeout) };
     let begun = Instant::now();
     let port = (args.port != 0).then_some(args.port);
+    let old_ports = Arc::clone(app.old_ports());
     let mut done = 0;
     let served = runtime.block_on(suite::run_all(cases, app, limits, port, |outcome| {
         report::raw(&told.add(outcome));
@@ -147,6 +150,13 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     if let Err(error) = served {
         report::error(&format!("cannot listen on port {}: {error}", args.port));
         return Exit::Usage;
+    }
+    for OldPort { written, port, place } in old_ports.met() {
+        report::note(&format!(
+            "warning: {place}: there is no port {written}, the last is {}; {port} was taken for it, as old versions \
+             of Node did",
+            u16::MAX
+        ));
     }
     report::raw(&told.end(begun.elapsed()));
     if told.is_passed() { Exit::Success } else { Exit::Failed }
