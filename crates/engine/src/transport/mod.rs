@@ -311,7 +311,7 @@ impl Transport {
                 let is_abroad =
                     course.detour.as_ref().is_some_and(|detour| detour.headers.is_some());
                 let hop = Hop {
-                    trace: exchange.trace.as_deref().filter(|_| !is_abroad),
+                    trace: exchange.trace.as_ref().filter(|_| !is_abroad),
                     transport: self,
                     exchange,
                     target: course.target(),
