@@ -71,6 +71,16 @@ enum Reporter {
     Text,
 }
 
+impl Reporter {
+    fn format(self) -> Format {
+        match self {
+            Self::Tap => Format::Tap,
+            Self::Junit => Format::Junit,
+            Self::Text => Format::Text,
+        }
+    }
+}
+
 pub(super) fn test(args: &TestArgs) -> Exit {
     if let Some(TestCommand::Connector(args)) = &args.other {
         return test_connector(args);
@@ -128,11 +138,7 @@ pub(super) fn test(args: &TestArgs) -> Exit {
         report::count(loaded.own_tables(), "table"),
         report::count(loaded.catalog.routes().len(), "route"),
     ));
-    let format = match args.reporter {
-        Reporter::Tap => Format::Tap,
-        Reporter::Junit => Format::Junit,
-        Reporter::Text => Format::Text,
-    };
+    let format = args.reporter.format();
     let names: Vec<String> = cases.iter().map(|case| case.name.clone()).collect();
     let (mut told, head) = Report::begin(format, &suite, names.iter().map(String::as_str));
     report::raw(&head);
@@ -151,15 +157,20 @@ pub(super) fn test(args: &TestArgs) -> Exit {
         report::error(&format!("cannot listen on port {}: {error}", args.port));
         return Exit::Usage;
     }
-    for OldPort { written, port, place } in old_ports.met() {
+    tell_old_ports(&old_ports.met());
+    report::raw(&told.end(begun.elapsed()));
+    if told.is_passed() { Exit::Success } else { Exit::Failed }
+}
+
+/// Tells once of each port that is none which one was taken for it.
+fn tell_old_ports(met: &[OldPort]) {
+    for OldPort { written, port, place } in met {
         report::note(&format!(
             "warning: {place}: there is no port {written}, the last is {}; {port} was taken for it, as old versions \
              of Node did",
             u16::MAX
         ));
     }
-    report::raw(&told.end(begun.elapsed()));
-    if told.is_passed() { Exit::Success } else { Exit::Failed }
 }
 
 /// Names the files that are of no test.
