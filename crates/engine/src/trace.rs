@@ -3,18 +3,24 @@
 //! In: what the host knows of the trace. Out: the headers with which calls of loaded tables are sent. Each request of
 //! a call has an id of its own, so that what the upstream records stands below that request.
 
+mod digits;
+
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 
 use http::{HeaderName, HeaderValue};
-use qlio_data::Text;
+
+pub use digits::{digits_of, number_of};
 
 /// The header that names the trace and the caller.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// What tracing systems add to it.
 pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// Bytes of a `traceparent`.
+pub const PARENT_BYTES: usize = 55;
 
 /// The trace that a run is part of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,73 +36,66 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// The trace's name as logs and headers write it: 32 digits.
-    pub fn trace_id_text(&self) -> Text {
-        digits_of(&self.trace_id.to_be_bytes())
+    /// The trace's name as logs and headers write it.
+    pub fn trace_id_digits(&self) -> [u8; 32] {
+        let [high, low] = [(self.trace_id >> 64) as u64, self.trace_id as u64].map(digits_of);
+        let mut digits = [b'0'; 32];
+        digits[..16].copy_from_slice(&high);
+        digits[16..].copy_from_slice(&low);
+        digits
     }
 }
 
-/// The name of a span as logs and headers write it: 16 digits.
-pub fn span_id_text(span_id: u64) -> Text {
-    digits_of(&span_id.to_be_bytes())
+/// A name for a trace that begins.
+pub fn new_trace_id() -> u128 {
+    u128::from(fastrand::u64(..)) << 64 | u128::from(fastrand::u64(1..))
 }
 
-/// Bytes of a `traceparent`.
-const PARENT_BYTES: usize = 55;
+/// A name for a span that begins.
+pub fn new_span_id() -> u64 {
+    fastrand::u64(1..)
+}
 
 /// One call of a run in its trace.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct CallTrace {
     context: Arc<TraceContext>,
-    /// Names the request that is being made. What nobody records is the run as a whole.
-    span_id: AtomicU64,
+    /// Names the request that is being made, if it is recorded. What nobody records is the run as a whole.
+    request: Option<Arc<AtomicU64>>,
 }
 
 impl CallTrace {
     /// A call of this run.
     pub(crate) fn new(context: &Arc<TraceContext>) -> Self {
-        Self { context: Arc::clone(context), span_id: AtomicU64::new(context.span_id) }
+        let request = context.is_sampled.then(|| Arc::new(AtomicU64::new(context.span_id)));
+        Self { context: Arc::clone(context), request }
     }
 
     /// Names the request that is about to be made, and is told to whoever records it.
     pub(crate) fn begin_request(&self) -> u64 {
-        if self.context.is_sampled {
-            self.span_id.store(fastrand::u64(1..), Ordering::Relaxed);
+        if let Some(request) = &self.request {
+            request.store(new_span_id(), Ordering::Relaxed);
         }
-        self.span_id.load(Ordering::Relaxed)
+        self.span_id()
     }
 
-    /// `traceparent` of the request that is being made; requests that nobody records pay for it, too, so it is
-    /// written without `format!`.
+    fn span_id(&self) -> u64 {
+        let request = self.request.as_ref();
+        request.map_or(self.context.span_id, |request| request.load(Ordering::Relaxed))
+    }
+
+    /// `traceparent` of the request that is being made.
     pub(crate) fn parent(&self) -> [u8; PARENT_BYTES] {
-        let TraceContext { trace_id, is_sampled, .. } = &*self.context;
-        let mut text = *b"00-________________________________-________________-__";
-        put_hex(&mut text[3..35], &trace_id.to_be_bytes());
-        put_hex(&mut text[36..52], &self.span_id.load(Ordering::Relaxed).to_be_bytes());
-        put_hex(&mut text[53..], &[u8::from(*is_sampled)]);
+        let mut text = *b"00-________________________________-________________-00";
+        text[3..35].copy_from_slice(&self.context.trace_id_digits());
+        text[36..52].copy_from_slice(&digits_of(self.span_id()));
+        text[54] += u8::from(self.context.is_sampled);
         text
     }
 
     /// `tracestate`, as the client has sent it.
     pub(crate) fn state(&self) -> Option<&HeaderValue> {
         self.context.state.as_ref()
-    }
-}
-
-/// Without `format!`, as each line of a log pays for it.
-fn digits_of(bytes: &[u8]) -> Text {
-    let mut digits = [b'0'; 32];
-    let digits = &mut digits[..bytes.len() * 2];
-    put_hex(digits, bytes);
-    Text::from(str::from_utf8(digits).unwrap_or_default())
-}
-
-/// Two digits for each byte.
-fn put_hex(digits: &mut [u8], bytes: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 15)];
     }
 }
 
@@ -120,8 +119,7 @@ mod tests {
 
     #[test]
     fn names_have_all_their_digits() {
-        assert_eq!(&*context(true).trace_id_text(), "00000000000000000000000000000abc");
-        assert_eq!(&*span_id_text(0x00f0_0000_0000_0001), "00f0000000000001");
+        assert_eq!(&context(true).trace_id_digits(), b"00000000000000000000000000000abc");
     }
 
     #[test]

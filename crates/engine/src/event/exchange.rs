@@ -1,6 +1,6 @@
 //! Requests and answers as a watcher may see them: without credentials.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use http::{HeaderMap, header};
 use tokio::time::Instant;
@@ -125,7 +125,7 @@ pub(crate) struct Announced {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Option<String>,
     pub(crate) started: Instant,
-    pub(crate) trace: Option<Arc<CallTrace>>,
+    pub(crate) trace: Option<CallTrace>,
     pub(crate) resends: u32,
 }
 

@@ -16,6 +16,7 @@ use crate::{
         Announced, AnswerEvent, Because, CachedAnswer, Event, EventKind, Observation, OpenExchange,
         RequestEvent, new_id, shown_form, shown_headers,
     },
+    trace::CallTrace,
     transport::{Exchange, Turn, shown_uri},
 };
 
@@ -177,7 +178,7 @@ impl Call<'_> {
         told: &Told<'_>,
     ) -> u64 {
         let (id, place) = (&announced.id, observation.place());
-        let span_id = announced.trace.as_ref().map(|trace| trace.begin_request());
+        let span_id = announced.trace.as_ref().map(CallTrace::begin_request);
         if observation.wants(EventKind::Request) {
             observation.tell(Event::Request(RequestEvent {
                 place,

@@ -1,8 +1,6 @@
 //! The ids of upstream calls: the request's own id with a number, or the trail of ids through nested
 //! servers (setting `requestId.trail`).
 
-use std::sync::Arc;
-
 use http::{HeaderMap, HeaderName, HeaderValue};
 use qlio_data::Text;
 use qlio_plan::catalog::Table;
@@ -32,7 +30,7 @@ impl Run<'_> {
             && !table.is_inline
             && !exchange.headers.contains_key(TRACEPARENT)
         {
-            exchange.trace = Some(Arc::new(CallTrace::new(context)));
+            exchange.trace = Some(CallTrace::new(context));
         }
         let name = self.engine.default_headers().request_id();
         if exchange.headers.contains_key(name) {

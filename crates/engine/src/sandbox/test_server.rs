@@ -19,11 +19,12 @@ use super::{
 
 /// Opens and closes the ports of servers of hooks.
 pub trait TestServers {
-    /// Opens a port on loopback, any free one for 0: the number of the server, and its port.
+    /// Opens a port on loopback, any free one for 0: the number of the server, and its port. One above 65535 is what
+    /// old versions of Node took for it.
     ///
     /// # Errors
     /// Why it cannot be opened.
-    fn open(&self, port: u16) -> Result<(u32, u16), String>;
+    fn open(&self, port: u32) -> Result<(u32, u16), String>;
 
     /// Closes the port of a server; nothing happens if it is closed.
     fn close(&self, server: u32);
@@ -109,7 +110,7 @@ pub(super) fn add<'js>(
     host: &Rc<HostState>,
 ) -> rquickjs::Result<()> {
     let state = Rc::clone(host);
-    let listen = move |ctx: Ctx<'js>, port: u16| {
+    let listen = move |ctx: Ctx<'js>, port: u32| {
         let servers = state.servers.borrow().clone();
         let opened = match servers {
             Some(servers) => servers.open(port),

@@ -46,7 +46,7 @@ pub struct Exchange {
     /// A header of this exchange alone, beside those that others may share.
     pub own_header: Option<OwnHeader>,
     /// Its place in a trace, which redirects to other origins do not learn.
-    pub trace: Option<Arc<CallTrace>>,
+    pub trace: Option<CallTrace>,
     /// The body; empty for none.
     pub body: Bytes,
     /// How long nothing may move: while queueing, connecting, waiting for the head, between chunks.

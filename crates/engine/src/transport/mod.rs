@@ -33,6 +33,7 @@ mod hop;
 mod http1;
 mod http2;
 mod link;
+mod old_ports;
 mod patience;
 mod pool;
 mod proxy;
@@ -65,6 +66,7 @@ pub(crate) use frames::{HEAD_BYTES as GRPC_HEAD_BYTES, STATUS as GRPC_STATUS};
 pub use headers::Headers;
 pub(crate) use headers::as_text;
 pub(crate) use link::{Link, LinkFault, next_link};
+pub use old_ports::{OldPort, OldPorts};
 pub use qlio_data::credential::{is_credential_name, shown_uri};
 pub use request_headers::RequestHeaders;
 pub use settings::{
@@ -190,7 +192,7 @@ impl Transport {
             tls: Tls::new(&settings.tls)?,
             egress: Egress::new(&settings.egress)?,
             proxies: Proxies::new(&settings.proxies),
-            sites: Sites::default(),
+            sites: Sites::new(settings.old_ports),
             pool: Pool::new(
                 settings.idle_connection,
                 settings.connections_per_host_max,
@@ -309,7 +311,7 @@ impl Transport {
                 let is_abroad =
                     course.detour.as_ref().is_some_and(|detour| detour.headers.is_some());
                 let hop = Hop {
-                    trace: exchange.trace.as_deref().filter(|_| !is_abroad),
+                    trace: exchange.trace.as_ref().filter(|_| !is_abroad),
                     transport: self,
                     exchange,
                     target: course.target(),

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderValue;
 
-use super::allowance::BodyMemory;
+use super::{allowance::BodyMemory, old_ports::OldPorts};
 use crate::{heavy::Heavy, meter::Meter};
 
 /// Settings of one transport. `Default` gives the values named at each member.
@@ -40,6 +40,8 @@ pub struct TransportSettings {
     pub body_memory: BodyMemory,
     /// Where exchanges are counted. Default: nowhere.
     pub meter: Option<Arc<Meter>>,
+    /// Takes ports above 65535 for what they were once. Default: they are refused.
+    pub old_ports: Option<Arc<OldPorts>>,
 }
 
 impl Default for TransportSettings {
@@ -59,6 +61,7 @@ impl Default for TransportSettings {
             heavy: Heavy::default(),
             body_memory: BodyMemory::default(),
             meter: None,
+            old_ports: None,
         }
     }
 }
@@ -83,6 +86,8 @@ impl TransportSettings {
             heavy: _,
             body_memory: _,
             meter: _,
+            // Tests read no settings anew.
+            old_ports: _,
         } = self;
         tls.files().next().is_none()
             && *tls == other.tls

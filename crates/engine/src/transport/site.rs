@@ -14,7 +14,10 @@ use std::{
 use foldhash::fast::RandomState;
 use http::{HeaderValue, Uri};
 
-use super::error::{ErrorKind, Fault};
+use super::{
+    error::{ErrorKind, Fault},
+    old_ports::OldPorts,
+};
 
 /// How many beginnings of URIs are remembered; one more and all are forgotten.
 const REMEMBERED_MAX: usize = 1024;
@@ -41,7 +44,7 @@ pub(super) struct Site {
 
 impl Site {
     /// Checks the beginning of a URI, up to where its path begins.
-    pub(super) fn parse(start: &str) -> Result<Self, Fault> {
+    fn parse(start: &str, old_ports: Option<&OldPorts>) -> Result<Self, Fault> {
         let uri: Uri = start.parse().map_err(|cause| Fault::new(ErrorKind::InvalidUri, cause))?;
         let is_https = match uri.scheme_str() {
             Some("http") => false,
@@ -56,7 +59,15 @@ impl Site {
             "" | ":" => implied_port,
             text => text
                 .strip_prefix(':')
-                .and_then(|digits| digits.parse().ok())
+                .and_then(|digits| match old_ports {
+                    None => digits.parse().ok(),
+                    Some(old_ports) => {
+                        let place = || {
+                            format!("{}://{host}:{digits}", uri.scheme_str().unwrap_or_default())
+                        };
+                        digits.parse().ok().map(|written| old_ports.find(written, place))
+                    }
+                })
                 .filter(|port| *port != 0)
                 .ok_or_else(|| Fault::new(ErrorKind::InvalidUri, "invalid port"))?,
         };
@@ -112,10 +123,16 @@ fn push_port(text: &mut String, port: u16) {
 /// The sites a transport has met.
 #[derive(Debug, Default)]
 pub(super) struct Sites {
+    old_ports: Option<Arc<OldPorts>>,
     by_start: Mutex<HashMap<Box<str>, Arc<Site>, RandomState>>,
 }
 
 impl Sites {
+    /// None yet; with old ports, those above 65535 are sites, too.
+    pub(super) fn new(old_ports: Option<Arc<OldPorts>>) -> Self {
+        Self { old_ports, ..Self::default() }
+    }
+
     /// The site of a URI with this beginning.
     pub(super) fn find(&self, start: &str) -> Result<Arc<Site>, Fault> {
         // No code under this lock panics; should it ever, a map of sites is still one.
@@ -123,7 +140,7 @@ impl Sites {
         if let Some(site) = by_start.get(start) {
             return Ok(Arc::clone(site));
         }
-        let site = Arc::new(Site::parse(start)?);
+        let site = Arc::new(Site::parse(start, self.old_ports.as_deref())?);
         if start.len() <= REMEMBERED_BYTES_MAX && !start.contains('@') {
             if by_start.len() >= REMEMBERED_MAX {
                 by_start.clear();
@@ -145,6 +162,17 @@ mod tests {
         let second = sites.find("http://h.test:81").expect("valid");
         assert!(Arc::ptr_eq(&first, &second));
         assert_eq!(sites.find("http://H.test:81").expect("valid").origin, first.origin);
+    }
+
+    #[test]
+    fn a_port_that_is_none_is_one_where_old_ones_are() {
+        let old = Arc::<OldPorts>::default();
+        let start = "http://h.test:80126";
+        assert!(Sites::default().find(start).is_err());
+        let site = Sites::new(Some(Arc::clone(&old))).find(start).expect("valid");
+        assert_eq!((site.port, &*site.start), (14_590, "http://h.test:14590"));
+        assert_eq!(old.met()[0].place, start);
+        assert!(Sites::new(Some(old)).find("http://h.test:131072").is_err(), "that is 0");
     }
 
     #[test]

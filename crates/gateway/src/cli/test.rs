@@ -2,10 +2,12 @@
 
 use std::{
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use clap::{Args, ValueEnum};
+use qlio_engine::transport::OldPort;
 use regex_lite::Regex;
 
 use super::{
@@ -69,6 +71,16 @@ enum Reporter {
     Text,
 }
 
+impl Reporter {
+    fn format(self) -> Format {
+        match self {
+            Self::Tap => Format::Tap,
+            Self::Junit => Format::Junit,
+            Self::Text => Format::Text,
+        }
+    }
+}
+
 pub(super) fn test(args: &TestArgs) -> Exit {
     if let Some(TestCommand::Connector(args)) = &args.other {
         return test_connector(args);
@@ -126,17 +138,14 @@ pub(super) fn test(args: &TestArgs) -> Exit {
         report::count(loaded.own_tables(), "table"),
         report::count(loaded.catalog.routes().len(), "route"),
     ));
-    let format = match args.reporter {
-        Reporter::Tap => Format::Tap,
-        Reporter::Junit => Format::Junit,
-        Reporter::Text => Format::Text,
-    };
+    let format = args.reporter.format();
     let names: Vec<String> = cases.iter().map(|case| case.name.clone()).collect();
     let (mut told, head) = Report::begin(format, &suite, names.iter().map(String::as_str));
     report::raw(&head);
     let limits = Limits { at_once: args.jobs, patience: Duration::from_secs(args.timeout) };
     let begun = Instant::now();
     let port = (args.port != 0).then_some(args.port);
+    let old_ports = Arc::clone(app.old_ports());
     let mut done = 0;
     let served = runtime.block_on(suite::run_all(cases, app, limits, port, |outcome| {
         report::raw(&told.add(outcome));
@@ -148,8 +157,20 @@ pub(super) fn test(args: &TestArgs) -> Exit {
         report::error(&format!("cannot listen on port {}: {error}", args.port));
         return Exit::Usage;
     }
+    tell_old_ports(&old_ports.met());
     report::raw(&told.end(begun.elapsed()));
     if told.is_passed() { Exit::Success } else { Exit::Failed }
+}
+
+/// Tells once of each port that is none which one was taken for it.
+fn tell_old_ports(met: &[OldPort]) {
+    for OldPort { written, port, place } in met {
+        report::note(&format!(
+            "warning: {place}: there is no port {written}, the last is {}; {port} was taken for it, as old versions \
+             of Node did",
+            u16::MAX
+        ));
+    }
 }
 
 /// Names the files that are of no test.

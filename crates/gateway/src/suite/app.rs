@@ -17,6 +17,7 @@ use qlio_engine::{
     Answer, Caller, ClientRequest, Engine, EngineOptions, RunError, Settings, StartError,
     event::{Event, Watch},
     heavy::Heavy,
+    transport::{OldPorts, TransportSettings},
 };
 use qlio_plan::{CompileOptions, Origin, catalog::SourceFolder, compile};
 use qlio_syntax::diagnostic::Diagnostic;
@@ -48,6 +49,7 @@ pub(crate) struct App {
     loaded: Arc<Loaded>,
     /// The files that hooks of tests may require.
     sources: Arc<SourceFolder>,
+    old_ports: Arc<OldPorts>,
     /// Problems of the settings.
     pub config_problems: Vec<ConfigProblem>,
 }
@@ -58,6 +60,7 @@ pub(super) struct Snapshot {
     config: Config,
     loaded: Arc<Loaded>,
     sources: Arc<SourceFolder>,
+    old_ports: Arc<OldPorts>,
 }
 
 /// The outcome of running a script or route.
@@ -88,7 +91,13 @@ impl App {
         };
         let loaded = Arc::new(load::load(&files.folders, &config));
         let sources = load::read_tree(&files.tests);
-        Self { files, template, config, loaded, sources, config_problems }
+        let old_ports = Arc::default();
+        Self { files, template, config, loaded, sources, old_ports, config_problems }
+    }
+
+    /// The ports above 65535 that tests and tables name.
+    pub(crate) fn old_ports(&self) -> &Arc<OldPorts> {
+        &self.old_ports
     }
 
     /// The catalog, with what is wrong with its files.
@@ -109,9 +118,10 @@ impl App {
     /// The app with the ports of a test's mocks.
     pub(super) fn snapshot(&self, ports: &BTreeMap<u16, u16>) -> Result<Snapshot, Problem> {
         let (files, sources) = (self.files.clone(), Arc::clone(&self.sources));
+        let old_ports = Arc::clone(&self.old_ports);
         let (Some(template), Some(file)) = (&self.template, &self.files.config) else {
             let (config, loaded) = (self.config.clone(), Arc::clone(&self.loaded));
-            return Ok(Snapshot { files, config, loaded, sources });
+            return Ok(Snapshot { files, config, loaded, sources, old_ports });
         };
         // A test without such a mock calls a port that refuses: 0 can not be connected to.
         let ports = ports::find_numbers(template)
@@ -125,7 +135,7 @@ impl App {
             return Err(Problem::at(&shown, None, problem.message()));
         }
         let loaded = Arc::new(load::load(&files.folders, &config));
-        Ok(Snapshot { files, config, loaded, sources })
+        Ok(Snapshot { files, config, loaded, sources, old_ports })
     }
 }
 
@@ -134,7 +144,10 @@ impl Snapshot {
     fn engine(&self) -> Result<Engine, StartError> {
         Engine::new(EngineOptions {
             settings: Settings { asserts_calls: true, ..self.config.settings.clone() },
-            transport: self.config.transport.clone(),
+            transport: TransportSettings {
+                old_ports: Some(Arc::clone(&self.old_ports)),
+                ..self.config.transport.clone()
+            },
             cache: None,
             describe_error: run_error::body,
             heavy: Heavy::default(),

@@ -25,8 +25,11 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use qlio_data::{Object, Value};
-use qlio_engine::sandbox::{
-    Sandbox, SandboxLimits, ScriptError, TestAnswer, TestModule, TestRequest, TestServers,
+use qlio_engine::{
+    sandbox::{
+        Sandbox, SandboxLimits, ScriptError, TestAnswer, TestModule, TestRequest, TestServers,
+    },
+    transport::OldPorts,
 };
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
@@ -35,7 +38,7 @@ use tokio::{
 };
 
 use super::{
-    Problem,
+    Problem, TestCase,
     app::{Ran, Snapshot},
 };
 use crate::mock::accept_all;
@@ -80,6 +83,9 @@ struct Answering {
 /// The servers that the hooks of one test have open.
 pub(super) struct Servers {
     locks: PortLocks,
+    old_ports: Arc<OldPorts>,
+    /// The file of the hooks.
+    file: String,
     /// Ports that the test has locked before it began.
     own: BTreeSet<u16>,
     /// Ports that the hooks wanted while another test had them.
@@ -102,9 +108,16 @@ struct Listener {
 
 impl Servers {
     /// No servers yet, for a test that has locked `own`.
-    pub(super) fn new(locks: &PortLocks, own: BTreeSet<u16>) -> Rc<Self> {
+    pub(super) fn new(
+        case: &TestCase,
+        (locks, old_ports): (&PortLocks, &Arc<OldPorts>),
+        own: BTreeSet<u16>,
+    ) -> Rc<Self> {
+        let file = case.hooks.as_ref().map_or_else(String::new, |file| file.display().to_string());
         Rc::new(Self {
             locks: Rc::clone(locks),
+            old_ports: Arc::clone(old_ports),
+            file,
             own,
             taken: RefCell::default(),
             open: RefCell::default(),
@@ -130,10 +143,11 @@ impl Servers {
 }
 
 impl TestServers for Servers {
-    fn open(&self, port: u16) -> Result<(u32, u16), String> {
+    fn open(&self, port: u32) -> Result<(u32, u16), String> {
         if self.open.borrow().len() >= SERVERS_MAX {
             return Err(format!("hooks of a test have at most {SERVERS_MAX} servers"));
         }
+        let port = self.old_ports.find(port, || self.file.clone());
         let lock = self.lock(port)?;
         let listener = bind(port).map_err(|error| format!("can not listen on {port}: {error}"))?;
         let bound = listener.local_addr().map_err(|error| error.to_string())?.port();

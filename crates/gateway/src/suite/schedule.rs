@@ -115,7 +115,7 @@ async fn run_one(
         }
         let _slot = slots.acquire().await;
         let begun = Instant::now();
-        let servers = Servers::new(locks, ports.clone());
+        let servers = Servers::new(case, (locks, app.old_ports()), ports.clone());
         let problems = run::run(case, app, &servers, patience).await;
         // Which ports hooks want is known only when they have asked for them.
         let taken = servers.take_taken();

@@ -33,13 +33,23 @@ const ROUTE: (&str, &str) = (
 );
 
 /// A route that has its worker put half a million rows beside each other, in turns of a millisecond.
-const SLOW_ROUTE: &str = "t = [{\"n\": 700}];
+pub(crate) const SLOW_ROUTE: &str = "t = [{\"n\": 700}];
   lists = select range(1, n) as ids from t;
   return select count(*) as pairs from lists as a, a.ids as x, lists as b, b.ids as y
   via route '/slow' using method get";
 
 /// Requests for it that come at once: each turn of the worker waits for one of each.
 const SLOW_REQUESTS: usize = 200;
+
+/// Asks for it so often that a worker is late with all else, until the connections are dropped.
+pub(crate) fn keep_busy(server: &ServerProcess) -> [Connection; SLOW_REQUESTS] {
+    let slow = Request::get("/slow").to_bytes(server.address());
+    [(); SLOW_REQUESTS].map(|()| {
+        let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
+        connection.send(&slow).unwrap();
+        connection
+    })
+}
 
 /// The address that the server has told of its admin listener.
 pub(crate) fn admin_of(server: &ServerProcess) -> SocketAddr {
@@ -254,12 +264,7 @@ fn scripts_over_websocket_are_counted_and_listed_and_can_be_stopped() {
 fn operators_are_answered_while_all_workers_are_busy() {
     let folder = folder(&[("routes/slow.ql", SLOW_ROUTE)]);
     let (server, admin) = serve(&folder, &["--workers", "1"]);
-    let slow = Request::get("/slow").to_bytes(server.address());
-    let connections = [(); SLOW_REQUESTS].map(|()| {
-        let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
-        connection.send(&slow).unwrap();
-        connection
-    });
+    let connections = keep_busy(&server);
     let mut lag = 0.0_f64;
     let mut slowest = Duration::ZERO;
     let began = Instant::now();

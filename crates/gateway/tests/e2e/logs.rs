@@ -3,8 +3,10 @@
 use std::{collections::HashMap, fs, path::Path};
 
 use qlio_testkit::{
+    case::conversation::Received,
     client::{Connection, Request, fetch},
     upstream::{Expectation, Fault, Respond, Upstream},
+    websocket::connect,
 };
 use serde_json::{Value, json};
 
@@ -191,6 +193,65 @@ fn what_fails_or_is_given_up_ends_too() {
     let codes: Vec<&str> =
         errors.iter().filter_map(|line| line["message"]["code"].as_str()).collect();
     assert_eq!(codes.len(), 2, "{errors:?}");
+}
+
+/// LOG-5: a script over WebSocket is a request of its own in all four files, also one that fails, that does not
+/// compile, or that its client gives up.
+#[test]
+fn scripts_over_websocket_are_requests_of_their_own() {
+    let upstream = Upstream::with([
+        Expectation::get("/t").respond(Respond::json(json!([{"a": 1}]))),
+        Expectation::get("/broken").respond(Respond::fault(Fault::Reset)).any_calls(),
+        Expectation::get("/never").respond(Respond::fault(Fault::Never)),
+    ])
+    .unwrap();
+    let base = upstream.base();
+    let tables = ["t", "broken", "never"]
+        .map(|name| format!("create table {name} on select get from '{base}/{name}';"))
+        .concat();
+    let folder = folder(&[("tables/all.ql", &tables), ("config.json", "{}")]);
+    let server = serve_folder(folder.path(), &[&OPTIONS[..], &["--enable-q"]].concat());
+    let protocol = Some("ql.io-console");
+    let mut socket =
+        connect(server.address(), "/any?token=t0ken", protocol, &[], PATIENCE).unwrap();
+    let script = |text: &str| json!({"type": "script", "data": text}).to_string();
+    for text in ["select * from t", "select * from broken", "selec"] {
+        socket.send_text(&script(text)).unwrap();
+        let Received::Message(message) = socket.receive() else { panic!("no answer to {text}") };
+        assert_eq!(message["type"], "script-result", "{message}");
+    }
+    socket.send_text(&script("select * from never")).unwrap();
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.in_flight() == 1));
+    drop(socket);
+    assert!(upstream.wait_until(PATIENCE, |ledger| ledger.hang_ups() == 1));
+    assert_eq!(server.stop(PATIENCE).code(), Some(0));
+
+    let all = all_lines(folder.path());
+    assert!(!serde_json::to_string(&all).unwrap().contains("t0ken"), "{all:?}");
+    let ids = |class: &str| {
+        let of_class = all.iter().filter(|line| line["clazz"] == class);
+        let mut ids: Vec<u64> = of_class.map(|line| line["eventId"].as_u64().unwrap()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    assert_eq!(ids("begin"), ids("end"), "each event ends once");
+    let access = lines(folder.path(), "access.log");
+    let of_class = |class: &'static str| access.iter().filter(move |line| line["clazz"] == class);
+    assert!(of_class("begin").all(|line| line["message"]["path"] == "/any?token=[redacted]"));
+    let statuses: Vec<&Value> =
+        of_class("end").map(|line| &line["message"]["statusCode"]).collect();
+    assert_eq!(statuses, [&json!(200), &json!(502), &json!(400), &Value::Null], "{access:?}");
+    let scripts: Vec<&str> = of_class("begin").map(|line| line["uuid"].as_str().unwrap()).collect();
+    // Whose lines a file has, of those that a condition picks.
+    let whose = |file: &str, is_meant: &dyn Fn(&Value) -> bool| {
+        let lines = lines(folder.path(), file);
+        let meant = lines.iter().filter(|line| is_meant(line));
+        let uuids: Vec<&str> = meant.map(|line| line["uuid"].as_str().unwrap()).collect();
+        (0..4).filter(|script| uuids.contains(&scripts[*script])).collect::<Vec<usize>>()
+    };
+    assert_eq!(whose("proxy.log", &|line| line["name"] == "http-request"), [0, 1, 3]);
+    assert_eq!(whose("error.log", &|line| line["message"]["code"].is_string()), [1, 2]);
+    assert_eq!(whose("ql.io.log", &|line| line["name"] == "engine"), [0, 1, 3]);
 }
 
 #[test]

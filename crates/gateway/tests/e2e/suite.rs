@@ -119,6 +119,43 @@ fn scripts_may_call_the_app_itself() {
     assert_eq!(finished.code(), Some(0), "{}{}", finished.stdout, finished.stderr);
 }
 
+/// The published test `ping-pong-post` of ql-unit listens at 80126 and calls it, which Node took for 14590.
+#[test]
+fn a_port_that_is_none_is_told_once_and_only_here() {
+    let [port, _] = free_ports();
+    let written = (1 << 16) + u32::from(port);
+    let table = format!("create table ping on select get from 'http://localhost:{written}/ping'");
+    let hooks = format!(
+        "exports.setup = function (cb) {{\n\
+           var server = require('http').createServer(function (req, res) {{ res.end('{{\"id\": 1}}'); }});\n\
+           server.listen({written}, function () {{ cb({{server: server}}); }});\n\
+         }};\n\
+         exports.tearDown = function (cb, ctx) {{ ctx.server.close(); cb(); }};"
+    );
+    let script = "return select * from ping";
+    let folder = folder(&[
+        ("tables/ping.ql", &table),
+        ("tests/ping.ql", script),
+        ("tests/ping.js", &hooks),
+        ("tests/pong.ql", script),
+        ("tests/pong.js", &hooks),
+    ]);
+    let (code, stdout, stderr) = with(&[], folder.path());
+    assert_eq!(
+        (code, stdout.as_str()),
+        (Some(0), "TAP version 13\n1..2\nok 1 - ping\nok 2 - pong\n")
+    );
+    let told: Vec<&str> = stderr.lines().filter(|line| line.contains("warning")).collect();
+    let [told] = told[..] else { panic!("{stderr}") };
+    assert!(told.starts_with("warning: tests/p"), "{told}");
+    let rest = format!(
+        ".js: there is no port {written}, the last is 65535; {port} was taken for it, as old versions of Node did"
+    );
+    assert!(told.ends_with(&rest), "{told}");
+    let finished = run(&["run", "--tables", "tables", "tests/ping.ql"], folder.path(), "");
+    assert!(finished.code() != Some(0) && finished.stderr.contains("port"), "{}", finished.stderr);
+}
+
 #[test]
 fn the_tests_of_the_example_app_pass() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");

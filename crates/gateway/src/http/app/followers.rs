@@ -18,7 +18,7 @@ use crate::http::{logs::RequestLine, spans::Recording, websocket::Carrier};
 /// Who follows one request, or one script that came as a message.
 pub(super) struct Followers<'r> {
     carrier: Carrier,
-    recording: Option<Recording>,
+    recording: Option<Box<Recording>>,
     line: Option<RequestLine<'r>>,
     secrets: &'r [String],
 }

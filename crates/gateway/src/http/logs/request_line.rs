@@ -15,7 +15,7 @@ use hyper::http::request::Parts;
 use qlio_data::{Text, Value, redact::replaced};
 use qlio_engine::{
     event::{Event, EventKind, Subscription},
-    trace::{TraceContext, span_id_text},
+    trace::{TraceContext, digits_of},
     transport::shown_uri,
 };
 
@@ -132,21 +132,31 @@ impl<'r> RequestLine<'r> {
             member,
             ("duration_us", microseconds(elapsed)),
         ];
-        self.log.write_json(LogLevel::Debug, self.ids(span_id).chain(members));
+        self.write_json(LogLevel::Debug, span_id, members);
     }
 
-    /// What ties lines together.
-    fn ids(&self, span_id: Option<u64>) -> impl Iterator<Item = (&'static str, Value)> {
-        let trace_id = self.trace.as_ref().map(|trace| trace.trace_id_text());
-        let ids = [
-            Some(("request_id", Value::from(self.request_id.clone()))),
-            trace_id.map(|id| ("trace_id", Value::from(id))),
-            span_id.map(|id| ("span_id", Value::from(span_id_text(id)))),
-        ];
-        ids.into_iter().flatten()
+    /// A line with what ties lines together, and these members.
+    fn write_json(
+        &self,
+        level: LogLevel,
+        span_id: Option<u64>,
+        members: impl IntoIterator<Item = (&'static str, Value)>,
+    ) {
+        let mut line = self.log.begin_json(level);
+        line.put("request_id", Value::from(self.request_id.clone()));
+        if let Some(trace) = &self.trace {
+            line.put_digits("trace_id", &trace.trace_id_digits());
+        }
+        if let Some(span_id) = span_id {
+            line.put_digits("span_id", &digits_of(span_id));
+        }
+        for (name, value) in members {
+            line.put(name, value);
+        }
+        self.log.write(line.end());
     }
 
-    fn write_json(&self, level: LogLevel, took: Duration) {
+    fn write_end(&self, level: LogLevel, took: Duration) {
         let status = self.status.get();
         let (done, given_up) = match self.carrier {
             Carrier::Request => ("request", "client gone"),
@@ -165,7 +175,7 @@ impl<'r> RequestLine<'r> {
             Some(("client", Value::from(self.client.to_string()))),
         ];
         let span_id = self.trace.as_ref().map(|trace| trace.span_id);
-        self.log.write_json(level, self.ids(span_id).chain(members.into_iter().flatten()));
+        self.write_json(level, span_id, members.into_iter().flatten());
     }
 
     /// Path and query without credentials.
@@ -192,7 +202,7 @@ impl Drop for RequestLine<'_> {
         }
         let took = self.began.elapsed();
         if self.log.is_json {
-            return self.write_json(level, took);
+            return self.write_end(level, took);
         }
         let status = status.map_or_else(|| "gone".to_owned(), |code| code.to_string());
         let rest = format!("{status:>6} {}", milliseconds(took));

@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 
-use arc_swap::ArcSwap;
-use qlio_data::{Object, Value, codec::json, redact::redact};
+use arc_swap::{ArcSwap, Guard};
+use qlio_data::{Value, codec::json, redact::redact};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
@@ -29,6 +29,8 @@ use crate::http::server::Event;
 const QUEUE_LINES_MAX: usize = 10_000;
 /// How long the end of the process waits for the last lines to be taken.
 const FINISH_TIME_MAX: Duration = Duration::from_secs(2);
+/// Room for a line, in bytes: that of a request with its ids.
+const LINE_BYTES_USUAL: usize = 512;
 /// Bytes that are written at a time.
 const WRITTEN_BYTES_MAX: usize = 64 << 10;
 
@@ -125,7 +127,9 @@ impl StdoutLog {
             Event::Reloaded { .. } => LogLevel::Info,
         };
         if self.is_json && level <= self.level() {
-            self.write_json(level, [("message", Value::from(event.to_string()))]);
+            let mut line = self.begin_json(level);
+            line.put("message", Value::from(event.to_string()));
+            self.write(line.end());
         }
     }
 
@@ -136,21 +140,13 @@ impl StdoutLog {
         let _ = lock(&self.done).recv_timeout(FINISH_TIME_MAX);
     }
 
-    pub(super) fn write_json(
-        &self,
-        level: LogLevel,
-        members: impl IntoIterator<Item = (&'static str, Value)>,
-    ) {
-        let mut line = Object::with_capacity(14);
-        line.insert("time", Value::from(now()));
-        line.insert("level", Value::from(level.name()));
-        for (name, value) in members {
-            line.insert(name, value);
-        }
-        let mut text = Vec::with_capacity(256);
-        json::encode(&redact(Value::object(line), &self.secrets.load()), &mut text);
-        text.push(b'\n');
-        self.write(text);
+    /// A line of JSON begins, to be written when it has all its members.
+    pub(super) fn begin_json(&self, level: LogLevel) -> JsonLine {
+        let text = Vec::with_capacity(LINE_BYTES_USUAL);
+        let mut line = JsonLine { text, secrets: self.secrets.load() };
+        line.put("time", Value::from(now()));
+        line.put("level", Value::from(level.name()));
+        line
     }
 
     /// A line for people, behind the time of day.
@@ -161,11 +157,49 @@ impl StdoutLog {
         self.write(line.into_bytes());
     }
 
-    fn write(&self, line: Vec<u8>) {
+    pub(super) fn write(&self, line: Vec<u8>) {
         let lines = lock(&self.lines);
         if lines.as_ref().is_none_or(|lines| lines.try_send(line).is_err()) {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+/// An object in a line: what is named goes into the text at once, as a line is written for each request.
+pub(super) struct JsonLine {
+    text: Vec<u8>,
+    secrets: Guard<Arc<Vec<String>>>,
+}
+
+impl JsonLine {
+    /// A further member.
+    pub(super) fn put(&mut self, name: &'static str, value: Value) {
+        self.put_name(name);
+        json::encode(&redact(value, &self.secrets), &mut self.text);
+    }
+
+    /// A further member that is text without a character to escape.
+    pub(super) fn put_digits(&mut self, name: &'static str, digits: &[u8]) {
+        if !self.secrets.is_empty() {
+            return self.put(name, Value::from(&*String::from_utf8_lossy(digits)));
+        }
+        self.put_name(name);
+        self.text.push(b'"');
+        self.text.extend_from_slice(digits);
+        self.text.push(b'"');
+    }
+
+    fn put_name(&mut self, name: &'static str) {
+        self.text.push(if self.text.is_empty() { b'{' } else { b',' });
+        self.text.push(b'"');
+        self.text.extend_from_slice(name.as_bytes());
+        self.text.extend_from_slice(b"\":");
+    }
+
+    /// The whole line.
+    pub(super) fn end(mut self) -> Vec<u8> {
+        self.text.extend_from_slice(b"}\n");
+        self.text
     }
 }
 

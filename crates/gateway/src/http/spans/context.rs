@@ -3,7 +3,7 @@
 //! What breaks a rule of the specification is no trace: the request is then the first of its own.
 
 use hyper::{HeaderMap, header::HeaderValue};
-use qlio_engine::trace::{TRACEPARENT, TRACESTATE, TraceContext};
+use qlio_engine::trace::{PARENT_BYTES, TRACEPARENT, TRACESTATE, TraceContext, number_of};
 
 /// Bytes of `tracestate` that go on; the specification asks for 512 at least.
 const STATE_BYTES_MAX: usize = 512;
@@ -18,36 +18,44 @@ pub(super) fn of_headers(headers: &HeaderMap) -> Option<TraceContext> {
 
 /// `00-<trace id>-<span id>-<flags>`, and behind it in later versions more.
 fn read_parent(text: &[u8]) -> Option<(u128, u64, bool)> {
-    let text = std::str::from_utf8(text).ok()?;
-    let mut parts = text.splitn(5, '-');
-    let version = read_digits(parts.next()?, 2)?;
-    let trace_id = read_digits(parts.next()?, 32)?;
-    let span_id = read_digits(parts.next()?, 16)?;
-    let flags = read_digits(parts.next()?, 2)?;
-    if version == 0xff || version == 0 && parts.next().is_some() {
+    let (text, more) = text.split_first_chunk::<PARENT_BYTES>()?;
+    if [text[2], text[35], text[52]] != [b'-'; 3] {
         return None;
     }
-    let span_id = u64::try_from(span_id).ok()?;
+    let version = read_two(text, 0)?;
+    let has_more = !more.is_empty();
+    if version == 0xff || has_more && (version == 0 || more[0] != b'-') {
+        return None;
+    }
+    let trace_id = u128::from(read_sixteen(text, 3)?) << 64 | u128::from(read_sixteen(text, 19)?);
+    let (span_id, flags) = (read_sixteen(text, 36)?, read_two(text, 53)?);
     (trace_id != 0 && span_id != 0).then_some((trace_id, span_id, flags & 1 == 1))
 }
 
-/// A number in this many lower-case digits of base 16.
-fn read_digits(text: &str, count: usize) -> Option<u128> {
-    let add = |number: u128, byte: u8| {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        Some(number << 4 | u128::from(digit))
-    };
-    if text.len() == count { text.bytes().try_fold(0, add) } else { None }
+/// A number in sixteen digits.
+fn read_sixteen(text: &[u8; PARENT_BYTES], at: usize) -> Option<u64> {
+    let mut digits = [b'0'; 16];
+    digits.copy_from_slice(&text[at..at + 16]);
+    number_of(digits)
+}
+
+/// A number in two digits.
+fn read_two(text: &[u8; PARENT_BYTES], at: usize) -> Option<u64> {
+    let mut digits = [b'0'; 16];
+    digits[14..].copy_from_slice(&text[at..at + 2]);
+    number_of(digits)
 }
 
 /// All lines of it as one; nothing if that is too long or no text.
 fn read_state(headers: &HeaderMap) -> Option<HeaderValue> {
+    let lines = headers.get_all(TRACESTATE);
+    let mut one_by_one = lines.iter();
+    if let (Some(only), None) = (one_by_one.next(), one_by_one.next()) {
+        let is_fit = (1..=STATE_BYTES_MAX).contains(&only.len()) && only.to_str().is_ok();
+        return is_fit.then(|| only.clone());
+    }
     let mut whole = String::new();
-    for line in headers.get_all(TRACESTATE) {
+    for line in lines {
         if !whole.is_empty() {
             whole.push(',');
         }

@@ -23,7 +23,7 @@ mod wire;
 use std::{net::IpAddr, sync::Arc};
 
 use hyper::HeaderMap;
-use qlio_engine::trace::TraceContext;
+use qlio_engine::trace::{TraceContext, new_span_id, new_trace_id};
 
 pub(crate) use self::{
     exporter::Exporter,
@@ -67,12 +67,13 @@ impl Traces {
         Some(Self { accept, proxies, sampler, below, exporter })
     }
 
-    /// The trace that a request is part of, and its record if it is recorded. `peer` is who has connected.
+    /// The trace that a request is part of, and its record if it is recorded, in a box, so that what is not recorded
+    /// moves no room for one. `peer` is who has connected.
     pub fn begin(
         &self,
         peer: IpAddr,
         headers: &HeaderMap,
-    ) -> Option<(Arc<TraceContext>, Option<Recording>)> {
+    ) -> Option<(Arc<TraceContext>, Option<Box<Recording>>)> {
         let is_believed = match self.accept {
             TraceTrust::All => true,
             TraceTrust::Trusted => self.proxies.contain(peer),
@@ -83,8 +84,7 @@ impl Traces {
             // What is not recorded is no step of the trace: it goes on as it came.
             return parent.map(|parent| (Arc::new(parent), None));
         };
-        let trace_id =
-            parent.as_ref().map_or_else(|| fastrand::u128(1..), |parent| parent.trace_id);
+        let trace_id = parent.as_ref().map_or_else(new_trace_id, |parent| parent.trace_id);
         let is_sampled = self.samples(trace_id, parent.as_ref());
         let parent = match parent {
             Some(parent) if !is_sampled => {
@@ -94,10 +94,11 @@ impl Traces {
         };
         let parent_id = parent.as_ref().map(|parent| parent.span_id);
         let state = parent.and_then(|parent| parent.state);
-        let context = TraceContext { trace_id, span_id: fastrand::u64(1..), is_sampled, state };
+        let context = TraceContext { trace_id, span_id: new_span_id(), is_sampled, state };
         let context = Arc::new(context);
         // Upstreams hear of one that is not recorded as well, or they would record their part of it.
-        let recording = is_sampled.then(|| Recording::begin(&context, parent_id, exporter.clone()));
+        let begin = || Box::new(Recording::begin(&context, parent_id, exporter.clone()));
+        let recording = is_sampled.then(begin);
         Some((context, recording))
     }
 

@@ -17,7 +17,7 @@ use hyper::{Method, Uri, http::request::Parts};
 use qlio_data::{Text, redact::replaced};
 use qlio_engine::{
     event::{AnswerEvent, Event, EventKind, FailedRequestEvent, RequestEvent, Subscription},
-    trace::TraceContext,
+    trace::{TraceContext, new_span_id},
 };
 
 use super::Exporter;
@@ -269,7 +269,7 @@ impl Recording {
         let began_ns = self.now_ns();
         Span {
             trace_id: *trace_id,
-            id: fastrand::u64(1..),
+            id: new_span_id(),
             parent_id: Some(parent_id),
             state: state.to_owned(),
             name,
