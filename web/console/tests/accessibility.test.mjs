@@ -210,3 +210,19 @@ test("wishes of the reader: zoom, contrast, colours of the system, no motion, pa
   for (const pane of ["script", "result", "lower"]) assert.ok(await page.locator(`.pane-${pane}`).isVisible(), pane);
   await context.close();
 });
+
+test("pages without the console keep the rules, also 320 pixels wide", async () => {
+  const plain = await startShop({ options: ["--dev", "--disableConsole"] });
+  const route = (path, method) => `/route?path=${encodeURIComponent(path)}&method=${method}`;
+  const paths = ["/", "/tables", "/table?name=shop.search", "/routes", "/api", route("/products?keyword={keyword}", "get")];
+  for (const profile of [{}, PHONE]) {
+    for (const path of paths) {
+      const { page, context } = await openPage(browser, plain.address + path, { isBare: true, profile, before: (fresh) => fresh.addInitScript(axe) });
+      await page.locator("h1").waitFor();
+      const { wide, room } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, room: innerWidth }));
+      assert.ok(wide <= room, `${path} is ${wide} of ${room} pixels wide`);
+      await hold(page, path);
+      await context.close();
+    }
+  }
+});
