@@ -134,6 +134,14 @@ test("a phone shows one pane at a time, 320 pixels wide, without scrolling sidew
     assert.deepEqual(small, [], name);
     await hold(page, `phone, ${name}`);
   }
+  await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Result" }).click();
+  for (const name of ["JSON", "Table", "Raw"]) {
+    await page.getByRole("tab", { name, exact: true }).click();
+    const height = await page.locator(".result .bar").evaluate((bar) => bar.offsetHeight);
+    assert.ok(height < 60, `the bar of ${name} is one row: ${height} pixels`);
+  }
+  await hold(page, "phone, result as table");
+  await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Script" }).click();
   await page.getByRole("button", { name: /Save as a route/ }).or(page.locator('.toolbar [aria-haspopup="dialog"]')).first().click();
   await page.getByRole("textbox", { name: "Path" }).fill("/saved");
   await page.getByRole("button", { name: "Show what changes" }).click();
