@@ -195,6 +195,49 @@ async function diagnostics(browser) {
   await context.close();
 }
 
+async function playground(browser, url) {
+  const { page, context } = await openPage(browser, url);
+  await page.getByRole("tab", { name: "Formats" }).click();
+  const rows = Array.from({ length: 200 }, (_, at) => ({ id: at, title: `row ${at}`, left: true }));
+  await page.getByLabel("Columns, separated by commas").fill("id, title");
+  const times = [];
+  for (let round = 0; round < 9; round += 1) {
+    const words = `round ${round}`;
+    await page.getByLabel("Bytes of an answer").fill(JSON.stringify([{ id: words, title: "", left: true }, ...rows]));
+    times.push(
+      await page.evaluate(
+        (words) =>
+          new Promise((resolve) => {
+            const from = performance.now();
+            const look = () => {
+              const isShown = document.querySelector(".formats .text-view .cm-content")?.textContent.includes(words);
+              if (!isShown || !document.querySelector(".left-out")) requestAnimationFrame(look);
+              else setTimeout(() => resolve(performance.now() - from));
+            };
+            look();
+          }),
+        words,
+      ),
+    );
+  }
+  tell("rows of pasted bytes, and what is left out, from the last key until they are drawn", percentile(times, 0.5), 200, "ms");
+  await context.close();
+}
+
+async function firstStep(browser, url) {
+  const { page, context } = await openPage(browser, url);
+  await setScript(page, "a = 1\nb = 2\nreturn [\"{a}\", \"{b}\"]\n");
+  const times = [];
+  for (let round = 0; round < 9; round += 1) {
+    await readyToRun(page);
+    times.push(await timeOf(page, { at: '[title^="Run step by step"]', where: ".step", words: "step 1" }));
+    await page.keyboard.press("F5");
+    await page.waitForSelector(".run-done");
+  }
+  tell("step by step, from the click until the first step is drawn", percentile(times, 0.5), 200, "ms");
+  await context.close();
+}
+
 async function largeResult(browser, url, upstream) {
   const { page, context } = await openPage(browser, url);
   await setScript(page, "return 1");
@@ -372,6 +415,8 @@ try {
   await coldStart(browser, shop.page);
   await typing(browser, shop.page);
   await diagnostics(browser);
+  await playground(browser, shop.page);
+  await firstStep(browser, shop.page);
   await largeResult(browser, shop.page, upstream);
   await largePlan(browser, shop.page);
   await manyExchanges(browser, upstream);
