@@ -229,6 +229,8 @@ test("pages without the console keep the rules, also 320 pixels wide", async () 
       await page.locator("h1").waitFor();
       const { wide, room } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, room: innerWidth }));
       assert.ok(wide <= room, `${path} is ${wide} of ${room} pixels wide`);
+      const heads = await page.locator("th").evaluateAll((all) => all.map((head) => head.offsetHeight));
+      assert.ok(heads.every((height) => height < 50), `${path}: a title is broken: ${heads}`);
       await hold(page, path);
       await context.close();
     }
