@@ -134,6 +134,14 @@ test("a phone shows one pane at a time, 320 pixels wide, without scrolling sidew
     assert.deepEqual(small, [], name);
     await hold(page, `phone, ${name}`);
   }
+  await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Result" }).click();
+  for (const name of ["JSON", "Table", "Raw"]) {
+    await page.getByRole("tab", { name, exact: true }).click();
+    const height = await page.locator(".result .bar").evaluate((bar) => bar.offsetHeight);
+    assert.ok(height < 60, `the bar of ${name} is one row: ${height} pixels`);
+  }
+  await hold(page, "phone, result as table");
+  await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Script" }).click();
   await page.getByRole("button", { name: /Save as a route/ }).or(page.locator('.toolbar [aria-haspopup="dialog"]')).first().click();
   await page.getByRole("textbox", { name: "Path" }).fill("/saved");
   await page.getByRole("button", { name: "Show what changes" }).click();
@@ -209,4 +217,22 @@ test("wishes of the reader: zoom, contrast, colours of the system, no motion, pa
   await eventually(async () => assert.equal(await page.locator(".head, .toolbar, .pane-browse").filter({ visible: true }).count(), 0));
   for (const pane of ["script", "result", "lower"]) assert.ok(await page.locator(`.pane-${pane}`).isVisible(), pane);
   await context.close();
+});
+
+test("pages without the console keep the rules, also 320 pixels wide", async () => {
+  const plain = await startShop({ options: ["--dev", "--disableConsole"] });
+  const route = (path, method) => `/route?path=${encodeURIComponent(path)}&method=${method}`;
+  const paths = ["/", "/tables", "/table?name=shop.search", "/routes", "/api", route("/products?keyword={keyword}", "get")];
+  for (const profile of [{}, PHONE]) {
+    for (const path of paths) {
+      const { page, context } = await openPage(browser, plain.address + path, { isBare: true, profile, before: (fresh) => fresh.addInitScript(axe) });
+      await page.locator("h1").waitFor();
+      const { wide, room } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, room: innerWidth }));
+      assert.ok(wide <= room, `${path} is ${wide} of ${room} pixels wide`);
+      const heads = await page.locator("th").evaluateAll((all) => all.map((head) => head.offsetHeight));
+      assert.ok(heads.every((height) => height < 50), `${path}: a title is broken: ${heads}`);
+      await hold(page, path);
+      await context.close();
+    }
+  }
 });

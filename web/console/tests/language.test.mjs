@@ -1,8 +1,10 @@
 // What the language service of the server gives the editor, and documentation that others have written.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
-import { PRODUCTS, eventually, openPage, runAndWait, scriptText, setScript, startApp, startBrowser, startShop, stopAll } from "./harness.mjs";
+import { promisify } from "node:util";
+import { QLIO, PRODUCTS, eventually, openPage, runAndWait, scriptText, setScript, startApp, startBrowser, startShop, stopAll } from "./harness.mjs";
 
 const HOSTILE_TABLE = `/* Evil <img src=x onerror="window.hacked = 1"> <script>window.hacked = 2</script>
    [link](javascript:window.hacked=3) <svg onload="window.hacked = 4"></svg> **bold**. */
@@ -64,6 +66,9 @@ test("format and rename are those of the compiler, and one step to undo", async 
   await setScript(page, text);
   await page.keyboard.press("Shift+Alt+F");
   await page.waitForFunction(() => document.querySelector(".editor .cm-content").textContent.includes("keyword = 'tent'"));
+  const formatting = promisify(execFile)(QLIO, ["fmt", "-"]);
+  formatting.child.stdin.end(text);
+  assert.equal(await scriptText(page), (await formatting).stdout);
   await page.keyboard.press("Control+z");
   await eventually(async () => assert.equal(await scriptText(page), text));
   await page.keyboard.press("Control+Home");
@@ -73,6 +78,21 @@ test("format and rename are those of the compiler, and one step to undo", async 
   await page.waitForFunction(() => document.querySelector(".editor .cm-content").textContent.includes("{found}"));
   await eventually(async () => assert.match(await scriptText(page), /^found /));
   await runAndWait(page);
+  await context.close();
+});
+
+test("a use leads to its definition, and a definition to its uses", async () => {
+  const { page, context } = await openConnected(shop.page);
+  await setScript(page, 'ids = select id from shop.search where keyword = "tent"\nreturn select id from shop.details where id in ("{ids}")');
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("F12");
+  await eventually(async () => assert.match(await page.locator(".editor .cm-activeLine").textContent(), /^ids = /));
+  await page.keyboard.press("Shift+F12");
+  const uses = page.getByRole("listbox", { name: "Reference list" }).getByRole("option");
+  await eventually(async () => assert.equal(await uses.count(), 2));
   await context.close();
 });
 

@@ -18,10 +18,13 @@ let browser;
 let shop;
 let upstream;
 let closed;
+let held;
 before(async () => {
   closed = 0;
+  held = [];
   upstream = await startUpstream({
     "/slow": (request) => request.socket.on("close", () => (closed += 1)),
+    "/held": (_request, response) => held.push(response),
     "/fast": JSON.stringify({ ok: true }),
     "/refuse": (_request, response) => response.writeHead(503, { "content-type": "application/json" }).end('{"why":"busy"}'),
     "/secret": (request, response) =>
@@ -145,6 +148,43 @@ test("the plan shows before the run, and its times after it", async () => {
   await page.keyboard.type(" ");
   const marks = page.locator(".cm-marks .mark-done:visible");
   await eventually(async () => assert.equal(await marks.count(), 0, "an edit takes the marks away"));
+  await context.close();
+});
+
+test("the plan says what waits, runs with how many calls, is done, has failed and was skipped", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(
+    page,
+    `create table held on select get from "${upstream.address}/held?id={id}"\n` +
+      `create table fast on select get from "${upstream.address}/fast"\n` +
+      `create table refused on select get from "${upstream.address}/refuse"\n` +
+      `a = select * from held where id in ("1", "2")\n` +
+      `b = select * from refused where 1 = "{a}"\n` +
+      `c = select * from fast || b\n` +
+      `return { "a": "{a}", "b": "{b}", "c": "{c}" }\n`,
+  );
+  await readyToRun(page);
+  await page.keyboard.press("Control+Enter");
+  const says = (words) => page.getByRole("row", { name: words }).waitFor();
+  await says(/^line 4, a = .*, runs, 0 of 2 calls/);
+  await says(/^line 5, b = .*, waits/);
+  await says(/^line 6, c = select from fast, done, \d+ ms, 1 of 1 calls/);
+  await says(/^line 6, c = .*fallback.*, skipped/);
+  await eventually(async () => assert.equal(held.length, 2));
+  held[0].writeHead(200, { "content-type": "application/json" }).end("{}");
+  await says(/^line 4, a = .*, runs, 1 of 2 calls/);
+  // It is asked once more, and cut again.
+  held[1].destroy();
+  await eventually(async () => assert.equal(held.length, 3));
+  held[2].destroy();
+  await says(/^line 4, a = .*, done, \d+ ms, 3 of 3 calls/);
+  await says(/^line 5, b = .*, failed/);
+  await page.waitForSelector(".run-failed");
+  await page.getByRole("tab", { name: "Calls" }).click();
+  await page.locator(".call-row.outcome-bad").filter({ hasText: "retry" }).locator(".phase-failed").waitFor();
+  await eventually(async () =>
+    assert.deepEqual(await page.locator(".call-row:not(.call-head) > :nth-child(2)").allTextContents(), ["200", "✕ failed", "✕ failed", "200", "✕ 503"]),
+  );
   await context.close();
 });
 

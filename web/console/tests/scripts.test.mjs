@@ -14,6 +14,15 @@ after(stopAll);
 const scriptsSent = (notes) =>
   notes.sent.map((frame) => JSON.parse(frame)).filter(({ type }) => type === "script");
 
+/** The texts of all scripts that the browser keeps. */
+const keptTexts = (page) =>
+  page.evaluate(() =>
+    Object.keys(localStorage)
+      .filter((key) => key.startsWith("qlio.script."))
+      .map((key) => JSON.parse(localStorage[key]).text)
+      .sort(),
+  );
+
 test("what stands on the screen is what runs, typed in the same moment", async () => {
   const { page, context, notes } = await openPage(browser, shop.page);
   await setScript(page, "return 1");
@@ -65,6 +74,39 @@ test("a reload keeps the text as it was after the last key", async () => {
   await context.close();
 });
 
+test("a page that goes in the moment of a key keeps its text, and so does one that another window overtakes", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, "return 1");
+  await runAndWait(page);
+  /** Types as one key does, then `then`, before the page has had a moment for anything else. */
+  const typeAnd = (letter, then) =>
+    page.evaluate(
+      ({ letter, then }) => {
+        const content = document.querySelector(".editor .cm-content");
+        const view = content.cmTile?.view ?? content.cmView?.view;
+        const end = view.state.doc.length;
+        // There is no such moment any more.
+        window.requestIdleCallback = () => 0;
+        view.dispatch({ changes: { from: end, insert: letter }, selection: { anchor: end + 1 } });
+        const key = Object.keys(localStorage).find((name) => name.startsWith("qlio.script."));
+        if (then === "go") location.reload();
+        else {
+          const theirs = JSON.stringify({ ...JSON.parse(localStorage[key]), text: then });
+          localStorage[key] = theirs;
+          dispatchEvent(new StorageEvent("storage", { key, newValue: theirs }));
+        }
+      },
+      { letter, then },
+    );
+  await Promise.all([page.waitForEvent("load"), typeAnd("2", "go")]);
+  await page.waitForSelector(".editor .cm-content");
+  assert.equal(await scriptText(page), "return 12");
+  await typeAnd("3", "return 'theirs'");
+  assert.equal(await scriptText(page), "return 123");
+  await eventually(async () => assert.deepEqual(await keptTexts(page), ["return 'theirs'", "return 123"]));
+  await context.close();
+});
+
 test("an address with a script opens it as a new tab and does not run it", async () => {
   const { page, context, notes } = await openPage(browser, shop.page);
   await setScript(page, 'return "mine"');
@@ -98,11 +140,7 @@ test("two windows do not overwrite each other", async () => {
   await setScript(two, "return 'second'");
   await setScript(one, "return 'third'");
   await eventually(async () => {
-    const kept = await one.evaluate(() =>
-      Object.keys(localStorage)
-        .filter((key) => key.startsWith("qlio.script."))
-        .map((key) => JSON.parse(localStorage[key]).text),
-    );
+    const kept = await keptTexts(one);
     assert.ok(kept.includes("return 'second'") && kept.includes("return 'third'"), JSON.stringify(kept));
   });
   assert.equal(await scriptText(one), "return 'third'");

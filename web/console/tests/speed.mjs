@@ -108,6 +108,36 @@ async function coldStart(browser, url) {
   tell("processor time of the page until then", percentile(works, 0.5), 300, "ms");
 }
 
+const WORDS = "a script that somebody writes, letter after letter, in the middle of two thousand lines";
+
+/**
+ * Milliseconds of each key: until what it does is done, and until the frame is drawn that shows it.
+ * A key is released while nothing else happens, as by people, and comes at any place between two frames.
+ */
+async function typedOn(page) {
+  await page.evaluate(() => {
+    window.keys = [];
+    window.works = [];
+    let begun = 0;
+    const onKey = (event) => {
+      begun = event.timeStamp;
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => window.keys.push(performance.now() - event.timeStamp);
+      requestAnimationFrame(() => channel.port2.postMessage(0));
+    };
+    addEventListener("keydown", onKey, { capture: true });
+    // The editor acts on what has changed in the page before this has its turn. Chromium keeps timers and messages
+    // that come after a key waiting until the frame is drawn: they would tell of the frame.
+    addEventListener("input", () => queueMicrotask(() => window.works.push(performance.now() - begun)));
+  });
+  for (const [at, key] of [...WORDS].entries()) {
+    await page.keyboard.press(key === " " ? "Space" : key, { delay: 25 });
+    await page.waitForTimeout(60 + ((at * 7) % 17));
+  }
+  await page.waitForTimeout(500);
+  return page.evaluate(() => ({ keys: window.keys, works: window.works }));
+}
+
 async function typing(browser, url) {
   const { page, context } = await openPage(browser, url);
   await page.waitForSelector(".editor[data-language=on]");
@@ -116,29 +146,11 @@ async function typing(browser, url) {
   await page.waitForTimeout(3_000);
   await page.keyboard.press("Control+Home");
   await page.keyboard.press("End");
-  await page.evaluate(() => {
-    window.keys = [];
-    window.works = [];
-    addEventListener(
-      "keydown",
-      (event) => {
-        const begun = performance.now();
-        const channel = new MessageChannel();
-        // After the frame that shows it.
-        channel.port1.onmessage = () => window.keys.push(performance.now() - event.timeStamp);
-        requestAnimationFrame(() => channel.port2.postMessage(0));
-        setTimeout(() => window.works.push(performance.now() - begun));
-      },
-      { capture: true },
-    );
-  });
   await watchTasks(page);
   const busy = await clockOf(page);
   const busyBefore = await busy();
-  await page.keyboard.type(" a script that somebody writes, letter after letter, in the middle of two thousand lines", { delay: 70 });
-  await page.waitForTimeout(500);
+  const { keys, works } = await typedOn(page);
   const busyAfter = await busy();
-  const { keys, works } = await page.evaluate(() => ({ keys: window.keys, works: window.works }));
   tell("processor time of the page for a key, all that follows included, 2,000 lines, mean", (busyAfter - busyBefore) / keys.length, 16, "ms");
   tell("a key, until the page has handled it, 2,000 lines, p50", percentile(works, 0.5), 16, "ms");
   tell("a key, until the page has handled it, 2,000 lines, p95", percentile(works, 0.95), 16, "ms");
@@ -146,6 +158,14 @@ async function typing(browser, url) {
   tell("a key, until it is on the screen, 2,000 lines, p95", percentile(keys, 0.95), 16, "ms");
   tell("longest task while typing", await longest(page), 50, "ms");
   await context.close();
+
+  // What Chromium, the debugger that presses the keys, and the machine take of that.
+  const bare = await openPage(browser, "data:text/html,<textarea></textarea>", { isBare: true });
+  await bare.page.focus("textarea");
+  const least = (await typedOn(bare.page)).keys;
+  tell("the same key in a page with nothing but a text field, p50", percentile(least, 0.5), undefined, "ms");
+  tell("the same key in a page with nothing but a text field, p95", percentile(least, 0.95), undefined, "ms");
+  await bare.context.close();
 }
 
 async function diagnostics(browser) {
@@ -172,6 +192,49 @@ async function diagnostics(browser) {
     );
   }
   tell("problems, after the last key, 1,000 tables", percentile(times, 0.5), 300, "ms");
+  await context.close();
+}
+
+async function playground(browser, url) {
+  const { page, context } = await openPage(browser, url);
+  await page.getByRole("tab", { name: "Formats" }).click();
+  const rows = Array.from({ length: 200 }, (_, at) => ({ id: at, title: `row ${at}`, left: true }));
+  await page.getByLabel("Columns, separated by commas").fill("id, title");
+  const times = [];
+  for (let round = 0; round < 9; round += 1) {
+    const words = `round ${round}`;
+    await page.getByLabel("Bytes of an answer").fill(JSON.stringify([{ id: words, title: "", left: true }, ...rows]));
+    times.push(
+      await page.evaluate(
+        (words) =>
+          new Promise((resolve) => {
+            const from = performance.now();
+            const look = () => {
+              const isShown = document.querySelector(".formats .text-view .cm-content")?.textContent.includes(words);
+              if (!isShown || !document.querySelector(".left-out")) requestAnimationFrame(look);
+              else setTimeout(() => resolve(performance.now() - from));
+            };
+            look();
+          }),
+        words,
+      ),
+    );
+  }
+  tell("rows of pasted bytes, and what is left out, from the last key until they are drawn", percentile(times, 0.5), 200, "ms");
+  await context.close();
+}
+
+async function firstStep(browser, url) {
+  const { page, context } = await openPage(browser, url);
+  await setScript(page, "a = 1\nb = 2\nreturn [\"{a}\", \"{b}\"]\n");
+  const times = [];
+  for (let round = 0; round < 9; round += 1) {
+    await readyToRun(page);
+    times.push(await timeOf(page, { at: '[title^="Run step by step"]', where: ".step", words: "step 1" }));
+    await page.keyboard.press("F5");
+    await page.waitForSelector(".run-done");
+  }
+  tell("step by step, from the click until the first step is drawn", percentile(times, 0.5), 200, "ms");
   await context.close();
 }
 
@@ -352,6 +415,8 @@ try {
   await coldStart(browser, shop.page);
   await typing(browser, shop.page);
   await diagnostics(browser);
+  await playground(browser, shop.page);
+  await firstStep(browser, shop.page);
   await largeResult(browser, shop.page, upstream);
   await largePlan(browser, shop.page);
   await manyExchanges(browser, upstream);

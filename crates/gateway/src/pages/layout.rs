@@ -24,7 +24,8 @@ h1{font-size:1.5rem;overflow-wrap:anywhere}\
 h2{font-size:1.15rem;margin-top:32px;border-bottom:1px solid var(--line)}\
 table{border-collapse:collapse;width:100%;margin:16px 0}\
 th,td{text-align:left;vertical-align:top;padding:8px 12px 8px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}\
-th{color:var(--muted);font-weight:600}\
+th{color:var(--muted);font-weight:600;overflow-wrap:normal}\
+td:has(>a){min-width:min(9rem,40vw)}\
 td p{margin:0}\
 code,pre{font-family:ui-monospace,monospace;font-size:.9em;overflow-wrap:anywhere}\
 pre{overflow-x:auto;padding:12px;background:var(--panel);border:1px solid var(--line);border-radius:6px}\

@@ -5,7 +5,7 @@ import { keepCalls } from "../calls/calls-pane.tsx";
 import { shownText } from "../editor/editor.ts";
 import { preview } from "../plan/preview.ts";
 import { current, socket, start } from "../runs/runs.ts";
-import { active } from "../scripts/scripts.ts";
+import { active, tellChange } from "../scripts/scripts.ts";
 import { serverInfo } from "../server/catalog.ts";
 import { pushAddress } from "../share/address.ts";
 import { lower, pane } from "./panes.ts";
@@ -27,6 +27,7 @@ export const whyNot = computed(() => {
 
 /** Runs the text on the screen. */
 export function runShown(isDebug = false): void {
+  tellChange();
   const script = active.peek();
   if (!script || whyNot.peek() !== "") return;
   const text = shownText();

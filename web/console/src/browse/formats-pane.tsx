@@ -19,7 +19,7 @@ const TYPES = [
   "application/msgpack",
   "application/cbor",
 ];
-const PAUSE_MS = 150;
+const PAUSE_MS = 100;
 
 /** Answers that are read while one types; larger ones belong into a run. */
 const BYTES_MAX = 4 << 20;

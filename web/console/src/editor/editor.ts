@@ -25,9 +25,9 @@ function extensions(id: string, text: string): Extension {
     qlio,
     EditorView.updateListener.of((update) => {
       if (!update.docChanged) return;
-      const text = textOf(update.state.doc);
-      change(shownId, text);
-      if (isLeftOut.peek() && canBeTold(text)) queueMicrotask(refreshService);
+      const { doc } = update.state;
+      change(shownId, () => textOf(doc));
+      if (isLeftOut.peek() && canBeTold(textOf(doc))) queueMicrotask(refreshService);
     }),
     serviceOf.of(service(id, text)),
   ];

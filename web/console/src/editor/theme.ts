@@ -50,7 +50,11 @@ const rules = EditorView.theme({
   ".cm-foldPlaceholder": { backgroundColor: "var(--panel)", color: "var(--muted)", borderColor: "var(--border)" },
   ".cm-foldGutter .cm-gutterElement": { cursor: "pointer", minWidth: "14px" },
   ".cm-diagnostic": { fontFamily: "var(--sans)", fontSize: "13px" },
-  ".cm-diagnosticAction": { backgroundColor: "var(--accent)", color: "var(--on-accent)", padding: "3px 8px" },
+  ".cm-diagnosticAction": { backgroundColor: "var(--accent)", color: "var(--on-accent)", padding: "3px 8px", gap: "0" },
+  ".cm-panel.cm-panel-lint ul [aria-selected], .cm-panel.cm-panel-lint ul:focus [aria-selected]": {
+    backgroundColor: "var(--selection)",
+    color: "var(--text)",
+  },
   ".cm-panel.cm-panel-lint ul": { maxHeight: "9em" },
   ".cm-placeholder": { color: "var(--muted)" },
 });

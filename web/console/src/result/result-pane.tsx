@@ -133,7 +133,7 @@ function Shown({ result }: { result: Result }) {
   const labels = { json: "JSON", table: "Table", page: "Page", text: "Text", raw: "Raw" };
   return (
     <>
-      <div class="bar">
+      <div class={`bar bar-${view}`}>
         <Tabs
           label="Views of the result"
           panel="result-view"
@@ -148,9 +148,9 @@ function Shown({ result }: { result: Result }) {
             <Icon name="search" />
           </button>
         )}
-        <button onClick={() => void copy(json ? indentJson(result.text) : result.text, json ? "JSON" : "Text")}>Copy</button>
+        <button class="copy-text" onClick={() => void copy(json ? indentJson(result.text) : result.text, json ? "JSON" : "Text")}>Copy</button>
         {hasTable && (
-          <button onClick={copyRows} title="Copy all rows as CSV">
+          <button class="copy-rows" onClick={copyRows} title="Copy all rows as CSV">
             CSV
           </button>
         )}
@@ -189,7 +189,9 @@ function Columns({ columns }: { columns: readonly string[] }) {
   };
   return (
     <details class="columns">
-      <summary>Columns</summary>
+      <summary aria-label="Columns">
+        <Icon name="columns" /> <span class="wide">Columns</span>
+      </summary>
       <fieldset>
         <legend>Shown columns</legend>
         {columns.map((column) => (

@@ -64,34 +64,76 @@ export function titleOf(text: string): string {
 }
 
 function put(script: Script): void {
+  place(script);
+  write(PREFIX + script.id, script);
+}
+
+function place(script: Script): void {
   const isNew = !scripts.peek().some(({ id }) => id === script.id);
   if (isNew) scripts.value = [...scripts.peek(), script];
   else scripts.value = scripts.peek().map((old) => (old.id === script.id ? script : old));
-  write(PREFIX + script.id, script);
 }
 
 /** Opens a new tab. */
 export function open(text = "", file?: string): Script {
+  tellChange();
   const script: Script = { id: newId(), title: titleOf(text), text, at: Date.now(), isOpen: true, file };
   put(script);
   activeId.value = script.id;
   return script;
 }
 
-export function change(id: string, text: string): void {
+/** What has been written in the editor and is not told yet. */
+let untold: { id: string; text: () => string } | undefined;
+
+/** So long may what is written wait for a moment in which the page has nothing else to do. */
+const TOLD_AFTER_MS_MAX = 200;
+
+/**
+ * The script `id` is being written. A key is on the screen first; titles, plan and storage follow when that is done,
+ * at the latest when the page goes. `text` is asked for then.
+ */
+export function change(id: string, text: () => string): void {
+  if (untold && untold.id !== id) tellChange();
+  if (!untold) whenIdle(tellChange);
+  untold = { id, text };
+}
+
+// Safari has no idle time to give.
+const whenIdle: (run: () => void) => unknown =
+  typeof requestIdleCallback === "function"
+    ? (run) => requestIdleCallback(run, { timeout: TOLD_AFTER_MS_MAX })
+    : (run) => setTimeout(run, TOLD_AFTER_MS_MAX);
+
+/** Tells and keeps what has been written, now: to be called before anything else is done with scripts. */
+export function tellChange(): void {
+  const changed = takeChange();
+  if (changed) write(PREFIX + changed.id, changed);
+}
+
+/** Tells what has been written; whoever calls it keeps it. */
+function takeChange(): Script | undefined {
+  if (!untold) return undefined;
+  const { id } = untold;
+  const text = untold.text();
+  untold = undefined;
   const script = scripts.peek().find((candidate) => candidate.id === id);
-  if (!script || script.text === text) return;
+  if (!script || script.text === text) return undefined;
   edited.add(id);
-  put({ ...script, text, title: titleOf(text), at: Date.now() });
+  const changed = { ...script, text, title: titleOf(text), at: Date.now() };
+  place(changed);
+  return changed;
 }
 
 /** The script is what this route file of the server holds. */
 export function belongTo(id: string, file: string | undefined): void {
+  tellChange();
   const script = scripts.peek().find((candidate) => candidate.id === id);
   if (script && script.file !== file) put({ ...script, file });
 }
 
 export function close(id: string): void {
+  tellChange();
   const shown = openScripts.peek();
   const place = shown.findIndex((script) => script.id === id);
   const script = shown[place];
@@ -111,6 +153,7 @@ export function close(id: string): void {
 }
 
 export function reopen(id: string): void {
+  tellChange();
   const script = scripts.peek().find((candidate) => candidate.id === id);
   if (!script) return;
   put({ ...script, isOpen: true });
@@ -119,6 +162,9 @@ export function reopen(id: string): void {
 
 /** Another window has changed or removed a script of this one. */
 function hear(key: string, text: string | null, elsewhere: Elsewhere): void {
+  // Under its old key it would replace what the other window has just written there.
+  const changed = takeChange();
+  if (changed && (changed.id !== key.slice(PREFIX.length) || text === null)) write(PREFIX + changed.id, changed);
   const id = key.slice(PREFIX.length);
   const mine = scripts.peek().find((script) => script.id === id);
   const theirs = read<Script>(key, isScript);
@@ -145,6 +191,8 @@ export function begin(fromAddress: string | undefined, elsewhere: Elsewhere): vo
   addEventListener("storage", ({ key, newValue }) => {
     if (key?.startsWith(PREFIX)) hear(key, newValue, elsewhere);
   });
+  addEventListener("pagehide", tellChange);
+  document.addEventListener("visibilitychange", tellChange);
   if (fromAddress !== undefined) {
     show(fromAddress);
     return;
@@ -156,6 +204,7 @@ export function begin(fromAddress: string | undefined, elsewhere: Elsewhere): vo
 
 /** Brings the tab with this text to the front, or opens one; no other tab changes. */
 export function show(text: string, file?: string): void {
+  tellChange();
   const same = openScripts.peek().find((script) => script.text === text && (file === undefined || script.file === file));
   if (same) activeId.value = same.id;
   else open(text, file);
