@@ -158,11 +158,12 @@ const fn function(
 /// A function that says of some arguments whether they are wrong before the others are known: those at `positions`,
 /// for which a `text` stands in.
 const fn with_trial(
-    function: Function,
+    mut function: Function,
     text: &'static str,
     positions: &'static [usize],
 ) -> Function {
-    Function { trial: Some(Trial { text, positions }), ..function }
+    function.trial = Some(Trial { text, positions });
+    function
 }
 
 /// All arguments are looked at as a whole.
@@ -228,9 +229,9 @@ impl Function {
     /// What is wrong, with the position of an argument that is known.
     pub fn check(&self, known: &[Option<Value>], bytes_max: usize) -> Result<(), ComputeError> {
         let Some(trial) = self.trial else { return Ok(()) };
-        let stand_in = |(position, argument): (usize, &Option<Value>)| match argument {
-            Some(value) => Some(value.clone()),
-            None => trial.positions.contains(&position).then(|| Value::from(trial.text)),
+        let stand_in = |(position, argument): (usize, &Option<Value>)| {
+            let is_trial = trial.positions.contains(&position);
+            argument.clone().or_else(|| is_trial.then(|| Value::from(trial.text)))
         };
         let arguments: Option<Vec<Value>> = known.iter().enumerate().map(stand_in).collect();
         let Some(arguments) = arguments else { return Ok(()) };
