@@ -326,8 +326,7 @@ def page(document):
         f"Do not edit: `bench/relational --report docs/benchmarks/relational.md` writes this page. {document['rounds']} rounds of {document['qlio']}, {databases} from Python {document['python']}, on {machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['time'][:10]}.",
         "",
         f"An exponent is that of the processor time over {', '.join(f'{size:g}' for size in SIZES[:-1])} and all of the rows. "
-        f"With 1, twice the rows take twice the time; n log n has {exponent_of_sorting():.2f} up to a million rows. "
-        "More than that is what memory costs once the rows do not fit the caches, and less is what each question costs whatever its size.",
+        f"With 1, twice the rows take twice the time; n log n has {exponent_of_sorting():.2f} up to a million rows.",
         "",
     ]
     return "\n".join(lines) + "\n" + markdown(document)
