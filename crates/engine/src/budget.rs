@@ -105,11 +105,11 @@ pub(crate) struct Budget {
     scripts: Cell<u64>,
 }
 
-/// Memory that decoders are filling, before it is known how much of it they need.
+/// Memory that decoders are filling or have filled, before it is charged.
 #[derive(Debug, Default)]
 struct Reservations {
     bytes: Cell<usize>,
-    ended: Notify,
+    has_changed: Notify,
 }
 
 /// Memory that one decoder may fill. Whoever keeps what it has made charges that, and drops this afterwards.
@@ -124,12 +124,23 @@ impl Reserved {
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
+
+    /// The decoder has ended, and what it has made takes so much.
+    pub(crate) fn settle(&mut self, bytes: usize) {
+        self.give_back();
+        self.of.bytes.set(self.of.bytes.get().saturating_add(bytes));
+        self.bytes = bytes;
+    }
+
+    fn give_back(&self) {
+        self.of.bytes.set(self.of.bytes.get().saturating_sub(self.bytes));
+        self.of.has_changed.notify_waiters();
+    }
 }
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        self.of.bytes.set(self.of.bytes.get().saturating_sub(self.bytes));
-        self.of.ended.notify_waiters();
+        self.give_back();
     }
 }
 
@@ -209,7 +220,7 @@ impl Budget {
                 of.bytes.set(of.bytes.get() + bytes);
                 return Reserved { of: Rc::clone(of), bytes };
             }
-            of.ended.notified().await;
+            of.has_changed.notified().await;
         }
     }
 
@@ -231,13 +242,22 @@ impl Budget {
     /// Charges a value that was made of others. Parts that it shares with them count again: whoever
     /// writes it out or looks for something in it meets them as often.
     pub(crate) async fn charge_value(&self, value: &Value) -> Result<(), RunError> {
+        let bytes = self.weigh(value).await?;
+        self.charge_memory(bytes)
+    }
+
+    /// What a value weighs; more than is left for one that weighs more than that.
+    ///
+    /// # Errors
+    /// The run has used its processor time.
+    pub(crate) async fn weigh(&self, value: &Value) -> Result<usize, RunError> {
         let mut weighing = value.weighing(self.memory_left());
         while weighing.go_on(WEIGHED_PARTS) {
             if self.spend(WEIGHED_UNITS) {
                 self.pause().await?;
             }
         }
-        self.charge_memory(weighing.bytes())
+        Ok(weighing.bytes())
     }
 
     /// [`charge_value`](Self::charge_value) for a value that a literal of the script makes.
@@ -560,6 +580,30 @@ mod tests {
         drop(all);
         budget.charge_memory(64 << 20).expect("just within");
         assert_eq!(waiting.await.bytes(), 0, "what is left is all that there is to have");
+    }
+
+    #[tokio::test]
+    async fn what_a_decoder_has_made_is_held_until_it_is_charged() {
+        let budget = adhoc();
+        let mut first = budget.reserve(usize::MAX).await;
+        let second = async {
+            let second = budget.reserve(20 << 20).await;
+            (second.bytes(), budget.memory_left())
+        };
+        let third = async {
+            let third = budget.reserve(40 << 20).await;
+            (third.bytes(), budget.memory_left())
+        };
+        let decoder = async {
+            tokio::task::yield_now().await;
+            first.settle(30 << 20);
+            tokio::task::yield_now().await;
+            budget.charge_memory(30 << 20).expect("within");
+            drop(first);
+        };
+        // Of 64 MiB 30 are held: there is room for 20 at once, for 40 only when nobody is to wait for.
+        let (second, third, ()) = tokio::join!(second, third, decoder);
+        assert_eq!((second, third), ((20 << 20, 64 << 20), (34 << 20, 34 << 20)));
     }
 
     #[test]

@@ -23,6 +23,7 @@ use super::{
     large::Apart,
 };
 use crate::{
+    budget::Reserved,
     error::RunError,
     sandbox::{Lazy, Parsed},
 };
@@ -103,19 +104,25 @@ impl HookedBody {
         }
     }
 
-    /// Has a large body decoded by a heavy thread: a hook that asks for it cannot wait.
-    pub(super) async fn decode_ahead(&self, call: &Call<'_>) -> Result<(), RunError> {
+    /// Has a large body decoded by a heavy thread: a hook that asks for it cannot wait. What hooks look at is charged
+    /// with the rows that come of it, and held until then by what this gives. Whoever holds it has nothing else decoded
+    /// apart; others may decode meanwhile if there is room for them beside it.
+    pub(super) async fn decode_ahead(&self, call: &Call<'_>) -> Result<Option<Reserved>, RunError> {
         let at_once = call.decoding().at_once_bytes_max(&self.media_type);
         if self.value.get().is_some() || self.content.len() <= at_once {
-            return Ok(());
+            return Ok(None);
         }
         let (whole, bytes) = (self.whole(), self.content.len());
         let ahead = call.decode_apart(bytes, move |decoding| whole.decode(decoding)).await?;
-        // What hooks look at is charged with the rows that come of it; others may decode meanwhile.
-        let (decoded, warnings, _) = ahead;
+        let (decoded, warnings, mut reserved) = ahead;
+        let made = match &decoded {
+            Ok(value) => call.run.budget.weigh(value).await?,
+            Err(_) => 0,
+        };
+        reserved.settle(made);
         // It is asked for once.
         let _ = self.ahead.set((decoded, warnings));
-        Ok(())
+        Ok(Some(reserved))
     }
 
     fn whole(&self) -> Whole {

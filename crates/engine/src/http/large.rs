@@ -30,7 +30,7 @@ use crate::{
     error::RunError,
     heavy::{JSON_TEXT_AT_ONCE_BYTES_MAX, JSON_TREE_AT_ONCE_BYTES_MAX, Wanted},
     operator::project::Decoded,
-    sandbox::Hook,
+    sandbox::{Hook, Parsed},
     transport::{Headers, Reply},
 };
 
@@ -154,17 +154,19 @@ impl Call<'_> {
         keep: impl FnOnce(&Answer<'_>) -> T,
     ) -> Result<(Decoded, T), RunError> {
         let is_declared = self.verb.format.is_some();
-        let known = if is_declared && hooks.is_some_and(|hooks| hooks.has(Hook::ParseResponse)) {
+        let (mut known, mut held) = (None, None);
+        if is_declared && hooks.is_some_and(|hooks| hooks.has(Hook::ParseResponse)) {
             let body = HookedBody::new(self, &Answer::received(reply, asked_uri));
-            body.decode_ahead(self).await?;
-            Some(body)
-        } else {
-            None
-        };
+            held = body.decode_ahead(self).await?;
+            known = Some(body);
+        }
         let announced = onlooker.announced.as_deref();
         let answer = self.parse(reply, asked_uri, hooks, announced, known).await?;
+        // Of what was decoded for the hook nothing is left unless it has made a value.
+        let held = held.filter(|_| matches!(answer.parsed, Parsed::Value(_)));
         let kept = keep(&answer);
-        Ok((self.large_rows(&answer, hooks, onlooker.into_rows()).await?, kept))
+        let decoded = self.large_rows(&answer, hooks, onlooker.into_rows()).await?;
+        Ok((decoded.holding(held), kept))
     }
 
     /// The rows of a large answer if they can stay text, else its value.
@@ -179,10 +181,13 @@ impl Call<'_> {
         };
         let headers = received_headers(answer.headers);
         let body: Rc<HookedBody> = self.hooked_body(answer, hooks, &headers).await?;
-        body.decode_ahead(self).await?;
+        let held = body.decode_ahead(self).await?;
         match self.ask_hooks(answer, hooks, &headers, &body).await? {
-            Hooked::Untouched => self.large_plain_rows(answer, rows).await,
-            Hooked::Value(value) => self.large_rows_of(value).await,
+            Hooked::Untouched => {
+                drop((body, held));
+                self.large_plain_rows(answer, rows).await
+            }
+            Hooked::Value(value) => Ok(self.large_rows_of(value).await?.holding(held)),
         }
     }
 

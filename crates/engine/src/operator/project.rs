@@ -35,6 +35,17 @@ pub(crate) enum Decoded {
     Cells(CellTable),
 }
 
+impl Decoded {
+    /// The same with memory that is held for it until it is charged, if there is any. Rows need none, and what holds
+    /// some already has that of its own.
+    pub(crate) fn holding(self, held: Option<Reserved>) -> Self {
+        match (self, held) {
+            (Self::Value(value), Some(held)) => Self::Large(value, held),
+            (decoded, _) => decoded,
+        }
+    }
+}
+
 /// The names of the columns of a scan if each is a plain member of its row. A key of a join may be one,
 /// too: its matches are the member, or its elements.
 pub(crate) fn plain_columns(scan: &Scan) -> Option<Vec<&str>> {

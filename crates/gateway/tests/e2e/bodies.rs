@@ -1,6 +1,5 @@
 //! Bodies of requests that come slowly, not at all, or too many at once.
 
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
@@ -9,7 +8,7 @@ use qlio_testkit::process::{ServerProcess, wait};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{PATIENCE, folder, serve_folder};
+use super::{PATIENCE, folder, resident_bytes, serve_folder};
 
 fn serve(settings: &serde_json::Value) -> (ServerProcess, TempDir) {
     let folder = folder(&[
@@ -165,11 +164,4 @@ fn a_hundred_stalled_bodies_cost_no_more_than_they_may() {
     assert_eq!(fetch(server.address(), &Request::get("/one"), PATIENCE).unwrap().status, 200);
     drop(clients);
     assert!(wait(PATIENCE, || post(&server, 1_000_000) == 200));
-}
-
-/// The memory of a process that is in use.
-fn resident_bytes(server: &ServerProcess) -> usize {
-    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
 }

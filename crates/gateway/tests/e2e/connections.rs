@@ -14,7 +14,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{PATIENCE, SERVE, binary, folder, serve_folder};
+use super::{PATIENCE, SERVE, binary, folder, resident_bytes, serve_folder};
 
 /// Idle connections that are measured.
 const CONNECTIONS: usize = 4_000;
@@ -191,11 +191,4 @@ fn an_idle_connection_costs_little_memory() {
         each <= IDLE_BYTES_MAX
     });
     assert!(is_little, "{each} bytes for each idle connection");
-}
-
-/// The memory of a process that is in use.
-fn resident_bytes(server: &ServerProcess) -> usize {
-    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
 }

@@ -1,12 +1,13 @@
 //! Rows of large answers are read while they arrive: however a body comes, the answer is that of the body
 //! as a whole.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use qlio_testkit::{
     client::{Answer, Request, fetch},
     upstream::{Expectation, Fault, Respond, Upstream},
 };
 
-use super::{PATIENCE, folder, serve_folder};
+use super::{PATIENCE, folder, peak_bytes, serve_folder};
 
 /// Pieces that end anywhere in a row, and are large enough to be read one by one.
 const PIECE_BYTES: usize = 40_009;
@@ -190,4 +191,54 @@ fn large_answers_of_upstreams_share_a_memory_that_they_give_back() {
         }
         assert_eq!(text(&get("/small")), (200, body(7)));
     }
+}
+
+/// SAF-25: what is decoded for a hook is held against the run from the decoder on until it is charged.
+#[test]
+fn large_answers_for_hooks_keep_to_the_memory_of_their_run_together() {
+    // In MessagePack, rows of four bytes that take a hundred and fifty each.
+    const ROWS: u32 = 100_000;
+    const ANSWERS: usize = 6;
+    const MEMORY: usize = 32 << 20;
+    let mut body = vec![0xdd];
+    body.extend(ROWS.to_be_bytes());
+    body.extend([0x81, 0xa1, b'a', 0x07].repeat(ROWS as usize));
+    let respond = Respond {
+        base64: Some(STANDARD.encode(body)),
+        content_type: Some("application/msgpack".to_owned()),
+        ..Respond::default()
+    };
+    let paths = (0..ANSWERS).map(|number| format!("/t/{number}"));
+    let answers = paths.map(|path| Expectation::get(&path).respond(respond.clone()));
+    let upstream = Upstream::with(answers).unwrap();
+    // Each takes longer than the next answer takes to be decoded.
+    let patch = "exports['patch response'] = function (args) {
+        for (var end = Date.now() + 700; Date.now() < end;) {}
+        return 1;
+    };";
+    let table = format!(
+        "create table t on select get from '{}/t/{{n}}' using patch 't.js'",
+        upstream.base()
+    );
+    let numbers: Vec<_> = (0..ANSWERS).map(|number| format!("'{number}'")).collect();
+    let route = format!(
+        "return select * from t where n in ({}) via route '/t' using method get using limits memoryMiB = {}",
+        numbers.join(", "),
+        MEMORY >> 20
+    );
+    let settings = r#"{"hooks": {"timeMs": 20000}, "limits": {"cpuMs": 60000}}"#;
+    let folder = folder(&[
+        ("tables/t.ql", &table),
+        ("tables/t.js", patch),
+        ("routes/t.ql", &route),
+        ("qlio.json", settings),
+    ]);
+    let server = serve_folder(folder.path(), &["--workers", "1", "--config", "qlio.json"]);
+    let before = peak_bytes(&server);
+    let answer = fetch(server.address(), &Request::get("/t"), PATIENCE).unwrap();
+    assert_eq!(text(&answer), (200, format!("[{}]", ["1"; ANSWERS].join(","))));
+    let grown = peak_bytes(&server) - before;
+    // The allocator takes more for a value than is counted of it, and the interpreter has its own.
+    assert!(grown < 3 * MEMORY, "{grown} bytes of a run that may have {MEMORY}");
+    upstream.verify().unwrap();
 }

@@ -99,3 +99,19 @@ fn start(arguments: &[&str], folder: &Path) -> ServerProcess {
         Err(error) => panic!("{error}"),
     }
 }
+
+/// The memory of a server that is in use.
+fn resident_bytes(server: &ServerProcess) -> usize {
+    memory_bytes(server, "VmRSS:")
+}
+
+/// The most memory of a server that has been in use.
+fn peak_bytes(server: &ServerProcess) -> usize {
+    memory_bytes(server, "VmHWM:")
+}
+
+fn memory_bytes(server: &ServerProcess, name: &str) -> usize {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+}

@@ -8,8 +8,9 @@ use jiff::{
 };
 
 use super::{
-    Function, Group, Volatility, argument, function,
+    Function, Group, Trial, Volatility, argument, function,
     moment::{self, Moment},
+    with_trial,
 };
 use crate::{
     Value,
@@ -19,6 +20,9 @@ use crate::{
 pub(super) const GROUP: Group = Group { title: "Dates and times", functions: &FUNCTIONS };
 
 const NANOSECONDS: i128 = 1_000_000_000;
+
+/// Any moment, where only patterns, zones and parts are looked at.
+const MOMENT: &str = "2026-05-17T10:20:30Z";
 
 const FUNCTIONS: [Function; 20] = [
     function(
@@ -107,57 +111,76 @@ const FUNCTIONS: [Function; 20] = [
         &[("week('2026-01-01')", "1"), ("week('2027-01-01')", "53")],
         |_, arguments| Ok(Value::int(civil(arguments)?.iso_week_date().week().into())),
     ),
-    function(
-        "date_trunc",
-        "date_trunc(part, x[, zone])",
-        "The beginning of the `year`, `quarter`, `month`, `week`, `day`, `hour`, `minute` or `second`, in \
-         a zone if one is given. Of a date it is a date.",
-        &[
-            ("date_trunc('month', '2026-05-17')", "\"2026-05-01\""),
-            ("date_trunc('hour', '2026-05-17T10:20:30Z')", "\"2026-05-17T10:00:00Z\""),
-            (
-                "date_trunc('day', '2026-05-16T22:30:00Z', 'Europe/Berlin')",
-                "\"2026-05-17T00:00:00+02:00\"",
-            ),
-        ],
-        |_, arguments| truncate(arguments),
+    with_trial(
+        function(
+            "date_trunc",
+            "date_trunc(part, x[, zone])",
+            "The beginning of the `year`, `quarter`, `month`, `week`, `day`, `hour`, `minute` or `second`, in \
+             a zone if one is given. Of a date it is a date.",
+            &[
+                ("date_trunc('month', '2026-05-17')", "\"2026-05-01\""),
+                ("date_trunc('hour', '2026-05-17T10:20:30Z')", "\"2026-05-17T10:00:00Z\""),
+                (
+                    "date_trunc('day', '2026-05-16T22:30:00Z', 'Europe/Berlin')",
+                    "\"2026-05-17T00:00:00+02:00\"",
+                ),
+            ],
+            |_, arguments| truncate(arguments),
+        ),
+        MOMENT,
+        &[1],
     ),
-    function(
-        "date_add",
-        "date_add(x, duration)",
-        "The moment so much later; earlier if the duration has a minus. Durations are those of ISO 8601. \
-         A month has its last day where it lacks one.",
-        &[
-            ("date_add('2026-01-31', 'P1M')", "\"2026-02-28\""),
-            ("date_add('2026-05-17T10:20:30Z', 'P1DT2H')", "\"2026-05-18T12:20:30Z\""),
-            ("date_add('2026-05-17', '-P1W')", "\"2026-05-10\""),
-        ],
-        |_, arguments| add(arguments),
+    with_trial(
+        function(
+            "date_add",
+            "date_add(x, duration)",
+            "The moment so much later; earlier if the duration has a minus. Durations are those of ISO 8601. \
+             A month has its last day where it lacks one.",
+            &[
+                ("date_add('2026-01-31', 'P1M')", "\"2026-02-28\""),
+                ("date_add('2026-05-17T10:20:30Z', 'P1DT2H')", "\"2026-05-18T12:20:30Z\""),
+                ("date_add('2026-05-17', '-P1W')", "\"2026-05-10\""),
+            ],
+            |_, arguments| add(arguments),
+        ),
+        MOMENT,
+        &[0],
     ),
-    function(
-        "date_diff",
-        "date_diff(part, a, b)",
-        "How many whole years, quarters, months, weeks, days, hours, minutes, seconds or milliseconds lie \
-         from `a` to `b`. The part is in the singular.",
-        &[
-            ("date_diff('day', '2026-05-01', '2026-05-17')", "16"),
-            ("date_diff('month', '2026-01-31', '2026-02-27')", "0"),
-            ("date_diff('hour', '2026-05-17T10:00:00Z', '2026-05-17T08:30:00Z')", "-1"),
-        ],
-        |_, arguments| difference(arguments),
+    with_trial(
+        function(
+            "date_diff",
+            "date_diff(part, a, b)",
+            "How many whole years, quarters, months, weeks, days, hours, minutes, seconds or milliseconds lie \
+             from `a` to `b`. The part is in the singular.",
+            &[
+                ("date_diff('day', '2026-05-01', '2026-05-17')", "16"),
+                ("date_diff('month', '2026-01-31', '2026-02-27')", "0"),
+                ("date_diff('hour', '2026-05-17T10:00:00Z', '2026-05-17T08:30:00Z')", "-1"),
+            ],
+            |_, arguments| difference(arguments),
+        ),
+        MOMENT,
+        &[1, 2],
     ),
-    function(
-        "at_zone",
-        "at_zone(x, zone)",
-        "The same moment with the offset of a zone.",
-        &[
-            ("at_zone('2026-05-17T10:20:30Z', 'Europe/Berlin')", "\"2026-05-17T12:20:30+02:00\""),
-            ("at_zone('2026-05-17T10:20:30Z', '-03:30')", "\"2026-05-17T06:50:30-03:30\""),
-        ],
-        |_, arguments| {
-            let instant = instant(arguments, 0)?;
-            Ok(printed(&Moment::Instant(instant.with_time_zone(zone(arguments, 1)?))))
-        },
+    with_trial(
+        function(
+            "at_zone",
+            "at_zone(x, zone)",
+            "The same moment with the offset of a zone.",
+            &[
+                (
+                    "at_zone('2026-05-17T10:20:30Z', 'Europe/Berlin')",
+                    "\"2026-05-17T12:20:30+02:00\"",
+                ),
+                ("at_zone('2026-05-17T10:20:30Z', '-03:30')", "\"2026-05-17T06:50:30-03:30\""),
+            ],
+            |_, arguments| {
+                let instant = instant(arguments, 0)?;
+                Ok(printed(&Moment::Instant(instant.with_time_zone(zone(arguments, 1)?))))
+            },
+        ),
+        MOMENT,
+        &[0],
     ),
     function(
         "epoch",
@@ -174,42 +197,61 @@ const FUNCTIONS: [Function; 20] = [
             Ok(seconds.map_or(Value::Null, Value::from))
         },
     ),
-    function(
-        "format_date",
-        "format_date(x, pattern[, zone])",
-        "The moment by a pattern with the letters of `strftime`, in a zone if one is given.",
-        &[
-            ("format_date('2026-05-17', '%d.%m.%Y')", "\"17.05.2026\""),
-            ("format_date('2026-05-17T22:30:00Z', '%A %H:%M', 'Asia/Tokyo')", "\"Monday 07:30\""),
-        ],
-        |_, arguments| {
-            let mut instant = instant(arguments, 0)?;
-            if arguments.len() > 2 {
-                instant = instant.with_time_zone(zone(arguments, 2)?);
-            }
-            let pattern = argument::text(arguments, 1)?;
-            moment::to_pattern(&pattern, &instant)
-                .map(Value::from)
-                .map_err(|reason| bad_pattern(1, &pattern, &reason))
-        },
+    with_trial(
+        function(
+            "format_date",
+            "format_date(x, pattern[, zone])",
+            "The moment by a pattern with the letters of `strftime`, in a zone if one is given.",
+            &[
+                ("format_date('2026-05-17', '%d.%m.%Y')", "\"17.05.2026\""),
+                (
+                    "format_date('2026-05-17T22:30:00Z', '%A %H:%M', 'Asia/Tokyo')",
+                    "\"Monday 07:30\"",
+                ),
+            ],
+            |_, arguments| {
+                let mut instant = instant(arguments, 0)?;
+                if arguments.len() > 2 {
+                    instant = instant.with_time_zone(zone(arguments, 2)?);
+                }
+                let pattern = argument::text(arguments, 1)?;
+                moment::to_pattern(&pattern, &instant)
+                    .map(Value::from)
+                    .map_err(|reason| bad_pattern(1, &pattern, &reason))
+            },
+        ),
+        MOMENT,
+        &[0],
     ),
-    function(
-        "parse_date",
-        "parse_date(x, pattern)",
-        "The moment that a text has by such a pattern; a date if the pattern has no time.",
-        &[
-            ("parse_date('17.05.2026', '%d.%m.%Y')", "\"2026-05-17\""),
-            ("parse_date('5/17/26 2:05 PM', '%m/%d/%y %I:%M %p')", "\"2026-05-17T14:05:00Z\""),
-        ],
-        |_, arguments| {
-            let (text, pattern) = (argument::text(arguments, 0)?, argument::text(arguments, 1)?);
-            moment::of_pattern(&pattern, &text).map(|moment| printed(&moment)).map_err(|reason| {
-                let text = clip(&text);
-                let reason =
-                    format!("the text \"{text}\" does not fit `{}`: {reason}", clip(&pattern));
-                ComputeError::invalid(0, reason)
-            })
-        },
+    with_trial(
+        function(
+            "parse_date",
+            "parse_date(x, pattern)",
+            "The moment that a text has by such a pattern; a date if the pattern has no time.",
+            &[
+                ("parse_date('17.05.2026', '%d.%m.%Y')", "\"2026-05-17\""),
+                ("parse_date('5/17/26 2:05 PM', '%m/%d/%y %I:%M %p')", "\"2026-05-17T14:05:00Z\""),
+            ],
+            |_, arguments| {
+                let (text, pattern) =
+                    (argument::text(arguments, 0)?, argument::text(arguments, 1)?);
+                moment::of_pattern(&pattern, &text).map(|moment| printed(&moment)).map_err(
+                    |reason| {
+                        if let Err(reason) = moment::check_pattern(&pattern) {
+                            return bad_pattern(1, &pattern, &reason);
+                        }
+                        let text = clip(&text);
+                        let reason = format!(
+                            "the text \"{text}\" does not fit `{}`: {reason}",
+                            clip(&pattern)
+                        );
+                        ComputeError::invalid(0, reason)
+                    },
+                )
+            },
+        ),
+        MOMENT,
+        &[0],
     ),
     Function {
         volatility: Volatility::Request,
@@ -227,6 +269,7 @@ const FUNCTIONS: [Function; 20] = [
     },
     Function {
         volatility: Volatility::Request,
+        trial: Some(Trial { text: MOMENT, positions: &[] }),
         ..function(
             "today",
             "today([zone])",

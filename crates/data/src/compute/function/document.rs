@@ -27,6 +27,11 @@ This page is made from the table of functions: `qlio functions >docs/language/re
 - **FUN-9** Regular expressions are those of the [crate regex](https://docs.rs/regex/latest/regex/#syntax): without look-around and back-references, in time linear in the text.
 ";
 
+/// What is found without a row.
+const WRITTEN: &str = "\
+- **FUN-11** Arguments that are written down (patterns, zones, parts of dates, durations) are looked at when the script is compiled, also beside arguments that only a row has; within `try` when it runs.
+";
+
 /// What shows how a select calls them.
 const EXAMPLE: &str = r#"
 ```ql
@@ -52,6 +57,7 @@ pub fn reference() -> String {
         grouped(RANGE_MAX),
         PATTERN_BYTES_MAX >> 20,
     );
+    out.push_str(WRITTEN);
     out.push_str(EXAMPLE);
     for group in GROUPS {
         let _ = write!(

@@ -50,9 +50,20 @@ pub struct Function {
     pub examples: &'static [(&'static str, &'static str)],
     arguments_min: usize,
     arguments_max: usize,
+    /// What a call is tried with to find arguments that are wrong whatever the others are.
+    trial: Option<Trial>,
     /// About how many bytes it reads and makes; more than enough need not be counted.
     effort: fn(&[Value], usize) -> usize,
     run: fn(&Context<'_>, &[Value]) -> Result<Value, ComputeError>,
+}
+
+/// What stands in a trial for arguments that are not known before a call.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    /// A text that the function takes for each of them.
+    text: &'static str,
+    /// Which arguments they may be. Of the others nothing is said if one of them is not known.
+    positions: &'static [usize],
 }
 
 /// What a function does with arguments that are null or absent.
@@ -138,9 +149,21 @@ const fn function(
         volatility: Volatility::Constant,
         evaluation: Evaluation::Eager,
         examples,
+        trial: None,
         effort: effort_of_reading,
         run,
     }
+}
+
+/// A function that says of some arguments whether they are wrong before the others are known: those at `positions`,
+/// for which a `text` stands in.
+const fn with_trial(
+    mut function: Function,
+    text: &'static str,
+    positions: &'static [usize],
+) -> Function {
+    function.trial = Some(Trial { text, positions });
+    function
 }
 
 /// All arguments are looked at as a whole.
@@ -197,6 +220,32 @@ impl Function {
     /// arguments it can be a guess: whoever has no time calls it [`in_haste`](Context::in_haste).
     pub fn effort(&self, arguments: &[Value], enough: usize) -> usize {
         (self.effort)(arguments, enough)
+    }
+
+    /// Whether arguments that are known before the call are right, whatever those are that are not: patterns,
+    /// zones, parts of dates. What reads or makes more than `bytes_max` is not looked at.
+    ///
+    /// # Errors
+    /// What is wrong, with the position of an argument that is known.
+    pub fn check(&self, known: &[Option<Value>], bytes_max: usize) -> Result<(), ComputeError> {
+        let Some(trial) = self.trial else { return Ok(()) };
+        let stand_in = |(position, argument): (usize, &Option<Value>)| {
+            let is_trial = trial.positions.contains(&position);
+            argument.clone().or_else(|| is_trial.then(|| Value::from(trial.text)))
+        };
+        let arguments: Option<Vec<Value>> = known.iter().enumerate().map(stand_in).collect();
+        let Some(arguments) = arguments else { return Ok(()) };
+        if self.effort(&arguments, bytes_max) > bytes_max {
+            return Ok(());
+        }
+        let patterns = PatternCache::default();
+        let tried = self.call(&Context::new((0, 0), &|| 0, &patterns), &arguments);
+        let is_known = |error: &ComputeError| {
+            error
+                .position()
+                .is_some_and(|position| known.get(position).is_some_and(Option::is_some))
+        };
+        tried.map(drop).or_else(|error| if is_known(&error) { Err(error) } else { Ok(()) })
     }
 
     /// Its value. The arguments have been evaluated, whatever [`Evaluation`] says, and absent ones are

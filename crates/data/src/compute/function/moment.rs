@@ -157,6 +157,11 @@ pub(super) fn to_pattern(pattern: &str, instant: &ZonedDateTime) -> Result<Strin
     strtime::format(pattern, instant).map_err(|error| error.to_string())
 }
 
+/// Whether a pattern is one of `strftime`, whatever is read or written by it.
+pub(super) fn check_pattern(pattern: &str) -> Result<(), String> {
+    to_pattern(pattern, &Timestamp::UNIX_EPOCH.to_zoned_datetime(TimeZone::UTC)).map(drop)
+}
+
 /// The zone of a name as in `Europe/Berlin`, of `UTC`, or of an offset as in `+02:00`.
 pub(super) fn zone(name: &str) -> Option<TimeZone> {
     if name.len() > TEXT_BYTES_MAX {

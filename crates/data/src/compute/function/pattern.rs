@@ -2,7 +2,7 @@
 
 use regex::{Captures, Regex};
 
-use super::{Context, Function, Group, argument, function};
+use super::{Context, Function, Group, argument, function, with_trial};
 use crate::{
     Text, Value,
     compute::{ComputeError, text::TextWriter},
@@ -18,76 +18,97 @@ const WORK_MAX: usize = 1 << 26;
 const WORK_IN_HASTE_MAX: usize = 1 << 20;
 
 const FUNCTIONS: [Function; 5] = [
-    function(
-        "regexp_matches",
-        "regexp_matches(x, pattern)",
-        "Whether the pattern fits somewhere in the text.",
-        &[("regexp_matches('2026-05-01', '^[0-9]{4}-')", "true")],
-        |context, arguments| {
-            let text = argument::text(arguments, 0)?;
-            Ok(regex(context, arguments)?.is_match(&text).into())
-        },
+    with_trial(
+        function(
+            "regexp_matches",
+            "regexp_matches(x, pattern)",
+            "Whether the pattern fits somewhere in the text.",
+            &[("regexp_matches('2026-05-01', '^[0-9]{4}-')", "true")],
+            |context, arguments| {
+                let text = argument::text(arguments, 0)?;
+                Ok(regex(context, arguments)?.is_match(&text).into())
+            },
+        ),
+        "",
+        &[0],
     ),
-    function(
-        "regexp_extract",
-        "regexp_extract(x, pattern[, group])",
-        "What the pattern fits first, or a group of that, by number or name; null if there is none.",
-        &[
-            ("regexp_extract('order 17', '[0-9]+')", "\"17\""),
-            ("regexp_extract('a=1', '([a-z])=([0-9])', 2)", "\"1\""),
-            ("regexp_extract('a=1', '(?<key>[a-z])=', 'key')", "\"a\""),
-            ("regexp_extract('none', '[0-9]+')", "null"),
-        ],
-        |context, arguments| {
-            let text = argument::text(arguments, 0)?;
-            let regex = regex(context, arguments)?;
-            let group = group(&regex, arguments)?;
-            let found = regex.captures(&text).and_then(|captures| part(&text, &captures, group));
-            Ok(found.unwrap_or_default())
-        },
+    with_trial(
+        function(
+            "regexp_extract",
+            "regexp_extract(x, pattern[, group])",
+            "What the pattern fits first, or a group of that, by number or name; null if there is none.",
+            &[
+                ("regexp_extract('order 17', '[0-9]+')", "\"17\""),
+                ("regexp_extract('a=1', '([a-z])=([0-9])', 2)", "\"1\""),
+                ("regexp_extract('a=1', '(?<key>[a-z])=', 'key')", "\"a\""),
+                ("regexp_extract('none', '[0-9]+')", "null"),
+            ],
+            |context, arguments| {
+                let text = argument::text(arguments, 0)?;
+                let regex = regex(context, arguments)?;
+                let group = group(&regex, arguments)?;
+                let found =
+                    regex.captures(&text).and_then(|captures| part(&text, &captures, group));
+                Ok(found.unwrap_or_default())
+            },
+        ),
+        "",
+        &[0],
     ),
-    function(
-        "regexp_extract_all",
-        "regexp_extract_all(x, pattern[, group])",
-        "A list of all that the pattern fits, or of a group of each.",
-        &[("regexp_extract_all('a1 b22', '[0-9]+')", "[\"1\",\"22\"]")],
-        |context, arguments| {
-            let text = argument::text(arguments, 0)?;
-            let regex = regex(context, arguments)?;
-            let group = group(&regex, arguments)?;
-            let mut parts = Vec::new();
-            for captures in regex.captures_iter(&text) {
-                parts.push(part(&text, &captures, group).unwrap_or(Value::Null));
-                check_work(context, parts.len(), &text)?;
-            }
-            argument::made(parts)
-        },
+    with_trial(
+        function(
+            "regexp_extract_all",
+            "regexp_extract_all(x, pattern[, group])",
+            "A list of all that the pattern fits, or of a group of each.",
+            &[("regexp_extract_all('a1 b22', '[0-9]+')", "[\"1\",\"22\"]")],
+            |context, arguments| {
+                let text = argument::text(arguments, 0)?;
+                let regex = regex(context, arguments)?;
+                let group = group(&regex, arguments)?;
+                let mut parts = Vec::new();
+                for captures in regex.captures_iter(&text) {
+                    parts.push(part(&text, &captures, group).unwrap_or(Value::Null));
+                    check_work(context, parts.len(), &text)?;
+                }
+                argument::made(parts)
+            },
+        ),
+        "",
+        &[0],
     ),
-    function(
-        "regexp_replace",
-        "regexp_replace(x, pattern, by)",
-        "The text with another text in place of all that the pattern fits. There, `$1` or `${name}` is a \
-         group, `$0` all of it, and `$$` a dollar sign.",
-        &[
-            ("regexp_replace('a1b2', '[0-9]', '#')", "\"a#b#\""),
-            ("regexp_replace('Ada Byron', '([^ ]+) ([^ ]+)', '$2, $1')", "\"Byron, Ada\""),
-        ],
-        replace,
+    with_trial(
+        function(
+            "regexp_replace",
+            "regexp_replace(x, pattern, by)",
+            "The text with another text in place of all that the pattern fits. There, `$1` or `${name}` is a \
+             group, `$0` all of it, and `$$` a dollar sign.",
+            &[
+                ("regexp_replace('a1b2', '[0-9]', '#')", "\"a#b#\""),
+                ("regexp_replace('Ada Byron', '([^ ]+) ([^ ]+)', '$2, $1')", "\"Byron, Ada\""),
+            ],
+            replace,
+        ),
+        "",
+        &[0],
     ),
-    function(
-        "regexp_split",
-        "regexp_split(x, pattern)",
-        "A list of what stands between all that the pattern fits.",
-        &[("regexp_split('a, b;c', '[,;] *')", "[\"a\",\"b\",\"c\"]")],
-        |context, arguments| {
-            let text = argument::text(arguments, 0)?;
-            let mut parts = Vec::new();
-            for part in regex(context, arguments)?.split(&text) {
-                parts.push(Value::from(text.share(part)));
-                check_work(context, parts.len(), &text)?;
-            }
-            argument::made(parts)
-        },
+    with_trial(
+        function(
+            "regexp_split",
+            "regexp_split(x, pattern)",
+            "A list of what stands between all that the pattern fits.",
+            &[("regexp_split('a, b;c', '[,;] *')", "[\"a\",\"b\",\"c\"]")],
+            |context, arguments| {
+                let text = argument::text(arguments, 0)?;
+                let mut parts = Vec::new();
+                for part in regex(context, arguments)?.split(&text) {
+                    parts.push(Value::from(text.share(part)));
+                    check_work(context, parts.len(), &text)?;
+                }
+                argument::made(parts)
+            },
+        ),
+        "",
+        &[0],
     ),
 ];
 

@@ -57,21 +57,18 @@ impl Compiler<'_, '_, '_, '_> {
         arguments: &[ast::Expression],
     ) {
         let start = self.operations.len();
+        let mut known = Vec::with_capacity(arguments.len());
         for argument in arguments {
+            let at = self.operations.len();
             self.emit(argument);
+            known.push(self.constant_from(at).cloned());
         }
         let spans: Vec<_> = arguments.iter().map(|argument| argument.span).collect();
-        let constants: Vec<_> = self.operations[start..]
-            .iter()
-            .map_while(|operation| match operation {
-                Operation::Constant(value) => Some(value.clone()),
-                _ => None,
-            })
-            .collect();
-        let is_constant = function.volatility == Volatility::Constant
-            && self.operations.len() - start == arguments.len()
-            && constants.len() == arguments.len();
-        if is_constant && function.effort(&constants, FOLDED_BYTES_MAX) <= FOLDED_BYTES_MAX {
+        let constants: Option<Vec<Value>> = known.iter().cloned().collect();
+        if let Some(constants) = constants
+            && function.volatility == Volatility::Constant
+            && function.effort(&constants, FOLDED_BYTES_MAX) <= FOLDED_BYTES_MAX
+        {
             let patterns = PatternCache::default();
             // Neither the time nor chance is asked for by what is always the same.
             let context = Context::new((0, 0), &|| 0, &patterns);
@@ -83,6 +80,10 @@ impl Compiler<'_, '_, '_, '_> {
                 // A run pays for what is large, and `try` turns an error into null when it runs.
                 Ok(_) | Err(_) => {}
             }
+        } else if self.guards == 0
+            && let Err(error) = function.check(&known, FOLDED_BYTES_MAX)
+        {
+            return self.refuse_constant(start, &error, whole.span, &spans);
         }
         let place = self.place(whole.span, &spans);
         self.operations.push(Operation::Call { function, arguments: arguments.len(), place });
