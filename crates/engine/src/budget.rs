@@ -8,6 +8,8 @@
 //! Work is counted in units, one for about as much as a row costs, and the clock is read only after
 //! many of them: what is small pays an addition.
 
+mod reservation;
+
 use std::{
     cell::{Cell, OnceCell},
     rc::Rc,
@@ -17,8 +19,9 @@ use std::{
 use qlio_data::Value;
 use qlio_plan::RouteSpec;
 use qlio_syntax::{ast::RunLimit, diagnostic::codes};
-use tokio::sync::Notify;
 
+use self::reservation::Reservations;
+pub(crate) use self::reservation::Reserved;
 use crate::{
     clock,
     error::{Fact, RunError},
@@ -105,45 +108,6 @@ pub(crate) struct Budget {
     scripts: Cell<u64>,
 }
 
-/// Memory that decoders are filling or have filled, before it is charged.
-#[derive(Debug, Default)]
-struct Reservations {
-    bytes: Cell<usize>,
-    has_changed: Notify,
-}
-
-/// Memory that one decoder may fill. Whoever keeps what it has made charges that, and drops this afterwards.
-#[derive(Debug)]
-pub(crate) struct Reserved {
-    of: Rc<Reservations>,
-    bytes: usize,
-}
-
-impl Reserved {
-    /// How much it is.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The decoder has ended, and what it has made takes so much.
-    pub(crate) fn settle(&mut self, bytes: usize) {
-        self.give_back();
-        self.of.bytes.set(self.of.bytes.get().saturating_add(bytes));
-        self.bytes = bytes;
-    }
-
-    fn give_back(&self) {
-        self.of.bytes.set(self.of.bytes.get().saturating_sub(self.bytes));
-        self.of.has_changed.notify_waiters();
-    }
-}
-
-impl Drop for Reserved {
-    fn drop(&mut self) {
-        self.give_back();
-    }
-}
-
 /// What is known of the time since the run was given its turn.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slice {
@@ -212,16 +176,7 @@ impl Budget {
     /// left beside what others may fill; with nobody to wait for, it has all that is left. Nobody who holds
     /// a reservation may ask for another.
     pub(crate) async fn reserve(&self, most: usize) -> Reserved {
-        let of = &self.reservations;
-        loop {
-            let left = self.memory_left().saturating_sub(of.bytes.get());
-            if left >= most || of.bytes.get() == 0 {
-                let bytes = left.min(most);
-                of.bytes.set(of.bytes.get() + bytes);
-                return Reserved { of: Rc::clone(of), bytes };
-            }
-            of.has_changed.notified().await;
-        }
+        self.reservations.reserve(most, || self.memory_left()).await
     }
 
     /// More memory is needed than is left.
