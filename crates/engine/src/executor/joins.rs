@@ -291,10 +291,10 @@ impl Reader<'_> {
         budget.charge_memory(tuples.len() * (keys.len() * VALUE_BYTES + 4))?;
         let opener = opener_of(self.run);
         let mut numbers = Vec::with_capacity(tuples.len());
-        let mut stack = Vec::new();
+        let (mut stack, mut row) = (Vec::new(), Vec::with_capacity(keys.len()));
         for number in 0..tuples.len() {
             let tuple = tuples.tuple(number);
-            let mut row = Vec::with_capacity(keys.len());
+            row.clear();
             for key in keys {
                 let value = self.machine.run(&key.value, &mut stack, tuple, number).await?;
                 match opener.usable(value, key.nulls).await? {
@@ -303,7 +303,7 @@ impl Reader<'_> {
                 }
             }
             if row.len() == keys.len() {
-                values.push(row);
+                values.push(row.drain(..));
                 numbers.push(number as u32);
             }
             if budget.spend(keys.len()) {

@@ -5,6 +5,8 @@
 //! Nothing is copied when answers are gathered: batches stand one after the other. What a statement makes of
 //! the rows of its sources is in [`tuples`](super::tuples).
 
+use std::iter::once;
+
 use qlio_data::{
     Value,
     codec::json::{CellTable, RowCell},
@@ -165,6 +167,23 @@ impl Rows {
         match &self.batches[..] {
             [Batch { cells: Cells::Text(table), .. }] => Some(table),
             _ => None,
+        }
+    }
+
+    /// Brings the text of these columns of rows in from memory, all of it at the same time.
+    pub(crate) fn bring_in(
+        &self,
+        rows: impl Iterator<Item = usize>,
+        columns: impl Iterator<Item = usize> + Clone,
+    ) {
+        if let Some(table) = self.table() {
+            table.bring_in(rows, columns);
+            return;
+        }
+        for row in rows {
+            if let Row::Text(table, row) = self.row(row) {
+                table.bring_in(once(row), columns.clone());
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! Rows that are text become text, straight from where they stand; others become values. Both say the
 //! same.
 
-use std::{hint::black_box, ops::Range};
+use std::ops::Range;
 
 use qlio_data::{
     Object, Text, Value,
@@ -194,7 +194,7 @@ impl<'o> TextOutput<'o> {
         for block in blocks(rows.len()) {
             let units = block.len() * self.columns.len();
             if are_far {
-                self.bring_in(rows, block.clone());
+                rows.bring_in(block.clone(), &self.columns);
             }
             if !self.write_block(&mut writer, rows, block, memory_left) {
                 return Err(budget.refuse_memory());
@@ -205,15 +205,6 @@ impl<'o> TextOutput<'o> {
         }
         budget.charge_memory(writer.bytes())?;
         Ok(writer.finish())
-    }
-
-    /// Brings the text of rows in from memory, all of it at the same time.
-    fn bring_in(&self, rows: &Tuples, block: Range<usize>) {
-        let cells = block.flat_map(|number| {
-            let tuple = rows.tuple(number);
-            self.columns.iter().map(move |(side, column)| tuple.cell(*side, *column))
-        });
-        black_box(cells.fold(0, |all, cell| all ^ cell.first_byte()));
     }
 
     /// Whether the text of these rows, too, has place in the memory left. They are not alike: what was expected of

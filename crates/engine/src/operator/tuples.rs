@@ -3,6 +3,8 @@
 //! Nothing is copied when rows are joined, tested, sorted or cut: a row of the statement is the number of a row of
 //! each source, and dropping or moving it drops or moves numbers.
 
+use std::ops::Range;
+
 use qlio_data::{
     Value,
     codec::json::{CellTable, RowCell},
@@ -269,6 +271,31 @@ impl Tuples {
         match &self.form {
             Form::One { rows, selected } => Some((rows.table()?, selected.as_deref())),
             Form::Two { .. } | Form::Many { .. } => None,
+        }
+    }
+
+    /// Brings the text of these columns of some rows in from memory, that of each source at the same time.
+    pub(crate) fn bring_in(&self, block: Range<usize>, columns: &[(Side, usize)]) {
+        let of_side = |side: Side| {
+            columns.iter().filter(move |(of, _)| *of == side).map(|(_, column)| *column)
+        };
+        match &self.form {
+            Form::One { rows, selected: None } => rows.bring_in(block, of_side(Side::Main)),
+            Form::One { rows, selected: Some(selected) } => {
+                rows.bring_in(selected[block].iter().map(|row| *row as usize), of_side(Side::Main));
+            }
+            Form::Two { main, joined, pairs } => {
+                let pairs = &pairs[block];
+                main.bring_in(pairs.iter().map(|pair| pair.0 as usize), of_side(Side::Main));
+                joined.bring_in(pairs.iter().map(|pair| pair.1 as usize), of_side(Side::Joined));
+            }
+            Form::Many { sources, .. } => {
+                for (place, source) in sources.iter().enumerate() {
+                    let numbers = source.numbers.get(block.clone()).unwrap_or_default();
+                    let rows = numbers.iter().filter(|row| **row != NO_ROW);
+                    source.rows.bring_in(rows.map(|row| *row as usize), of_side(Side::at(place)));
+                }
+            }
         }
     }
 

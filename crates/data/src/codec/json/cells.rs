@@ -6,7 +6,7 @@
 //! under the same limits as there, and that the cells are what columns of these names would be. It
 //! leaves reading to [`RowReader`] and writing to [`RowWriter`](super::RowWriter).
 
-use std::ops::Range;
+use std::{hint::black_box, ops::Range};
 
 use bytes::Bytes;
 
@@ -22,6 +22,9 @@ use crate::{
 
 /// The longest text that cells can point into; the top bits have another meaning.
 pub(super) const TEXT_BYTES_MAX: usize = (1 << 31) - 1;
+
+/// Rows whose text is brought in from memory at the same time: more do not make it faster, and push out each other.
+const NEAR_ROWS: usize = 64;
 
 /// A value in a text: where it starts, how long it is, whether it is a string with escapes, and whether
 /// the encoder would write them in another way.
@@ -222,9 +225,36 @@ impl CellTable {
         self.cell(row, column).len()
     }
 
-    /// The first byte of a cell's text: whoever asks for it has the text brought in from memory.
-    pub fn first_byte(&self, row: usize, column: usize) -> u8 {
-        self.text.as_bytes().get(self.cell(row, column).start()).copied().unwrap_or(0)
+    /// Brings the text of these columns of rows in from memory. Rows that are far from each other wait for it together:
+    /// the cells are read first, none of them waiting for another, and then the text that they point to.
+    pub fn bring_in(
+        &self,
+        mut rows: impl Iterator<Item = usize>,
+        columns: impl Iterator<Item = usize> + Clone,
+    ) {
+        let text = self.text.as_bytes();
+        let (mut places, mut starts) = ([0; NEAR_ROWS], [0; NEAR_ROWS]);
+        let mut seen = 0;
+        loop {
+            let mut count = 0;
+            for (place, row) in places.iter_mut().zip(rows.by_ref()) {
+                *place = row * self.width;
+                count += 1;
+            }
+            if count == 0 {
+                break;
+            }
+            for column in columns.clone() {
+                for (start, place) in starts.iter_mut().zip(&places[..count]) {
+                    *start = self.cells.get(place + column).map_or(0, |cell| cell.start);
+                }
+                for start in &starts[..count] {
+                    let start = (start & !Cell::HAS_OTHER_ESCAPES) as usize;
+                    seen ^= text.get(start).copied().unwrap_or(0);
+                }
+            }
+        }
+        black_box(seen);
     }
 
     /// The JSON text of a cell as it came, and whether the encoder would write it with other escapes. Empty

@@ -84,15 +84,6 @@ impl<'t> RowCell<'t> {
             Self::Value(_) => None,
         }
     }
-
-    /// A byte of the cell: whoever asks for it has the cell brought in from memory.
-    #[inline]
-    pub fn first_byte(self) -> u8 {
-        match self {
-            Self::Text { table, row, column } => table.first_byte(row, column),
-            Self::Value(value) => u8::from(value.is_absent()),
-        }
-    }
 }
 
 /// Digits of a number that fits 64 bits, whatever they are.
