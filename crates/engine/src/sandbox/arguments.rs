@@ -110,16 +110,17 @@ pub(super) fn ask<'js>(
     }
 }
 
-/// The members of `args` that cost nothing; the others go into the inputs.
+/// What the kernel gets of `args` at once: an object with the members that cost nothing, the URI or the status if
+/// that is the only one, or nothing. The others go into the inputs.
 pub(super) fn give<'js>(
     entered: &Entered<'_, 'js>,
     args: &HookArgs<'_>,
     inputs: &mut Inputs,
-) -> Result<JsObject<'js>, Fault> {
-    let given = JsObject::new(entered.ctx.clone())?;
+) -> Result<JsValue<'js>, Fault> {
+    let ctx = entered.ctx;
     match *args {
         HookArgs::ValidateParam { .. } => {}
-        HookArgs::PatchUri { uri } => uri.clone_into(&mut inputs.uri),
+        HookArgs::PatchUri { uri } => return Ok(uri.into_js(ctx)?),
         HookArgs::PatchHeaders { uri, headers } | HookArgs::BodyTemplate { uri, headers } => {
             uri.clone_into(&mut inputs.uri);
             inputs.headers = Some(headers.clone());
@@ -127,21 +128,25 @@ pub(super) fn give<'js>(
         HookArgs::PatchBody { uri, headers, body } => {
             uri.clone_into(&mut inputs.uri);
             inputs.headers = Some(headers.clone());
+            let given = JsObject::new(ctx.clone())?;
             given.set("body", payload_to_js(entered, body)?)?;
+            return Ok(given.into_value());
         }
         HookArgs::ComputeKey { table, method, uri, body, headers, request_id_name } => {
             uri.clone_into(&mut inputs.uri);
             inputs.headers = Some(headers.clone());
+            let given = JsObject::new(ctx.clone())?;
             given.set("table", table)?;
             given.set("method", method)?;
             given.set("body", body)?;
             given.set("reqIdName", request_id_name)?;
+            return Ok(given.into_value());
         }
         HookArgs::ParseResponse { uri, status, headers, body } => {
             uri.clone_into(&mut inputs.uri);
             inputs.headers = Some(headers.clone());
             inputs.bytes = Some(body.clone());
-            given.set("status", status)?;
+            return Ok(JsValue::new_int(ctx.clone(), status.into()));
         }
         HookArgs::PatchMediaType { uri, status, headers, body }
         | HookArgs::PatchStatus { uri, status, headers, body }
@@ -149,10 +154,10 @@ pub(super) fn give<'js>(
             uri.clone_into(&mut inputs.uri);
             inputs.headers = Some(headers.clone());
             inputs.body = Some(body.clone());
-            given.set("status", status)?;
+            return Ok(JsValue::new_int(ctx.clone(), status.into()));
         }
     }
-    Ok(given)
+    Ok(JsValue::new_undefined(ctx.clone()))
 }
 
 fn payload_to_js<'js>(

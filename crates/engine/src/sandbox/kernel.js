@@ -200,9 +200,15 @@ function log(severity, message) {
 let outcome = { state: 0, value: undefined };
 let finish = null;
 function begin(then) {
+    forgetTimers();
+    expect(then);
+}
+function expect(then) {
     outcome = { state: 0, value: undefined };
     finish = then || null;
-    timers = [];
+}
+function forgetTimers() {
+    if (timers.length !== 0) { timers = []; }
     clock = 0;
 }
 function succeed(value) { if (outcome.state === 0) { outcome.state = 1; outcome.value = value; } }
@@ -211,7 +217,7 @@ function fail(error) { if (outcome.state === 0) { outcome.state = 2; outcome.val
 // The value of the call, its error thrown, or PENDING.
 function poll() {
     if (outcome.state === 0) { return PENDING; }
-    timers = [];
+    forgetTimers();
     if (outcome.state === 2) { throw outcome.value; }
     return finish ? finish(outcome.value) : outcome.value;
 }
@@ -254,11 +260,27 @@ viewTraps.get = function (target, name) {
     fill(this, target);
     return target[name];
 };
+// What the interpreter makes most of, and quickest by a constructor.
+function View(source, at, make, isFrozen) {
+    this.source = source;
+    this.at = at;
+    this.make = make;
+    this.isFrozen = isFrozen;
+}
+View.prototype = viewTraps;
 function view(isList, source, at) {
-    return new ProxyClass(isList ? [] : {}, { __proto__: viewTraps, source, at, make: view, isFrozen: false });
+    return new ProxyClass(isList ? [] : {}, new View(source, at, view, false));
 }
 // Headers, to which hooks mostly only add: what is written waits in the target until something of them is read.
-const headerTraps = { __proto__: viewTraps };
+const headerTraps = create(viewTraps);
+function HeaderView(call) {
+    this.source = fillHeaders;
+    this.at = call;
+    this.make = view;
+    this.isFrozen = false;
+    this.isWritten = false;
+}
+HeaderView.prototype = headerTraps;
 headerTraps.set = function (target, name, value) {
     // What is no text takes a header away.
     if (typeof value === 'string' || typeof value === 'number') { this.isWritten = true; } else { fill(this, target); }
@@ -273,7 +295,7 @@ function fillHeaders(call, target, make) {
     assign(target, written);
 }
 function frozenView(isList, source, at) {
-    return new ProxyClass(isList ? [] : {}, { __proto__: viewTraps, source, at, make: frozenView, isFrozen: true });
+    return new ProxyClass(isList ? [] : {}, new View(source, at, frozenView, true));
 }
 
 // ---- what the running call may ask for; the numbers are those of arguments.rs
@@ -303,7 +325,7 @@ function paramsOf(id, call) {
 // `statement` is a read-only copy: what a hook writes into it, the next one does not see.
 function askStatement(call, target, make) { ask(STATEMENT, call, target, make); }
 function statementOf(call) {
-    return new ProxyClass({}, { __proto__: viewTraps, source: askStatement, at: call, make: frozenView, isFrozen: false });
+    return new ProxyClass({}, new View(askStatement, call, frozenView, false));
 }
 function closeSession(id) { sessions.delete(id); parked.delete(id); }
 // What scripts have written into `params`; undefined if nothing, as mostly.
@@ -312,16 +334,18 @@ function overlayOf(id) {
     return params !== undefined && keys(params).length > 0 ? params : undefined;
 }
 
+let MutableURI;
 function mutableUri(text) {
-    const MutableURI = requireBundled('ql.io-mutable-uri');
+    if (MutableURI === undefined) { MutableURI = requireBundled('ql.io-mutable-uri'); }
     return new MutableURI(text);
 }
 
 function formatted(uri) {
-    if (typeof uri === 'string' || uri instanceof String) { return mutableUri(String(uri)).format(); }
     if (uri !== null && typeof uri === 'object' && typeof uri.format === 'function') {
-        return String(uri.format());
+        const text = uri.format();
+        return typeof text === 'string' ? text : String(text);
     }
+    if (typeof uri === 'string' || uri instanceof String) { return mutableUri(String(uri)).format(); }
     throw new TypeError('patch uri must return a URI or a list of URIs');
 }
 
@@ -368,14 +392,21 @@ for (const trap of ['has', 'deleteProperty', 'ownKeys', 'getOwnPropertyDescripto
     };
 }
 
-const statement = ({ call }) => statementOf(call);
-const params = ({ id, call }) => paramsOf(id, call);
-const uriText = ({ call }) => ask(URI, call);
-const uri = ({ call }) => mutableUri(ask(URI, call));
-const headers = ({ call }) =>
-    new ProxyClass({}, { __proto__: headerTraps, source: fillHeaders, at: call, make: view, isFrozen: false, isWritten: false });
-const body = ({ call }) => ask(BODY, call, undefined, view);
-const bytes = ({ call }) => bufferOf(ask(BYTES, call));
+function Arguments(makers, id, call) {
+    this.makers = makers;
+    this.id = id;
+    this.call = call;
+}
+Arguments.prototype = argumentTraps;
+
+const statement = (handler) => statementOf(handler.call);
+const params = (handler) => paramsOf(handler.id, handler.call);
+const uriText = (handler) => ask(URI, handler.call);
+const uri = (handler) => mutableUri(ask(URI, handler.call));
+const headers = (handler) =>
+    new ProxyClass({}, new HeaderView(handler.call));
+const body = (handler) => ask(BODY, handler.call, undefined, view);
+const bytes = (handler) => bufferOf(ask(BYTES, handler.call));
 
 function textOrNothing(result) { return result ? String(result) : undefined; }
 function withHeaders(result, args) { return { payload: payloadOf(result), headers: args.headers }; }
@@ -384,7 +415,7 @@ function withHeaders(result, args) { return { payload: payloadOf(result), header
 const hooks = {
     'validate param': { makers: { __proto__: null, statement, params } },
     'patch uri': {
-        makers: { __proto__: null, uri, statement, params },
+        makers: { __proto__: null, statement, params },
         after(result) {
             if (!result) { return undefined; }
             if (!Array.isArray(result)) { return formatted(result); }
@@ -417,7 +448,7 @@ const hooks = {
     'patch mediaType': { makers: { __proto__: null, uri: uriText, headers, body, statement, params }, after: textOrNothing },
     'patch status': {
         makers: { __proto__: null, uri, headers, body, statement, params },
-        after(result) { return result ? Number(result) : undefined; },
+        after(result) { return typeof result === 'number' ? result : result ? Number(result) : undefined; },
     },
     'patch response': {
         makers: { __proto__: null, uri, headers, body, statement, params },
@@ -425,31 +456,53 @@ const hooks = {
     },
 };
 
+// Most hooks do not look at `this`, which is the statement; then it need not be made. A function that does names it.
+const sourceOf = Function.prototype.toString;
+const lookingAtThis = new WeakMap();
+function looksAtThis(hook) {
+    let looks = lookingAtThis.get(hook);
+    if (looks === undefined) {
+        looks = /this|super|native code/.test(apply(sourceOf, hook, []));
+        lookingAtThis.set(hook, looks);
+    }
+    return looks;
+}
+
+// An object with the arguments that cost nothing, of what the host gives: that object, the URI or the status
+// alone, or nothing.
+function argumentsOf(given) {
+    switch (typeof given) {
+    case 'number': return { status: given, log };
+    case 'string': return { uri: mutableUri(given), log };
+    case 'undefined': return { log };
+    default: given.log = log; return given;
+    }
+}
+
 function callHook(id, call, exports, name, given, isAsync) {
     const hook = exports[name];
     if (typeof hook !== 'function') { throw new TypeError('`' + name + '` is not a function'); }
     const { makers, after } = hooks[name];
-    const handler = { __proto__: argumentTraps, makers, id, call };
-    given.log = log;
-    begin((result) => after(result, given));
-    const self = makeArgument(handler, given, 'statement');
-    return answer(hook.call(self, new ProxyClass(given, handler)), name, isAsync);
-}
-
-function answer(result, name, isAsync) {
+    const args = argumentsOf(given);
+    const handler = new Arguments(makers, id, call);
+    const self = looksAtThis(hook) ? makeArgument(handler, args, 'statement') : undefined;
+    forgetTimers();
+    const result = hook.call(self, new ProxyClass(args, handler));
     if (isThenable(result)) {
         if (!isAsync) { throw new Error('hook ' + name + ' returned a promise, but hooks.async is off'); }
-        return settle(result);
+        expect((answer) => after(answer, args));
+        result.then(succeed, fail);
+        return poll();
     }
-    succeed(result);
-    return poll();
+    forgetTimers();
+    return after(result, args);
 }
 
 // Validates all names in one crossing: the index of the first that is refused, or -1.
 function validate(id, call, exports, names, values, count) {
     const hook = exports['validate param'];
     const { makers } = hooks['validate param'];
-    const args = new ProxyClass({ log }, { __proto__: argumentTraps, makers, id, call });
+    const args = new ProxyClass({ log }, new Arguments(makers, id, call));
     begin();
     for (let i = 0; i < count; i += 1) {
         const accepted = hook(args, names[i], values[i]);

@@ -8,9 +8,9 @@ const TEXT = Symbol('text');
 const PARTS = Symbol('parts');
 
 function MutableURI(text) {
-    if (!(this instanceof MutableURI)) { return new MutableURI(text); }
+    if (new.target === undefined && !(this instanceof MutableURI)) { return new MutableURI(text); }
     if (text === undefined || text === null || text === '') { throw new Error('a URI must not be empty'); }
-    this[TEXT] = String(text);
+    this[TEXT] = typeof text === 'string' ? text : String(text);
     this[PARTS] = undefined;
 }
 
@@ -56,7 +56,8 @@ Object.assign(MutableURI.prototype, {
     addParam(name, value) {
         check(name, value, true);
         const params = paramsOf(this);
-        for (const item of Array.isArray(value) ? value : [value]) { add(params, String(name), item); }
+        if (!Array.isArray(value)) { add(params, String(name), value); return this; }
+        for (const item of value) { add(params, String(name), item); }
         return this;
     },
     setParam(name, value) {
