@@ -29,6 +29,7 @@ use crate::{
     request::Caller,
     settings::{Limits, Settings},
     transport::Room,
+    turnstile::give_way,
 };
 
 /// Units of work between two looks at the clock: far less than a slice takes.
@@ -336,7 +337,7 @@ impl Budget {
     #[cold]
     pub(crate) async fn pause(&self) -> Result<(), RunError> {
         if self.is_due() && self.take_time()? >= SLICE_US {
-            tokio::task::yield_now().await;
+            give_way().await;
             // What follows is not seen as work if it is short.
             self.restart_slice();
         }

@@ -41,6 +41,7 @@ mod slice;
 mod tokens;
 pub mod trace;
 pub mod transport;
+pub mod turnstile;
 mod verb_scripts;
 
 pub use connectors::{

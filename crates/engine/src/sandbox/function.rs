@@ -10,7 +10,6 @@ use std::{
 use qlio_data::{Object, Text, Value};
 use qlio_plan::catalog::ModuleFolders;
 use rquickjs::{Array as JsArray, Object as JsObject, Value as JsValue};
-use tokio::task::yield_now;
 
 use super::{
     bundled, convert,
@@ -20,7 +19,7 @@ use super::{
     realm::Realm,
     slow::Script,
 };
-use crate::clock;
+use crate::{clock, turnstile::give_way};
 
 /// Rows per part of a row call; every part has the time of one call. A multiple of [`ROWS_AT_ONCE`].
 const ROWS_PER_PART: usize = 256;
@@ -210,7 +209,7 @@ impl FunctionModule {
         let weight = call.weight();
         let mut progress = Progress::default();
         while !self.take_turn(sandbox, call, weight, &mut progress, &|| true)? {
-            yield_now().await;
+            give_way().await;
         }
         Ok(progress.values)
     }

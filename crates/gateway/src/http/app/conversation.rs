@@ -17,7 +17,10 @@ use futures_util::{
 };
 use hyper::{StatusCode, http::request::Parts};
 use qlio_data::{Object, Value};
-use qlio_engine::event::{EventKind, Subscription};
+use qlio_engine::{
+    event::{EventKind, Subscription},
+    turnstile::give_way,
+};
 use tokio::{
     io::AsyncReadExt,
     time::{Instant, MissedTickBehavior, interval_at, sleep, timeout},
@@ -52,6 +55,10 @@ use crate::http::{
 
 /// Scripts of one connection that run at the same time, sessions included.
 const SCRIPTS_MAX: usize = 16;
+
+/// Longer messages are taken one in a turn of the worker: to read and compile a script of 64 KiB takes a part of a
+/// millisecond, and many clients may send many of them at the same time.
+const MESSAGE_BYTES_AT_ONCE: usize = 2048;
 
 /// How long the client may take to answer our close frame.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
@@ -239,6 +246,9 @@ impl Front {
                     Some(Ok(Message::Text(text))) => {
                         self.pulse.touch();
                         idle.as_mut().reset(Instant::now() + limits.idle_timeout);
+                        if text.len() > MESSAGE_BYTES_AT_ONCE {
+                            give_way().await;
+                        }
                         let is_stopping = *current_phase.borrow() >= Phase::Draining;
                         let app = self.app();
                         let room = Room { running: running.len(), is_stopping, bounds };

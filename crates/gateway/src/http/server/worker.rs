@@ -7,6 +7,7 @@ use std::{
     thread,
 };
 
+use qlio_engine::turnstile;
 use tokio::{sync::mpsc, task::LocalSet};
 
 use super::{
@@ -69,6 +70,7 @@ async fn serve<A: App>(
 ) -> usize {
     let mut phase = shared.phase();
     tokio::task::spawn_local(Rc::clone(shared).keep_pulse());
+    tokio::task::spawn_local(turnstile::turn());
     // The inbox closes when the acceptor ends: whatever was accepted is still served.
     while let Some(handed) = inbox.recv().await {
         match handed {
