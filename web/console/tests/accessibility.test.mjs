@@ -62,6 +62,12 @@ test("the states of the page keep the rules", async () => {
   await setScript(page, PRODUCTS);
   await runAndWait(page);
   await hold(page, "result as JSON");
+  await page.click(".editor .cm-content");
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.press("Shift+F12");
+  await page.getByRole("listbox", { name: "Reference list" }).waitFor();
+  await hold(page, "list of uses");
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Search in the result" }).click();
   await page.keyboard.type("title");
   await page.locator(".cm-search [role=status]").filter({ hasText: "matches" }).waitFor();

@@ -93,6 +93,18 @@ test("a use leads to its definition, and a definition to its uses", async () => 
   await page.keyboard.press("Shift+F12");
   const uses = page.getByRole("listbox", { name: "Reference list" }).getByRole("option");
   await eventually(async () => assert.equal(await uses.count(), 2));
+  // Scripts are called as their tabs are.
+  const heads = page.locator(".cm-lsp-reference-file");
+  await eventually(async () => assert.deepEqual(await heads.allTextContents(), ["ids = select id from shop.s…"]));
+  await page.getByRole("button", { name: "ids = select id from shop.s…", exact: true }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await eventually(async () => assert.match(await page.locator(".editor .cm-activeLine").textContent(), /^return /));
+  // A change of the name is one of the list that comes next.
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.insertText("-- Tents\n");
+  await page.keyboard.press("Shift+F12");
+  await eventually(async () => assert.deepEqual(await heads.allTextContents(), ["Tents"]));
   await context.close();
 });
 

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { PATIENCE_MS, PRODUCTS, copiedBy, eventually, openPage, readyToRun, resultText, runAndWait, scriptText, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
@@ -27,8 +26,6 @@ before(async () => {
     "/held": (_request, response) => held.push(response),
     "/fast": JSON.stringify({ ok: true }),
     "/refuse": (_request, response) => response.writeHead(503, { "content-type": "application/json" }).end('{"why":"busy"}'),
-    "/secret": (request, response) =>
-      response.writeHead(200, { "content-type": "application/json", "set-cookie": "session=PLANTED1" }).end('{"a":1}'),
   });
   [browser, shop] = await Promise.all([startBrowser(), startShop()]);
 });
@@ -92,42 +89,6 @@ test("details of a call, and its command, which answers alike", async () => {
   const command = await copiedBy(page, () => page.getByRole("button", { name: "Copy as cURL" }).click());
   const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);
   assert.ok(shown.includes(Object.keys(JSON.parse(stdout))[0]), command);
-  await context.close();
-});
-
-test("calls are saved as an HTTP archive without secrets, and drawn again from it", async () => {
-  const { page, context } = await openPage(browser, shop.page);
-  await setScript(
-    page,
-    `create table t on select get from "${upstream.address}/secret?token={token}"\n  using headers 'authorization' = 'Bearer PLANTED2'\n` +
-      "return select * from t where token = 'PLANTED3'\n",
-  );
-  await runAndWait(page);
-  await page.getByRole("tab", { name: "Calls (1)" }).click();
-  const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save HAR" }).click()]);
-  const text = await readFile(await saved.path(), "utf8");
-  assert.doesNotMatch(text, /PLANTED/);
-  const { log } = JSON.parse(text);
-  assert.equal(log.version, "1.2");
-  for (const entry of log.entries) {
-    assert.ok(!Number.isNaN(Date.parse(entry.startedDateTime)));
-    for (const member of ["time", "request", "response", "cache", "timings"]) assert.ok(member in entry, member);
-    for (const member of ["method", "url", "httpVersion", "cookies", "headers", "queryString", "headersSize", "bodySize"]) {
-      assert.ok(member in entry.request, member);
-    }
-    for (const member of ["status", "statusText", "httpVersion", "cookies", "headers", "content", "redirectURL"]) {
-      assert.ok(member in entry.response, member);
-    }
-    for (const member of ["send", "wait", "receive"]) assert.ok(entry.timings[member] >= 0, member);
-  }
-  const bars = () => page.locator(".call-bar .phase").evaluateAll((all) => all.map((bar) => bar.className));
-  await eventually(async () => assert.ok((await bars()).length > 0));
-  const before = await bars();
-  await page.locator("input[type=file]").setInputFiles({ name: "calls.har", mimeType: "application/json", buffer: Buffer.from(text) });
-  await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
-  await eventually(async () => assert.deepEqual(await bars(), before));
-  await page.locator("input[type=file]").setInputFiles({ name: "no.har", mimeType: "application/json", buffer: Buffer.from("{}") });
-  await page.getByText("this is no HTTP archive").waitFor();
   await context.close();
 });
 

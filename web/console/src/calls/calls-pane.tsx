@@ -215,8 +215,7 @@ function Row({ row, top, index, span, zoom, isChosen, onChoose }: RowProps) {
   return (
     <div {...shared} class={`call-row outcome-${outcome} ${isChosen ? "chosen" : ""} ${row.isInGroup ? "inner" : ""}`}>
       <span role="gridcell" class="call-name" title={`${exchange.method} ${exchange.uri}`}>
-        <b>{exchange.method}</b>
-        {exchange.cause && <em>{exchange.cause}</em>}
+        <b>{exchange.method}</b> {exchange.cause && <em>{exchange.cause}</em>}
         {exchange.isCached && <em>cache</em>} <Uri uri={exchange.uri} />
       </span>
       <span role="gridcell" title={exchange.error ?? exchange.statusText}>
