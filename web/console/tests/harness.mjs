@@ -36,7 +36,8 @@ export async function stopAll() {
 async function startServer(args) {
   const child = spawn(QLIO, args, { stdio: ["ignore", "pipe", "pipe"] });
   const stop = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
+    // An executable that is not there has never run.
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGTERM");
     await once(child, "exit");
   };

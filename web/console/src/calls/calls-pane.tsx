@@ -9,7 +9,7 @@ import { current } from "../runs/runs.ts";
 import { Details } from "./details.tsx";
 import { HarButtons } from "./har-buttons.tsx";
 import { type CallRow, outcomeOf, rowsOf } from "./rows.ts";
-import { type Span, bytesText, phasesOf, totalsOf } from "./timeline.ts";
+import { type Span, bytesText, callsText, phasesOf, totalsOf } from "./timeline.ts";
 
 const ROW_PX = 30;
 const ZOOM_STEP = 1.5;
@@ -120,7 +120,7 @@ export function CallsPane() {
         </div>
       )}
       <footer class="totals">
-        <span>{totals.count} calls</span>
+        <span>{callsText(totals.count)}</span>
         <span>{bytesText(totals.bytesOut)} sent</span>
         <span>{bytesText(totals.bytesIn)} received</span>
         <span>{Math.round(totals.wall)} ms in all</span>

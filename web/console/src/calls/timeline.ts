@@ -59,6 +59,10 @@ export function bytesIn(text: string): number {
   return encoder.encode(text).length;
 }
 
+export function callsText(count: number): string {
+  return `${count} ${count === 1 ? "call" : "calls"}`;
+}
+
 export function bytesText(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KB`;
