@@ -214,6 +214,52 @@ test("stopping ends the run at once, and the upstream sees it", async () => {
   await context.close();
 });
 
+test("the button stops a run as well, and the end of a run is said once", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  const before = closed;
+  // What a screen reader is told, from the beginning.
+  await page.evaluate(() => {
+    window.said = [];
+    const region = document.querySelector("[role=status][aria-live=polite]");
+    new MutationObserver(() => window.said.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+  });
+  const said = () => page.evaluate(() => window.said);
+  await setScript(page, `create table t on select get from "${upstream.address}/slow"\nreturn select * from t\n`);
+  await readyToRun(page);
+  await page.keyboard.press("Control+Enter");
+  await page.waitForFunction(() => document.querySelector(".mark-running") !== null);
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.waitForSelector(".run-cancelled");
+  await eventually(() => assert.equal(closed, before + 1));
+  await setScript(page, PRODUCTS);
+  await runAndWait(page);
+  await eventually(async () => assert.match((await said()).at(-1), /^Run 2 finished, 11 calls, \d+ ms\.$/));
+  assert.equal((await said()).length, 2, JSON.stringify(await said()));
+  assert.match((await said())[0], /^Run 1 was stopped, 1 call, \d+ ms\.$/);
+  await context.close();
+});
+
+test("a run whose connection goes is lost, not run again, and the next one runs", async () => {
+  let asked = 0;
+  const counting = await startUpstream({ "/slow": () => (asked += 1) });
+  const proxy = await startProxy(shop.address, "/p");
+  const { page, context, notes } = await openPage(browser, `${proxy.address}/console`);
+  await setScript(page, `create table t on select get from "${counting.address}/slow"\nreturn select * from t\n`);
+  await readyToRun(page);
+  await page.keyboard.press("Control+Enter");
+  await eventually(() => assert.equal(asked, 1));
+  proxy.cut();
+  await page.waitForSelector(".run-lost");
+  await page.getByRole("alert").filter({ hasText: "The connection was lost before the end" }).waitFor();
+  await page.waitForSelector(".connection-open");
+  await setScript(page, "return 'goes on'");
+  await runAndWait(page);
+  await eventually(async () => assert.match(await resultText(page), /goes on/));
+  assert.equal(asked, 1);
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
 test("links, URIs and commands for a script", async () => {
   const { page, context } = await openPage(browser, shop.page, { profile: CLIPBOARD });
   const copied = (choice) =>
@@ -234,6 +280,9 @@ test("links, URIs and commands for a script", async () => {
   await setScript(page, "return 1");
   await page.goto("about:blank");
   await page.goto(link);
+  await page.waitForSelector(".editor .cm-content");
+  await eventually(async () => assert.equal(await scriptText(page), long));
+  await page.reload();
   await page.waitForSelector(".editor .cm-content");
   await eventually(async () => assert.equal(await scriptText(page), long));
   await context.close();
@@ -302,6 +351,10 @@ test("below a path of a proxy, and asking nobody else", async () => {
   await page.getByRole("button", { name: "Send" }).click();
   await page.waitForSelector(".answer .good");
   assert.deepEqual([...notes.hosts], [new URL(proxy.address).host]);
+  const policy = (await page.request.get(page.url())).headers()["content-security-policy"];
+  assert.match(policy, /default-src 'none'|default-src 'self'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /unsafe|\*|https?:/);
   assert.deepEqual(notes.violations, []);
   // A cut connection comes back, and nothing runs twice.
   const sent = notes.sent.filter((frame) => JSON.parse(frame).type === "script").length;
