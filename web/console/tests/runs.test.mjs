@@ -321,6 +321,7 @@ test("without WebSockets, scripts run over HTTP and the page says what is missin
   await runAndWait(page);
   await eventually(async () => assert.match(await resultText(page), /tn-/));
   await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Debug" }).getAttribute("title"), "Without a WebSocket, scripts run in one go.");
   assert.deepEqual(notes.errors, []);
   await context.close();
 });
@@ -333,6 +334,32 @@ test("a server that tells only progress shows the plan and no empty lists of cal
   await page.getByText(/^total \d+ ms; critical path/).waitFor();
   await page.getByRole("tab", { name: "Calls" }).click();
   await page.getByText("This run made no call that is shown here.").waitFor();
+  // Steps are told of, with what they change.
+  await page.keyboard.press("Control+Shift+Enter");
+  await page.waitForSelector('.step[data-step="1"]');
+  await page.locator(".variable.changed dt").getByText("ids").waitFor();
+  await page.keyboard.press("F5");
+  await page.waitForSelector(".run-done");
+  await context.close();
+});
+
+test("a server that tells nothing runs scripts, and says what it does not show", async () => {
+  const silent = await startShop({ options: [], settings: { console: true, trace: "none", metadata: "none", adhoc: { enabled: true } } });
+  const { page, context, notes } = await openPage(browser, silent.page);
+  await setScript(page, PRODUCTS);
+  await page.getByText("This server shows no plans.").waitFor();
+  await page.getByText("This server shows no tables.").waitFor();
+  await runAndWait(page);
+  await eventually(async () => assert.match(await resultText(page), /ln-310/));
+  await page.getByRole("tab", { name: "Calls" }).click();
+  await page.getByText("This run made no call that is shown here.").waitFor();
+  const debug = page.getByRole("button", { name: "Debug" });
+  assert.equal(await debug.getAttribute("title"), "This server does not tell of steps.");
+  await page.keyboard.press("Control+Shift+Enter");
+  await debug.click({ force: true });
+  await runAndWait(page);
+  await eventually(async () => assert.match(await page.locator(".run-line").textContent(), /^Run 2done/));
+  assert.deepEqual(notes.errors, []);
   await context.close();
 });
 
