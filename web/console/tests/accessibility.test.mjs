@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { PRODUCTS, eventually, openPage, readyToRun, runAndWait, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
+import { PRODUCTS, eventually, openPage, readyToRun, runAndWait, scriptText, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
 import { startUpstream } from "./upstream.mjs";
 
 const axe = await readFile(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
@@ -14,7 +14,7 @@ let browser;
 let shop;
 let upstream;
 before(async () => {
-  upstream = await startUpstream({ "/slow": () => undefined, "/page": JSON.stringify({ html: "<!doctype html><h1>Page</h1>" }) });
+  upstream = await startUpstream({ "/slow": () => undefined, "/cut": (request) => request.socket.destroy(), "/page": JSON.stringify({ html: "<!doctype html><h1>Page</h1>" }) });
   [browser, shop] = await Promise.all([startBrowser(), startShop()]);
 });
 after(stopAll);
@@ -62,6 +62,12 @@ test("the states of the page keep the rules", async () => {
   await setScript(page, PRODUCTS);
   await runAndWait(page);
   await hold(page, "result as JSON");
+  await page.click(".editor .cm-content");
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.press("Shift+F12");
+  await page.getByRole("listbox", { name: "Reference list" }).waitFor();
+  await hold(page, "list of uses");
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Search in the result" }).click();
   await page.keyboard.type("title");
   await page.locator(".cm-search [role=status]").filter({ hasText: "matches" }).waitFor();
@@ -166,6 +172,29 @@ test("a phone shows one pane at a time, 320 pixels wide, without scrolling sidew
   await context.close();
 });
 
+test("on a phone the states of calls and the heads above them are to be read whole", async () => {
+  const { page, context } = await openPage(browser, shop.page, { profile: PHONE });
+  await setScript(page, `create table t on select get from "${upstream.address}/cut"\nx = select * from t || 1\nreturn x\n`);
+  await readyToRun(page);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.waitForSelector(".run-done", { state: "attached" });
+  await page.getByRole("navigation", { name: "Panes" }).getByRole("button", { name: "Calls" }).click();
+  await page.locator(".call-row em").getByText("retry").waitFor();
+  const cut = await page.locator(".call-head > *, .call-row > :nth-child(2)").evaluateAll((cells) =>
+    cells
+      .filter((cell) => cell.offsetParent !== null)
+      .filter((cell) => {
+        const words = document.createRange();
+        words.selectNodeContents(cell);
+        const [inner, outer] = [words.getBoundingClientRect(), cell.getBoundingClientRect()];
+        return inner.left < outer.left || inner.right > outer.right;
+      })
+      .map((cell) => cell.textContent),
+  );
+  assert.deepEqual(cut, []);
+  await context.close();
+});
+
 test("the keyboard alone reaches everything and leaves the editor", async () => {
   const { page, context } = await openPage(browser, shop.page);
   await page.evaluate(() => document.activeElement?.blur());
@@ -195,6 +224,71 @@ test("the keyboard alone reaches everything and leaves the editor", async () => 
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("?");
   await page.waitForSelector("dialog .keys");
+  await context.close();
+});
+
+test("from the list of tables to the answer of a call, with the keyboard alone", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await page.waitForSelector(".connection-open");
+  const focused = () => page.evaluate(() => (document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent).trim());
+  /** Presses a key until the focus is on what is called so; each place that it comes to is to be seen. */
+  const go = async (name, key = "Tab") => {
+    for (let press = 0; press < 60; press += 1) {
+      await page.keyboard.press(key);
+      const outline = await page.evaluate(() => {
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return document.activeElement.closest(".cm-editor") || document.activeElement === document.body ? 2 : outlineStyle === "none" ? 0 : parseFloat(outlineWidth);
+      });
+      assert.ok(outline >= 2, `the focus on ${await focused()} is to be seen`);
+      if ((await focused()).startsWith(name)) return;
+    }
+    assert.fail(`${name} is not reached`);
+  };
+  await page.keyboard.press("Control+Alt+1");
+  await page.waitForFunction(() => document.activeElement?.closest(".editor") !== null);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await page.keyboard.press("Control+Alt+5");
+  await page.waitForFunction(() => document.activeElement?.closest(".pane-browse") !== null);
+  await go("shop.search");
+  await page.keyboard.press("Enter");
+  await go("Insert a select");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.closest(".editor") !== null);
+  await page.keyboard.press("Control+Home");
+  // Tab indents where that is wanted, and leaves the editor else.
+  await page.keyboard.press("Control+m");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Control+m");
+  await page.keyboard.type("return ");
+  await page.keyboard.press("Control+End");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.type("tent");
+  await eventually(async () => assert.match(await scriptText(page), /^ {2}return select \* from shop\.search where keyword = 'tent'/));
+  await page.keyboard.press("Escape");
+  await runAndWait(page);
+  await page.keyboard.press("Control+Alt+4");
+  await page.waitForFunction(() => document.activeElement?.classList.contains("call-rows"));
+  await page.keyboard.press("ArrowDown");
+  await page.waitForSelector(".details .cm-content");
+  await go("Response");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".pairs").first().waitFor();
+  assert.equal(await focused(), "Headers");
+  await page.keyboard.press("Control+Alt+1");
+  await page.waitForFunction(() => document.activeElement?.closest(".editor") !== null);
+  await go("Run", "Shift+Tab");
+  await go("Share");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "menuitem");
+  const first = await focused();
+  await page.keyboard.press("ArrowDown");
+  assert.notEqual(await focused(), first);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("[role=menu]", { state: "detached" });
+  await eventually(async () => assert.equal(await focused(), "Share"));
   await context.close();
 });
 

@@ -215,6 +215,36 @@ test("the playground of formats reads bytes as the executable does", async () =>
   await context.close();
 });
 
+test("the playground reads answers with the hook of their table, and what is no list of rows", async () => {
+  const app = await startApp({
+    "tables/hooked.ql": "create table hooked on select get from 'http://answer.invalid/' using patch 'hooked.js' resultset 'items'\n",
+    "tables/hooked.js": "exports['parse response'] = function (args) { return { value: { items: args.bytes.toString().split(';').map(function (id) { return { id: id }; }) } }; };\n",
+  });
+  const { page, context, notes } = await openPage(browser, app.page);
+  await page.getByRole("tab", { name: "Formats" }).click();
+  const rows = () =>
+    page.evaluate(() => {
+      const content = document.querySelector(".formats .text-view .cm-content");
+      return JSON.parse((content.cmTile?.view ?? content.cmView?.view).state.doc.toString());
+    });
+  const bytes = page.getByLabel("Bytes of an answer");
+  await bytes.fill("7;8");
+  await page.getByLabel("Type").selectOption("text/plain");
+  await page.getByLabel("Read as").selectOption("hooked");
+  await page.getByLabel("Columns, separated by commas").fill("id");
+  await eventually(async () => assert.deepEqual(await rows(), ["7", "8"]));
+  await page.getByLabel("Read as").selectOption("");
+  await page.getByLabel("Type").selectOption("application/json");
+  for (const text of ["null", "1", '"<b>"', "[]", "[null]", '{"id":null}']) {
+    await bytes.fill('[{"id":"before"}]');
+    await eventually(async () => assert.deepEqual(await rows(), ["before"]));
+    await bytes.fill(text);
+    await eventually(async () => assert.ok(!JSON.stringify(await rows().catch(() => "none")).includes("before"), text));
+  }
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
 test("an answer that is given calls nobody, and only once", async () => {
   const shop = await startShop();
   const decode = (script, body, headers = {}) =>

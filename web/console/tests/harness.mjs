@@ -36,7 +36,8 @@ export async function stopAll() {
 async function startServer(args) {
   const child = spawn(QLIO, args, { stdio: ["ignore", "pipe", "pipe"] });
   const stop = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
+    // An executable that is not there has never run.
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGTERM");
     await once(child, "exit");
   };
@@ -52,11 +53,11 @@ async function startServer(args) {
 }
 
 /** The example app on its sample APIs, which take `latency` milliseconds. */
-export async function startShop({ latency = 50, options = ["--dev"], port = 0, settings = {}, apis, folder: app } = {}) {
+export async function startShop({ latency = 50, options = ["--dev"], port = 0, apisPort = 0, settings = {}, apis, folder: app } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "qlio-console-"));
   stopAtEnd(() => rm(folder, { recursive: true, force: true }));
   const shop = app ?? join(root, "examples/shop");
-  const mock = apis ? undefined : await startServer(["mock", join(shop, "apis"), "--port", "0", "--latency", String(latency)]);
+  const mock = apis ? undefined : await startServer(["mock", join(shop, "apis"), "--port", String(apisPort), "--latency", String(latency)]);
   const config = join(folder, "config.json");
   const text = await readFile(join(shop, "qlio.json"), "utf8");
   const values = { ...JSON.parse(text.replace("http://127.0.0.1:7070", apis ?? mock.address)), ...settings };

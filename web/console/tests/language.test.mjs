@@ -29,9 +29,13 @@ test("problems are marked while typing, with a quick fix, and runs say why they 
   const { page, context } = await openConnected(shop.page);
   await setScript(page, 'return select title form shop.search where keyword = "tent"\n');
   await page.waitForSelector(".cm-lintRange-error");
-  await eventually(async () => assert.match(await page.locator(".cm-lintRange-error").first().textContent(), /form/));
+  await eventually(async () => assert.equal(await page.locator(".cm-lintRange-error").first().textContent(), "form"));
   await page.waitForFunction(() => document.querySelector(".why-not").textContent.startsWith("Line 1, column"));
   await page.waitForSelector('.toolbar .primary[aria-disabled="true"]');
+  await page.keyboard.press("Control+Shift+M");
+  const listed = page.locator(".cm-panel-lint li");
+  await eventually(async () => assert.match(await listed.first().textContent(), /^Q1001 [\w-]+: [^]*\nhint: did you mean `from`/));
+  await page.keyboard.press("Escape");
   await page.keyboard.press("Control+Home");
   await page.keyboard.press("F8");
   await page.keyboard.press("Control+.");
@@ -50,13 +54,15 @@ test("completion knows the tables and their parameters, hover their documentatio
   await setScript(page, "return select title from shop.search where ");
   await page.keyboard.press("Control+Space");
   await list.waitFor();
-  await eventually(async () => assert.match(await list.locator("li").first().textContent(), /keyword/));
+  await eventually(async () => assert.match(await list.locator("li").first().textContent(), /keyword.*required/));
   await page.keyboard.press("Escape");
   await setScript(page, 'return select title from shop.search where keyword = "a"');
   // Once the names are painted, nothing is drawn anew below the pointer.
   await page.locator(".editor .name-table").waitFor();
   await page.getByText("shop.search", { exact: true }).last().hover();
-  await page.getByText("Finds products by a").first().waitFor();
+  const hover = page.locator(".cm-lsp-hover-tooltip");
+  await hover.getByText("Finds products by a").waitFor();
+  await eventually(async () => assert.match(await hover.textContent(), /\/search\/products\?keyword=\{\^keyword\}[^]*\/prices/));
   await context.close();
 });
 
@@ -93,6 +99,18 @@ test("a use leads to its definition, and a definition to its uses", async () => 
   await page.keyboard.press("Shift+F12");
   const uses = page.getByRole("listbox", { name: "Reference list" }).getByRole("option");
   await eventually(async () => assert.equal(await uses.count(), 2));
+  // Scripts are called as their tabs are.
+  const heads = page.locator(".cm-lsp-reference-file");
+  await eventually(async () => assert.deepEqual(await heads.allTextContents(), ["ids = select id from shop.s…"]));
+  await page.getByRole("button", { name: "ids = select id from shop.s…", exact: true }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await eventually(async () => assert.match(await page.locator(".editor .cm-activeLine").textContent(), /^return /));
+  // A change of the name is one of the list that comes next.
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.insertText("-- Tents\n");
+  await page.keyboard.press("Shift+F12");
+  await eventually(async () => assert.deepEqual(await heads.allTextContents(), ["Tents"]));
   await context.close();
 });
 

@@ -28,6 +28,7 @@ before(async () => {
     "/rows": TABLE,
     "/page": JSON.stringify({ html: HOSTILE }),
     "/deep": DEEP,
+    "/abyss": "[".repeat(200_000),
     "/large": LARGE,
     "/binary": (_request, response) =>
       response.writeHead(200, { "content-type": "application/octet-stream" }).end(Buffer.from([0, 255, 1, 254, 128])),
@@ -138,6 +139,7 @@ test("HTML is shown in a frame without rights, and no script of an answer runs",
   assert.equal(await page.evaluate(() => window.hacked), 0);
   assert.equal(notes.dialogs, 0);
   assert.deepEqual(notes.errors, []);
+  assert.deepEqual(notes.violations, []);
   await context.close();
 });
 
@@ -146,6 +148,11 @@ test("deep, large and binary answers", async () => {
   await setScript(page, scriptFor(upstream.address, "/deep"));
   await runAndWait(page);
   await eventually(async () => assert.match(await resultText(page), /"a": 1/));
+  // Deeper than anything that is read: the run ends, and says so.
+  await setScript(page, scriptFor(upstream.address, "/abyss"));
+  await runAndWait(page);
+  await page.waitForSelector(".run-failed");
+  await eventually(async () => assert.match(await resultText(page), /deep|nest/i));
   await setScript(page, scriptFor(upstream.address, "/binary"));
   await runAndWait(page);
   await eventually(async () => assert.ok((await page.locator(".result").textContent()).length > 10));

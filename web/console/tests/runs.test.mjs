@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { PATIENCE_MS, PRODUCTS, copiedBy, eventually, openPage, readyToRun, resultText, runAndWait, scriptText, setScript, startBrowser, startShop, stopAll } from "./harness.mjs";
@@ -27,8 +26,6 @@ before(async () => {
     "/held": (_request, response) => held.push(response),
     "/fast": JSON.stringify({ ok: true }),
     "/refuse": (_request, response) => response.writeHead(503, { "content-type": "application/json" }).end('{"why":"busy"}'),
-    "/secret": (request, response) =>
-      response.writeHead(200, { "content-type": "application/json", "set-cookie": "session=PLANTED1" }).end('{"a":1}'),
   });
   [browser, shop] = await Promise.all([startBrowser(), startShop()]);
 });
@@ -92,42 +89,6 @@ test("details of a call, and its command, which answers alike", async () => {
   const command = await copiedBy(page, () => page.getByRole("button", { name: "Copy as cURL" }).click());
   const { stdout } = await promisify(execFile)("sh", ["-c", `${command} --silent`]);
   assert.ok(shown.includes(Object.keys(JSON.parse(stdout))[0]), command);
-  await context.close();
-});
-
-test("calls are saved as an HTTP archive without secrets, and drawn again from it", async () => {
-  const { page, context } = await openPage(browser, shop.page);
-  await setScript(
-    page,
-    `create table t on select get from "${upstream.address}/secret?token={token}"\n  using headers 'authorization' = 'Bearer PLANTED2'\n` +
-      "return select * from t where token = 'PLANTED3'\n",
-  );
-  await runAndWait(page);
-  await page.getByRole("tab", { name: "Calls (1)" }).click();
-  const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save HAR" }).click()]);
-  const text = await readFile(await saved.path(), "utf8");
-  assert.doesNotMatch(text, /PLANTED/);
-  const { log } = JSON.parse(text);
-  assert.equal(log.version, "1.2");
-  for (const entry of log.entries) {
-    assert.ok(!Number.isNaN(Date.parse(entry.startedDateTime)));
-    for (const member of ["time", "request", "response", "cache", "timings"]) assert.ok(member in entry, member);
-    for (const member of ["method", "url", "httpVersion", "cookies", "headers", "queryString", "headersSize", "bodySize"]) {
-      assert.ok(member in entry.request, member);
-    }
-    for (const member of ["status", "statusText", "httpVersion", "cookies", "headers", "content", "redirectURL"]) {
-      assert.ok(member in entry.response, member);
-    }
-    for (const member of ["send", "wait", "receive"]) assert.ok(entry.timings[member] >= 0, member);
-  }
-  const bars = () => page.locator(".call-bar .phase").evaluateAll((all) => all.map((bar) => bar.className));
-  await eventually(async () => assert.ok((await bars()).length > 0));
-  const before = await bars();
-  await page.locator("input[type=file]").setInputFiles({ name: "calls.har", mimeType: "application/json", buffer: Buffer.from(text) });
-  await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
-  await eventually(async () => assert.deepEqual(await bars(), before));
-  await page.locator("input[type=file]").setInputFiles({ name: "no.har", mimeType: "application/json", buffer: Buffer.from("{}") });
-  await page.getByText("this is no HTTP archive").waitFor();
   await context.close();
 });
 
@@ -253,6 +214,52 @@ test("stopping ends the run at once, and the upstream sees it", async () => {
   await context.close();
 });
 
+test("the button stops a run as well, and the end of a run is said once", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  const before = closed;
+  // What a screen reader is told, from the beginning.
+  await page.evaluate(() => {
+    window.said = [];
+    const region = document.querySelector("[role=status][aria-live=polite]");
+    new MutationObserver(() => window.said.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+  });
+  const said = () => page.evaluate(() => window.said);
+  await setScript(page, `create table t on select get from "${upstream.address}/slow"\nreturn select * from t\n`);
+  await readyToRun(page);
+  await page.keyboard.press("Control+Enter");
+  await page.waitForFunction(() => document.querySelector(".mark-running") !== null);
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.waitForSelector(".run-cancelled");
+  await eventually(() => assert.equal(closed, before + 1));
+  await setScript(page, PRODUCTS);
+  await runAndWait(page);
+  await eventually(async () => assert.match((await said()).at(-1), /^Run 2 finished, 11 calls, \d+ ms\.$/));
+  assert.equal((await said()).length, 2, JSON.stringify(await said()));
+  assert.match((await said())[0], /^Run 1 was stopped, 1 call, \d+ ms\.$/);
+  await context.close();
+});
+
+test("a run whose connection goes is lost, not run again, and the next one runs", async () => {
+  let asked = 0;
+  const counting = await startUpstream({ "/slow": () => (asked += 1) });
+  const proxy = await startProxy(shop.address, "/p");
+  const { page, context, notes } = await openPage(browser, `${proxy.address}/console`);
+  await setScript(page, `create table t on select get from "${counting.address}/slow"\nreturn select * from t\n`);
+  await readyToRun(page);
+  await page.keyboard.press("Control+Enter");
+  await eventually(() => assert.equal(asked, 1));
+  proxy.cut();
+  await page.waitForSelector(".run-lost");
+  await page.getByRole("alert").filter({ hasText: "The connection was lost before the end" }).waitFor();
+  await page.waitForSelector(".connection-open");
+  await setScript(page, "return 'goes on'");
+  await runAndWait(page);
+  await eventually(async () => assert.match(await resultText(page), /goes on/));
+  assert.equal(asked, 1);
+  assert.deepEqual(notes.errors, []);
+  await context.close();
+});
+
 test("links, URIs and commands for a script", async () => {
   const { page, context } = await openPage(browser, shop.page, { profile: CLIPBOARD });
   const copied = (choice) =>
@@ -273,6 +280,9 @@ test("links, URIs and commands for a script", async () => {
   await setScript(page, "return 1");
   await page.goto("about:blank");
   await page.goto(link);
+  await page.waitForSelector(".editor .cm-content");
+  await eventually(async () => assert.equal(await scriptText(page), long));
+  await page.reload();
   await page.waitForSelector(".editor .cm-content");
   await eventually(async () => assert.equal(await scriptText(page), long));
   await context.close();
@@ -311,6 +321,7 @@ test("without WebSockets, scripts run over HTTP and the page says what is missin
   await runAndWait(page);
   await eventually(async () => assert.match(await resultText(page), /tn-/));
   await page.getByRole("tab", { name: "Calls (1)" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Debug" }).getAttribute("title"), "Without a WebSocket, scripts run in one go.");
   assert.deepEqual(notes.errors, []);
   await context.close();
 });
@@ -323,6 +334,32 @@ test("a server that tells only progress shows the plan and no empty lists of cal
   await page.getByText(/^total \d+ ms; critical path/).waitFor();
   await page.getByRole("tab", { name: "Calls" }).click();
   await page.getByText("This run made no call that is shown here.").waitFor();
+  // Steps are told of, with what they change.
+  await page.keyboard.press("Control+Shift+Enter");
+  await page.waitForSelector('.step[data-step="1"]');
+  await page.locator(".variable.changed dt").getByText("ids").waitFor();
+  await page.keyboard.press("F5");
+  await page.waitForSelector(".run-done");
+  await context.close();
+});
+
+test("a server that tells nothing runs scripts, and says what it does not show", async () => {
+  const silent = await startShop({ options: [], settings: { console: true, trace: "none", metadata: "none", adhoc: { enabled: true } } });
+  const { page, context, notes } = await openPage(browser, silent.page);
+  await setScript(page, PRODUCTS);
+  await page.getByText("This server shows no plans.").waitFor();
+  await page.getByText("This server shows no tables.").waitFor();
+  await runAndWait(page);
+  await eventually(async () => assert.match(await resultText(page), /ln-310/));
+  await page.getByRole("tab", { name: "Calls" }).click();
+  await page.getByText("This run made no call that is shown here.").waitFor();
+  const debug = page.getByRole("button", { name: "Debug" });
+  assert.equal(await debug.getAttribute("title"), "This server does not tell of steps.");
+  await page.keyboard.press("Control+Shift+Enter");
+  await debug.click({ force: true });
+  await runAndWait(page);
+  await eventually(async () => assert.match(await page.locator(".run-line").textContent(), /^Run 2done/));
+  assert.deepEqual(notes.errors, []);
   await context.close();
 });
 
@@ -341,6 +378,10 @@ test("below a path of a proxy, and asking nobody else", async () => {
   await page.getByRole("button", { name: "Send" }).click();
   await page.waitForSelector(".answer .good");
   assert.deepEqual([...notes.hosts], [new URL(proxy.address).host]);
+  const policy = (await page.request.get(page.url())).headers()["content-security-policy"];
+  assert.match(policy, /default-src 'none'|default-src 'self'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /unsafe|\*|https?:/);
   assert.deepEqual(notes.violations, []);
   // A cut connection comes back, and nothing runs twice.
   const sent = notes.sent.filter((frame) => JSON.parse(frame).type === "script").length;

@@ -41,7 +41,27 @@ test("what stands on the screen is what runs, typed in the same moment", async (
 });
 
 test("an older run never replaces a newer one", async () => {
-  const { page, context } = await openPage(browser, shop.page);
+  // What the server says of the first run is on its way until the second one is over, and nothing tells it to stop.
+  const { page, context, notes } = await openPage(browser, shop.page, {
+    before: (fresh) =>
+      fresh.addInitScript(() => {
+        const late = [];
+        window.lateCount = () => late.length;
+        window.releaseLate = () => late.splice(0).forEach((send) => send());
+        window.WebSocket = class extends WebSocket {
+          set onmessage(handler) {
+            super.onmessage = (event) => {
+              const { id, type } = JSON.parse(event.data);
+              if (id === 1 && /^s/.test(type)) late.push(() => handler(event));
+              else handler(event);
+            };
+          }
+          send(text) {
+            if (JSON.parse(text).type !== "kill") super.send(text);
+          }
+        };
+      }),
+  });
   await setScript(page, 'return select id from shop.search where keyword = "lantern"');
   await readyToRun(page);
   await page.keyboard.press("Control+Enter");
@@ -49,10 +69,15 @@ test("an older run never replaces a newer one", async () => {
   await setScript(page, 'return "newer"');
   await page.keyboard.press("Control+Enter");
   await page.waitForFunction(() => document.querySelector(".run-line")?.textContent.includes("Run 2done"));
-  // The answer of the first run has had the time of its calls to arrive.
-  await page.waitForTimeout(300);
+  // Its result is the last of them.
+  await eventually(async () => assert.ok((await page.evaluate(() => window.lateCount())) >= 5));
+  await page.evaluate(() => window.releaseLate());
+  // The plan of another text comes after all of them.
+  await setScript(page, 'first = 1\nsecond = 2\nreturn "{first}{second}"');
+  await page.getByRole("row", { name: /^line 3, / }).waitFor();
   assert.match(await page.locator(".run-line").textContent(), /Run 2done/);
-  await eventually(async () => assert.match(await resultText(page), /newer/));
+  assert.match(await resultText(page), /newer/);
+  assert.deepEqual(notes.errors, []);
   await context.close();
 });
 
@@ -129,6 +154,30 @@ test("back and forward show the scripts that were run", async () => {
   await page.waitForFunction(() => document.querySelector(".editor .cm-content").textContent.includes("return 1"));
   await page.goForward();
   await page.waitForFunction(() => document.querySelector(".editor .cm-content").textContent.includes("return 2"));
+  await context.close();
+});
+
+test("the arrow keys bring back what was run earlier", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  for (const text of ["return 1", "return 2", "return 3"]) {
+    await setScript(page, text);
+    await runAndWait(page);
+  }
+  await page.click(".editor .cm-content");
+  const press = async (key, text) => {
+    await page.keyboard.press(key);
+    await eventually(async () => assert.equal(await scriptText(page), text));
+  };
+  await press("Alt+ArrowUp", "return 3");
+  await press("Alt+ArrowUp", "return 2");
+  await press("Alt+ArrowUp", "return 1");
+  await press("Alt+ArrowUp", "return 1");
+  await press("Alt+ArrowDown", "return 2");
+  // A run begins anew.
+  await setScript(page, "return 4");
+  await runAndWait(page);
+  await press("Alt+ArrowUp", "return 4");
+  await press("Alt+ArrowUp", "return 3");
   await context.close();
 });
 

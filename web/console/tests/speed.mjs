@@ -238,6 +238,36 @@ async function firstStep(browser, url) {
   await context.close();
 }
 
+/** From the second Escape until the upstream sees that its connection is closed. */
+async function stopping(browser, url) {
+  let stopped = () => undefined;
+  let asked = () => undefined;
+  const upstream = await startUpstream({
+    "/slow": (request) => {
+      asked();
+      request.socket.on("close", () => stopped());
+    },
+  });
+  const { page, context } = await openPage(browser, url);
+  await setScript(page, scriptFor(upstream.address, "/slow"));
+  const times = [];
+  for (let round = 0; round < 9; round += 1) {
+    await readyToRun(page);
+    const isAsked = new Promise((resolve) => (asked = resolve));
+    const isStopped = new Promise((resolve) => (stopped = resolve));
+    await page.keyboard.press("Control+Enter");
+    await isAsked;
+    await page.keyboard.press("Escape");
+    const from = performance.now();
+    await page.keyboard.press("Escape");
+    await isStopped;
+    times.push(performance.now() - from);
+    await page.waitForSelector(".run-cancelled");
+  }
+  tell("stopping a run, from the key until the upstream sees it", percentile(times, 0.5), 100, "ms");
+  await context.close();
+}
+
 async function largeResult(browser, url, upstream) {
   const { page, context } = await openPage(browser, url);
   await setScript(page, "return 1");
@@ -417,6 +447,7 @@ try {
   await diagnostics(browser);
   await playground(browser, shop.page);
   await firstStep(browser, shop.page);
+  await stopping(browser, shop.page);
   await largeResult(browser, shop.page, upstream);
   await largePlan(browser, shop.page);
   await manyExchanges(browser, upstream);

@@ -118,7 +118,12 @@ pub(crate) fn root(doors: Doors) -> String {
     if !lines.is_empty() {
         page.links(&lines);
     }
-    if !doors.console {
+    if !doors.console && doors.follows {
+        page.raw(
+            "<p class=\"hint\">The console is switched off, by <code>--disableConsole</code> or by \
+             the setting <code>console</code>.</p>",
+        );
+    } else if !doors.console {
         page.raw(
             "<p class=\"hint\">Whoever develops an app gets a console here, and all of these pages, \
              by starting the server with <code>qlio serve --dev</code>.</p>",
@@ -362,6 +367,18 @@ mod tests {
         assert!(html.contains("<h1>GET /b/{i}</h1>"));
         assert!(html.contains("<a href=\"table?name=b2\">b2</a>"));
         assert!(html.contains("None"));
+    }
+
+    #[test]
+    fn nobody_is_told_to_do_what_is_done_already() {
+        let advises = |console, follows| {
+            root(Doors { console, follows, ..DOORS }).contains("<code>qlio serve --dev</code>")
+        };
+        assert!(advises(false, false));
+        assert!(!advises(false, true));
+        assert!(!advises(true, false));
+        let html = root(Doors { console: false, follows: true, ..DOORS });
+        assert!(html.contains("<code>--disableConsole</code>"), "{html}");
     }
 
     #[test]

@@ -25,11 +25,19 @@ export const whyNot = computed(() => {
   return "";
 });
 
+/** Why nothing can be run step by step; empty if it can. */
+export const whyNoSteps = computed(() => {
+  if (whyNot.value !== "") return whyNot.value;
+  if (serverInfo.value?.trace === "none") return "This server does not tell of steps.";
+  if (socket.state.value === "absent") return "Without a WebSocket, scripts run in one go.";
+  return "";
+});
+
 /** Runs the text on the screen. */
 export function runShown(isDebug = false): void {
   tellChange();
   const script = active.peek();
-  if (!script || whyNot.peek() !== "") return;
+  if (!script || (isDebug ? whyNoSteps : whyNot).peek() !== "") return;
   const text = shownText();
   keepCalls(current.peek()?.exchanges ?? []);
   const run = start(script.id, text, isDebug);

@@ -5,7 +5,7 @@ import { current, stop } from "../runs/runs.ts";
 import { askToSave, canSave } from "../share/drafts.ts";
 import { openShare } from "../share/share-menu.ts";
 import { COMMANDS, keyWords } from "./commands.ts";
-import { runShown, whyNot } from "./running.ts";
+import { runShown, whyNoSteps, whyNot } from "./running.ts";
 
 export function Toolbar() {
   const run = current.value;
@@ -31,8 +31,8 @@ export function Toolbar() {
         </button>
       )}
       <button
-        title={`Run step by step (${keyWords("Mod-Shift-Enter")})`}
-        aria-disabled={why !== "" || isRunning}
+        title={whyNoSteps.value || `Run step by step (${keyWords("Mod-Shift-Enter")})`}
+        aria-disabled={whyNoSteps.value !== "" || isRunning}
         onClick={() => !isRunning && runShown(true)}
       >
         <Icon name="debug" /> <span class="wide">Debug</span>

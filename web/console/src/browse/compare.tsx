@@ -2,7 +2,7 @@
 
 import { type Past, exchangesOfPast } from "../runs/history.ts";
 import type { Exchange } from "../runs/run.ts";
-import { totalsOf } from "../calls/timeline.ts";
+import { callsText, totalsOf } from "../calls/timeline.ts";
 
 const ROWS_MAX = 40;
 
@@ -14,9 +14,10 @@ export function Compare({ first, second }: { first: Past; second: Past }) {
       {runs.map(({ past, exchanges }) => (
         <section key={past.id} aria-label={`Run of ${new Date(past.at).toLocaleTimeString()}`}>
           <p>
-            <b>{new Date(past.at).toLocaleTimeString()}</b> {Math.round(past.elapsed)} ms, {past.calls} calls
+            <b>{new Date(past.at).toLocaleTimeString()}</b> {Math.round(past.elapsed)} ms, {callsText(past.calls)}
           </p>
           <Bars exchanges={exchanges} longest={longest} />
+          {past.calls > ROWS_MAX && <p class="quiet">… and {past.calls - ROWS_MAX} more</p>}
         </section>
       ))}
     </div>

@@ -180,7 +180,8 @@ export function FormatsPane() {
 /** The names of the members of rows. */
 function membersOf(rows: string | undefined): readonly string[] {
   if (rows === undefined) return [];
-  const found = tableOf((JSON.parse(rows) as unknown[]).slice?.(0, ROWS_ASKED_MAX));
+  const read: unknown = JSON.parse(rows);
+  const found = Array.isArray(read) ? tableOf(read.slice(0, ROWS_ASKED_MAX)) : undefined;
   return found?.columns ?? [];
 }
 

@@ -1,6 +1,7 @@
 // The last runs: searched, pinned, shown again, and two of them side by side.
 
 import { useState } from "preact/hooks";
+import { callsText } from "../calls/timeline.ts";
 import { Icon } from "../parts/icons.tsx";
 import { type Past, exchangesOfPast, forgetAll, history, pin } from "../runs/history.ts";
 import { show, titleOf } from "../scripts/scripts.ts";
@@ -33,7 +34,7 @@ export function HistoryPane() {
             <button class="entry" title={past.text.slice(0, 500)} onClick={() => show(past.text)}>
               <span>{titleOf(past.text)}</span>
               <small>
-                {new Date(past.at).toLocaleTimeString()} · {past.state} · {Math.round(past.elapsed)} ms · {past.calls} calls
+                {new Date(past.at).toLocaleTimeString()} · {past.state} · {Math.round(past.elapsed)} ms · {callsText(past.calls)}
               </small>
             </button>
             {exchangesOfPast(past.id) && (

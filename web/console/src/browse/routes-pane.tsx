@@ -1,7 +1,7 @@
 // The routes of the server, with a form to try each.
 
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { TextView } from "../result/text-view.tsx";
 import { isJson } from "../runs/runs.ts";
 import { type Route, catalogProblem, routes } from "../server/catalog.ts";
@@ -44,8 +44,14 @@ function RouteDetails({ route }: { route: Route }) {
   const [values, setValues] = useState<Record<string, string>>({});
   const [body, setBody] = useState("");
   const [answer, setAnswer] = useState<Answer | string | undefined>(undefined);
+  const asked = useRef(0);
   const ask = async () => {
-    setAnswer("…");
+    // Only the answer to what was asked last is shown, whenever others come.
+    const number = (asked.current += 1);
+    const show = (shown: Answer | string) => {
+      if (number === asked.current) setAnswer(shown);
+    };
+    show("…");
     try {
       const reply = await fetch(targetOf(route.path, values), {
         method: route.method.toUpperCase(),
@@ -53,9 +59,9 @@ function RouteDetails({ route }: { route: Route }) {
       });
       const heads = [...reply.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
       const type = reply.headers.get("content-type") ?? "";
-      setAnswer({ status: reply.status, heads, type, text: await reply.text() });
+      show({ status: reply.status, heads, type, text: await reply.text() });
     } catch (error) {
-      setAnswer(`The request failed: ${String(error)}`);
+      show(`The request failed: ${String(error)}`);
     }
   };
   return (

@@ -9,7 +9,7 @@ import { current } from "../runs/runs.ts";
 import { Details } from "./details.tsx";
 import { HarButtons } from "./har-buttons.tsx";
 import { type CallRow, outcomeOf, rowsOf } from "./rows.ts";
-import { type Span, bytesText, phasesOf, totalsOf } from "./timeline.ts";
+import { type Span, bytesText, callsText, phasesOf, totalsOf } from "./timeline.ts";
 
 const ROW_PX = 30;
 const ZOOM_STEP = 1.5;
@@ -120,7 +120,7 @@ export function CallsPane() {
         </div>
       )}
       <footer class="totals">
-        <span>{totals.count} calls</span>
+        <span>{callsText(totals.count)}</span>
         <span>{bytesText(totals.bytesOut)} sent</span>
         <span>{bytesText(totals.bytesIn)} received</span>
         <span>{Math.round(totals.wall)} ms in all</span>
@@ -215,8 +215,7 @@ function Row({ row, top, index, span, zoom, isChosen, onChoose }: RowProps) {
   return (
     <div {...shared} class={`call-row outcome-${outcome} ${isChosen ? "chosen" : ""} ${row.isInGroup ? "inner" : ""}`}>
       <span role="gridcell" class="call-name" title={`${exchange.method} ${exchange.uri}`}>
-        <b>{exchange.method}</b>
-        {exchange.cause && <em>{exchange.cause}</em>}
+        <b>{exchange.method}</b> {exchange.cause && <em>{exchange.cause}</em>}
         {exchange.isCached && <em>cache</em>} <Uri uri={exchange.uri} />
       </span>
       <span role="gridcell" title={exchange.error ?? exchange.statusText}>

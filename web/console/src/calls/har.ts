@@ -3,7 +3,7 @@
 
 import type { Header, Timings } from "../server/packets.ts";
 import type { Exchange } from "../runs/run.ts";
-import { bytesOf } from "./timeline.ts";
+import { bytesIn, bytesOf } from "./timeline.ts";
 
 /** Larger files are refused. */
 export const HAR_BYTES_MAX = 64 * 1024 * 1024;
@@ -25,7 +25,7 @@ function entryOf(exchange: Exchange): object {
     time: exchange.time ?? 0,
     request: {
       method,
-      url: uri,
+      url: absoluteUri(uri),
       httpVersion: "HTTP/1.1",
       cookies: [],
       headers: requestHeaders,
@@ -40,7 +40,7 @@ function entryOf(exchange: Exchange): object {
       httpVersion: "HTTP/1.1",
       cookies: [],
       headers: responseHeaders,
-      content: { size: body.length, mimeType: got ?? "", text: body },
+      content: { size: bytesIn(body), mimeType: got ?? "", text: body },
       redirectURL: responseHeaders.find(({ name }) => name.toLowerCase() === "location")?.value ?? "",
       headersSize: -1,
       bodySize: exchange.bodySize ?? -1,
@@ -50,6 +50,16 @@ function entryOf(exchange: Exchange): object {
     timings: whole(timings),
     ...(exchange.line === undefined ? {} : { comment: `line ${exchange.line}` }),
   };
+}
+
+/** What stands for secrets, and what archives of others hold, is no URI as it is. */
+function absoluteUri(text: string): string {
+  const [, scheme = "", user = "", host = "", rest = text] = /^([a-z][a-z\d+.-]*:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is.exec(text) ?? [];
+  return scheme + encoded(user) + host + encoded(rest);
+}
+
+function encoded(part: string): string {
+  return part.replace(/\p{Cs}/gu, "\ufffd").replace(/[^\w!#$&'()*+,\-./:;=?@~%]/gu, encodeURIComponent);
 }
 
 /** `send`, `wait` and `receive` must be there and not negative. */
@@ -67,6 +77,7 @@ export function paramsOf(uri: string): Header[] {
 
 interface Entry {
   startedDateTime?: unknown;
+  comment?: unknown;
   time?: unknown;
   request?: { method?: unknown; url?: unknown; headers?: unknown; postData?: { text?: unknown } };
   response?: {
@@ -85,7 +96,7 @@ export function exchangesOfHar(text: string): Exchange[] {
   const log = (parse(text) as { log?: { entries?: unknown } } | null)?.log;
   if (!Array.isArray(log?.entries)) throw new Error("this is no HTTP archive: it has no `log.entries`");
   if (log.entries.length > HAR_ENTRIES_MAX) throw new Error(`it has more than ${HAR_ENTRIES_MAX} entries`);
-  return (log.entries as Entry[]).map(exchangeOf);
+  return (log.entries as (Entry | null)[]).map(exchangeOf);
 }
 
 function parse(text: string): unknown {
@@ -96,7 +107,8 @@ function parse(text: string): unknown {
   }
 }
 
-function exchangeOf(entry: Entry, place: number): Exchange {
+function exchangeOf(entry: Entry | null, place: number): Exchange {
+  if (typeof entry !== "object" || entry === null) throw new Error(`entry ${place + 1} is no entry of an HTTP archive`);
   const { request, response } = entry;
   const start = Date.parse(String(entry.startedDateTime));
   if (Number.isNaN(start)) throw new Error(`entry ${place + 1} has no \`startedDateTime\``);
@@ -106,7 +118,7 @@ function exchangeOf(entry: Entry, place: number): Exchange {
   return {
     id: `har ${place}`,
     node: undefined,
-    line: undefined,
+    line: lineOf(entry.comment),
     method: String(request?.method ?? "GET"),
     uri: String(request?.url ?? ""),
     requestHeaders,
@@ -131,11 +143,17 @@ function exchangeOf(entry: Entry, place: number): Exchange {
   };
 }
 
+/** The line of the statement, if it was written here. */
+function lineOf(comment: unknown): number | undefined {
+  const digits = /^line (\d{1,9})$/.exec(String(comment))?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
 function number(value: unknown, otherwise: number): number {
   return typeof value === "number" && Number.isFinite(value) ? value : otherwise;
 }
 
 function headersOf(value: unknown): Header[] {
   if (!Array.isArray(value)) return [];
-  return (value as Partial<Header>[]).map(({ name, value: text }) => ({ name: String(name), value: String(text) }));
+  return (value as (Partial<Header> | null)[]).map((header) => ({ name: String(header?.name), value: String(header?.value) }));
 }

@@ -14,7 +14,7 @@ export function rowsOf(exchanges: readonly Exchange[], opened: ReadonlySet<strin
   const shown = words ? exchanges.filter((exchange) => matches(exchange, words)) : exchanges;
   const byStatement = new Map<string, Exchange[]>();
   for (const exchange of shown) {
-    const key = exchange.node ?? `line ${exchange.line ?? 0}`;
+    const key = exchange.node ?? (exchange.line === undefined ? exchange.id : `line ${exchange.line}`);
     const same = byStatement.get(key);
     if (same) same.push(exchange);
     else byStatement.set(key, [exchange]);
@@ -30,8 +30,9 @@ export function rowsOf(exchanges: readonly Exchange[], opened: ReadonlySet<strin
   return rows;
 }
 
-function matches({ method, uri, status, error }: Exchange, words: string): boolean {
-  return `${method} ${uri} ${status ?? ""} ${error ?? ""}`.toLowerCase().includes(words);
+function matches({ method, cause, isCached, uri, status, error }: Exchange, words: string): boolean {
+  const kind = cause ?? (isCached ? "cache" : "");
+  return `${method} ${kind} ${uri} ${status ?? ""} ${error ?? ""}`.toLowerCase().includes(words);
 }
 
 export type Outcome = "open" | "ok" | "bad" | "cached";

@@ -52,7 +52,15 @@ const encoder = new TextEncoder();
 export function bytesOf(headers: readonly Header[], body: string | undefined): number {
   const told = headers.find(({ name }) => name.toLowerCase() === "content-length")?.value;
   if (told !== undefined && /^\d+$/.test(told)) return Number(told);
-  return body === undefined ? 0 : encoder.encode(body).length;
+  return body === undefined ? 0 : bytesIn(body);
+}
+
+export function bytesIn(text: string): number {
+  return encoder.encode(text).length;
+}
+
+export function callsText(count: number): string {
+  return `${count} ${count === 1 ? "call" : "calls"}`;
 }
 
 export function bytesText(bytes: number): string {

@@ -3,7 +3,7 @@
 import { highlightSelectionMatches } from "@codemirror/search";
 import { Compartment, EditorState, type Extension, Text } from "@codemirror/state";
 import { EditorView, placeholder } from "@codemirror/view";
-import { activeId, change, scripts } from "../scripts/scripts.ts";
+import { activeId, change, scripts, tellChange } from "../scripts/scripts.ts";
 import { canBeTold, isLeftOut, service } from "./language-service.ts";
 import { qlio } from "./language.ts";
 import { lineMarks, marks, showMarks } from "./marks.ts";
@@ -29,8 +29,13 @@ function extensions(id: string, text: string): Extension {
       change(shownId, () => textOf(doc));
       if (isLeftOut.peek() && canBeTold(textOf(doc))) queueMicrotask(refreshService);
     }),
-    serviceOf.of(service(id, text)),
+    serviceOf.of(service(id, text, () => titleOf(id))),
   ];
+}
+
+function titleOf(id: string): string {
+  tellChange();
+  return scripts.peek().find((script) => script.id === id)?.title ?? "";
 }
 
 function stateOf(id: string): EditorState {
@@ -60,7 +65,7 @@ export function showScript(id: string): void {
   states.set(shownId, view.state);
   shownId = id;
   const kept = stateOf(id);
-  const { state } = kept.update({ effects: serviceOf.reconfigure(service(id, kept.doc.toString())) });
+  const { state } = kept.update({ effects: serviceOf.reconfigure(service(id, kept.doc.toString(), () => titleOf(id))) });
   view.setState(state);
   view.setTabFocusMode(true);
 }
@@ -88,7 +93,7 @@ export function forgetScript(id: string): void {
 
 /** Connects the shown script to the language service, or to what stands in for it. */
 export function refreshService(): void {
-  view?.dispatch({ effects: serviceOf.reconfigure(service(shownId, shownText())) });
+  view?.dispatch({ effects: serviceOf.reconfigure(service(shownId, shownText(), () => titleOf(shownId))) });
 }
 
 /** What stands on the screen, which is what runs. */

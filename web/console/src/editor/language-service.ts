@@ -22,6 +22,7 @@ import { Socket } from "../server/socket.ts";
 import { annotations } from "./annotations.ts";
 import { diagnostics } from "./diagnostics.ts";
 import { quickFixes } from "./quick-fixes.ts";
+import { usesOf } from "./uses.ts";
 
 /** Answers that take longer are given up. */
 const ANSWER_MS_MAX = 5_000;
@@ -102,13 +103,13 @@ export function uriOf(id: string): string {
   return `inmemory:///console/${encodeURIComponent(id)}.ql`;
 }
 
-/** What connects the script `id` to the service; nothing while there is no connection. */
-export function service(id: string, text: string): Extension {
+/** What connects the script `id`, which people know by its title, to the service; nothing while there is no connection. */
+export function service(id: string, text: string, title: () => string): Extension {
   isLeftOut.value = !canBeTold(text);
   if (isLeftOut.peek()) return autocompletion({ override: [] });
   if (!client || client.serverCapabilities === null) return autocompletion({ override: [] });
   const uri = uriOf(id);
-  return [client.plugin(uri, "qlio"), diagnostics(client, uri), quickFixes(client, uri), annotations(client, uri)];
+  return [client.plugin(uri, "qlio"), diagnostics(client, uri), quickFixes(client, uri), annotations(client, uri), usesOf(title)];
 }
 
 export function languageClient(): LSPClient | undefined {

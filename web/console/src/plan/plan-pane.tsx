@@ -6,6 +6,7 @@ import type { Plan, PlanNode } from "../server/packets.ts";
 import type { Run, Statement } from "../runs/run.ts";
 import { current } from "../runs/runs.ts";
 import { active } from "../scripts/scripts.ts";
+import { serverInfo } from "../server/catalog.ts";
 import { VirtualRows } from "../parts/virtual.tsx";
 import { type Latency, latencyOf } from "./latency.ts";
 import { preview } from "./preview.ts";
@@ -29,9 +30,13 @@ export function PlanPane() {
   const problem = preview.value.text === text ? preview.value.problem : undefined;
   return (
     <div class="empty">
-      <p>{problem ? `No plan: ${problem.message ?? "the script does not compile"}` : "The plan of the script shows here."}</p>
+      <p>{problem ? `No plan: ${problem.message ?? "the script does not compile"}` : emptyWords()}</p>
     </div>
   );
+}
+
+function emptyWords(): string {
+  return serverInfo.value?.trace === "none" ? "This server shows no plans." : "The plan of the script shows here.";
 }
 
 /** What a run has told, as rows, where the server sends no plan. */

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { callsText } from "../calls/timeline.ts";
 import { copy, download, tell } from "../parts/clipboard.ts";
 import { Icon } from "../parts/icons.tsx";
 import { indentJson, readJson } from "../parts/json-text.ts";
@@ -65,9 +66,7 @@ function RunLine({ run }: { run: Run }) {
       <strong>Run {run.number}</strong>
       <span>{words[run.state]}</span>
       {run.elapsed !== undefined && <span>{Math.round(run.elapsed)} ms</span>}
-      <span>
-        {calls} {calls === 1 ? "call" : "calls"}
-      </span>
+      <span>{callsText(calls)}</span>
     </p>
   );
 }

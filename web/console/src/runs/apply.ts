@@ -92,19 +92,21 @@ function endStatement(run: Run, packet: EndPacket, isSuccess: boolean): void {
   statement.elapsed = elapsedOf(packet);
 }
 
-function keep(run: Run, exchange: Exchange): void {
+/** Whether there was room for it. */
+function keep(run: Run, exchange: Exchange): boolean {
   if (run.exchanges.length >= EXCHANGES_MAX) {
     run.exchangesLeftOut += 1;
-    return;
+    return false;
   }
   run.exchanges.push(exchange);
   run.exchangeOf.set(exchange.id, exchange);
+  return true;
 }
 
 function beginExchange(run: Run, packet: RequestPacket): void {
   statementOf(run, packet).asked += 1;
   const requestHeaders = packet.headers ?? [];
-  keep(run, {
+  const isKept = keep(run, {
     id: packet.id,
     node: packet.node,
     line: packet.line,
@@ -117,11 +119,16 @@ function beginExchange(run: Run, packet: RequestPacket): void {
     start: packet.start,
     isCached: false,
   });
+  if (!isKept) run.askedBeyond.add(packet.id);
 }
 
 function endExchange(run: Run, packet: ResponsePacket): void {
   let exchange = run.exchangeOf.get(packet.id);
   const statement = statementOf(run, packet);
+  if (run.askedBeyond.delete(packet.id)) {
+    statement.answered += 1;
+    return;
+  }
   if (!exchange) {
     statement.asked += 1;
     exchange = {
@@ -153,10 +160,11 @@ function endExchange(run: Run, packet: ResponsePacket): void {
 
 function failExchange(run: Run, packet: RequestErrorPacket): void {
   const exchange = run.exchangeOf.get(packet.id);
+  if (!exchange && !run.askedBeyond.delete(packet.id)) return;
+  statementOf(run, packet).answered += 1;
   if (!exchange) return;
   exchange.error = packet.error;
   exchange.time = packet.time;
-  statementOf(run, packet).answered += 1;
 }
 
 function applyPause(run: Run, { context, emitterID, waiting }: DebugPacket): void {

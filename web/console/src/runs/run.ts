@@ -78,6 +78,8 @@ export class Run {
   readonly exchanges: Exchange[] = [];
   readonly exchangeOf = new Map<string, Exchange>();
   exchangesLeftOut = 0;
+  /** Those of them that have no answer yet, by id: it is not the answer of a cache. */
+  readonly askedBeyond = new Set<string>();
   plan: Plan | undefined;
   result: Result | undefined;
   problem: ErrorBody | undefined;

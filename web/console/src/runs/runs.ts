@@ -2,6 +2,7 @@
 // that older one only.
 
 import { effect, signal } from "@preact/signals";
+import { callsText } from "../calls/timeline.ts";
 import { memberText } from "../parts/json-text.ts";
 import { runOverHttp } from "../server/over-http.ts";
 import { EVENTS, RELOADED, type Packet, type ResultHead } from "../server/packets.ts";
@@ -208,7 +209,7 @@ function finish(run: Run, state: "done" | "failed" | "cancelled" | "lost", messa
 function sentence(run: Run): string {
   const words = { running: "runs", done: "finished", failed: "failed", cancelled: "was stopped", lost: "was lost" };
   const calls = run.exchanges.length + run.exchangesLeftOut;
-  return `Run ${run.number} ${words[run.state]}, ${calls} calls, ${Math.round(run.elapsed ?? 0)} ms.`;
+  return `Run ${run.number} ${words[run.state]}, ${callsText(calls)}, ${Math.round(run.elapsed ?? 0)} ms.`;
 }
 
 async function followOverHttp(run: Run): Promise<void> {
