@@ -464,7 +464,7 @@ impl<'r> Join<'r> {
             Lookup::One(hash) => self.index.first_guess(*hash),
             Lookup::Nowhere | Lookup::Many => None,
         });
-        self.joined.bring_in(rows.map(|row| row as usize), once(first));
+        self.joined.bring_in(rows.map(|row| row as usize), &once(first));
     }
 }
 

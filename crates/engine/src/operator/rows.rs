@@ -174,7 +174,7 @@ impl Rows {
     pub(crate) fn bring_in(
         &self,
         rows: impl Iterator<Item = usize>,
-        columns: impl Iterator<Item = usize> + Clone,
+        columns: &(impl Iterator<Item = usize> + Clone),
     ) {
         if let Some(table) = self.table() {
             table.bring_in(rows, columns);
@@ -182,7 +182,7 @@ impl Rows {
         }
         for row in rows {
             if let Row::Text(table, row) = self.row(row) {
-                table.bring_in(once(row), columns.clone());
+                table.bring_in(once(row), columns);
             }
         }
     }

@@ -280,20 +280,23 @@ impl Tuples {
             columns.iter().filter(move |(of, _)| *of == side).map(|(_, column)| *column)
         };
         match &self.form {
-            Form::One { rows, selected: None } => rows.bring_in(block, of_side(Side::Main)),
+            Form::One { rows, selected: None } => rows.bring_in(block, &of_side(Side::Main)),
             Form::One { rows, selected: Some(selected) } => {
-                rows.bring_in(selected[block].iter().map(|row| *row as usize), of_side(Side::Main));
+                rows.bring_in(
+                    selected[block].iter().map(|row| *row as usize),
+                    &of_side(Side::Main),
+                );
             }
             Form::Two { main, joined, pairs } => {
                 let pairs = &pairs[block];
-                main.bring_in(pairs.iter().map(|pair| pair.0 as usize), of_side(Side::Main));
-                joined.bring_in(pairs.iter().map(|pair| pair.1 as usize), of_side(Side::Joined));
+                main.bring_in(pairs.iter().map(|pair| pair.0 as usize), &of_side(Side::Main));
+                joined.bring_in(pairs.iter().map(|pair| pair.1 as usize), &of_side(Side::Joined));
             }
             Form::Many { sources, .. } => {
                 for (place, source) in sources.iter().enumerate() {
                     let numbers = source.numbers.get(block.clone()).unwrap_or_default();
                     let rows = numbers.iter().filter(|row| **row != NO_ROW);
-                    source.rows.bring_in(rows.map(|row| *row as usize), of_side(Side::at(place)));
+                    source.rows.bring_in(rows.map(|row| *row as usize), &of_side(Side::at(place)));
                 }
             }
         }

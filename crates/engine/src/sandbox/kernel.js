@@ -199,10 +199,12 @@ function log(severity, message) {
 // ---- the outcome of the current call
 let outcome = { state: 0, value: undefined };
 let finish = null;
+// A call begins whose answer may come later.
 function begin(then) {
     forgetTimers();
     expect(then);
 }
+// An answer is waited for; `then` makes of it what the host is given.
 function expect(then) {
     outcome = { state: 0, value: undefined };
     finish = then || null;

@@ -230,7 +230,7 @@ impl CellTable {
     pub fn bring_in(
         &self,
         mut rows: impl Iterator<Item = usize>,
-        columns: impl Iterator<Item = usize> + Clone,
+        columns: &(impl Iterator<Item = usize> + Clone),
     ) {
         let text = self.text.as_bytes();
         let (mut places, mut starts) = ([0; NEAR_ROWS], [0; NEAR_ROWS]);
