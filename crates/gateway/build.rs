@@ -1,5 +1,5 @@
 //! Gathers what the executable can say of itself: the pages of the diagnostic codes, and which commit
-//! it was built from. Nothing of it depends on where or when that happens.
+//! it was built from; and sets its allocator. Nothing of it depends on where or when that happens.
 
 #![expect(
     clippy::disallowed_methods,
@@ -29,6 +29,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let commit = if profile == "release" { commit(&package) } else { None };
     let commit = commit.unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=QLIO_BUILD=commit {commit}, {profile} build for {target}");
+    set_allocator(&package.join("src/allocator.c"))
+}
+
+/// Links what sets the allocator into the executable, whose allocator it is; what embeds the library has its own.
+fn set_allocator(source: &Path) -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={}", source.display());
+    if env::var("CARGO_CFG_TARGET_FAMILY")? != "unix" {
+        return Ok(());
+    }
+    let headers = env::var("DEP_MIMALLOC_INCLUDE_DIR")?;
+    for object in cc::Build::new().file(source).include(headers).try_compile_intermediates()? {
+        println!("cargo::rustc-link-arg-bins={}", object.display());
+    }
     Ok(())
 }
 
