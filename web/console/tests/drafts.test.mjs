@@ -174,15 +174,19 @@ test("route files are for this page alone, below their folder, and only in devel
   await context.close();
 });
 
+/** The rows that the playground of formats shows. */
+function readRows(page) {
+  return page.evaluate(() => {
+    const content = document.querySelector(".formats .text-view .cm-content");
+    return JSON.parse((content.cmTile?.view ?? content.cmView?.view).state.doc.toString());
+  });
+}
+
 test("the playground of formats reads bytes as the executable does", async () => {
   const shop = await startShop();
   const { page, context, notes } = await openPage(browser, shop.page);
   await page.getByRole("tab", { name: "Formats" }).click();
-  const rows = () =>
-    page.evaluate(() => {
-      const content = document.querySelector(".formats .text-view .cm-content");
-      return JSON.parse((content.cmTile?.view ?? content.cmView?.view).state.doc.toString());
-    });
+  const rows = () => readRows(page);
   const bytes = page.getByLabel("Bytes of an answer");
   await bytes.fill('{"items":[{"id":1,"big":9007199254740993123,"html":"<img src=x onerror=alert(1)>"},{"id":2}]}');
   await page.getByLabel("resultset").fill("items");
@@ -222,11 +226,7 @@ test("the playground reads answers with the hook of their table, and what is no 
   });
   const { page, context, notes } = await openPage(browser, app.page);
   await page.getByRole("tab", { name: "Formats" }).click();
-  const rows = () =>
-    page.evaluate(() => {
-      const content = document.querySelector(".formats .text-view .cm-content");
-      return JSON.parse((content.cmTile?.view ?? content.cmView?.view).state.doc.toString());
-    });
+  const rows = () => readRows(page);
   const bytes = page.getByLabel("Bytes of an answer");
   await bytes.fill("7;8");
   await page.getByLabel("Type").selectOption("text/plain");
