@@ -51,6 +51,8 @@ def harm(group, attack, quiet, attacked, grown=None, allowed=None, alive=True, n
     if slower:
         figure += f" ({slower:.1f} ×)"
     figure += f", {unanswered:,} of {attacked['sent']:,} lost"
+    if attacked["lost"]:
+        figure += f" ({', '.join(f'{reason}: {count}' for reason, count in attacked['lost'].items())})"
     met = alive and unanswered == 0 and bool(slower) and slower <= HARM_MAX
     if allowed is not None:
         goal += f", at most {mebibytes(allowed)} more"
