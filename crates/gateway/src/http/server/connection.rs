@@ -318,6 +318,9 @@ impl<A: App, D: Future> Connection<'_, A, D> {
                     is_draining = true;
                     wire.timer.set(Instant::now() + FRESH_GRACE);
                 }
+                if !is_begun && seat.poll_leave(context).is_ready() {
+                    return Poll::Ready(Err(End::Closed));
+                }
                 wire.timer.poll(context).map(|()| {
                     Err(match (is_begun, is_draining) {
                         (true, _) => End::HeadTimedOut,
@@ -329,7 +332,7 @@ impl<A: App, D: Future> Connection<'_, A, D> {
             match read.await? {
                 0 if is_begun => return Err(Refusal::broken_off().into()),
                 0 => return Err(End::Closed),
-                _ => seat.end_idling(),
+                _ => seat.note_request(),
             }
         }
     }

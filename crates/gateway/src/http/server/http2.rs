@@ -315,7 +315,7 @@ pub(super) async fn drive<A: App>(shared: Rc<Shared<A>>, entered: Entered, seat:
     let io = Observed { io, stuck_since: Rc::clone(&stuck_since) };
     let limits = shared.limits;
     let service = service_fn(|message: hyper::Request<Incoming>| {
-        seat.end_idling();
+        seat.note_request();
         shared.pulse.touch();
         let stream = Stream::begin(&activity);
         let (shared, identity) = (Rc::clone(&shared), identity.clone());

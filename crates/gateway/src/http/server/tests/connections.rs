@@ -104,13 +104,13 @@ fn the_connection_that_has_waited_longest_makes_room_for_a_new_one() {
     assert_eq!(third.get("/d").1, "/d");
     second.expect_closed();
     assert_eq!(first.get("/e").1, "/e");
-    // One that has never asked anything waits, too.
-    let mut silent = running.connect();
+    let mut fourth = running.connect();
     third.expect_closed();
+    assert_eq!(fourth.get("/g").1, "/g");
     let mut last = running.connect();
     assert_eq!(last.get("/f").1, "/f");
     first.expect_closed();
-    assert_eq!(silent.get("/g").1, "/g");
+    assert_eq!(fourth.get("/h").1, "/h");
 }
 
 #[test]
