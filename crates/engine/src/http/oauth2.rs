@@ -48,6 +48,9 @@ const RENEWED_BEFORE: Duration = Duration::from_secs(30);
 /// Longer tokens would not fit into the head of a request.
 const TOKEN_BYTES_MAX: usize = 16 << 10;
 
+/// A shorter wait for a token is not told: it was at hand.
+const WAIT_TOLD_MIN: Duration = Duration::from_micros(100);
+
 /// Error words of the endpoint are repeated up to this length.
 const WORD_BYTES_SHOWN_MAX: usize = 64;
 
@@ -129,12 +132,18 @@ impl Call<'_> {
         let transport = self.run.engine.transport();
         let credentials = Credentials::of(clause);
         let slot = self.run.engine.tokens().slot(&credentials);
+        let asked = Instant::now();
         let token = self.token(&slot, &credentials, exchange, None).await?;
+        let waited = asked.elapsed();
         exchange.headers_mut().insert(header::AUTHORIZATION, token.header.clone());
         let is_repeatable = exchange.retry == Retry::Once;
         let again = is_repeatable.then(|| exchange.clone());
         let sent = transport.send_watched(exchange, onlooker).await;
-        let reply = sent.map_err(|error| self.exchange_failed(&error))?;
+        let mut reply = sent.map_err(|error| self.exchange_failed(&error))?;
+        if waited >= WAIT_TOLD_MIN && reply.attempts == 1 && reply.redirects == 0 {
+            // The request has been told of since it asked for its token; a further one begins later.
+            *reply.timings.blocked.get_or_insert_default() += waited;
+        }
         if !self.is_unauthenticated(&reply) {
             return Ok(reply);
         }

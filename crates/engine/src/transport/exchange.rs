@@ -213,7 +213,7 @@ pub struct Reply {
 /// Durations of the phases of a hop; `None` if the phase did not take place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timings {
-    /// Waiting for a free connection.
+    /// Waiting for an access token, and for a free connection.
     pub blocked: Option<Duration>,
     /// Resolving the name.
     pub dns: Option<Duration>,

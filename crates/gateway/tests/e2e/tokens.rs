@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use qlio_testkit::case::check::trace_of;
 use qlio_testkit::client::{Answer, Request, fetch};
 use qlio_testkit::upstream::{Expectation, Respond, Upstream};
 use serde_json::json;
@@ -82,4 +83,42 @@ fn a_trace_tells_requests_for_tokens_but_no_token() {
     for secret in ["t0k3n", "s3-cr3t"] {
         assert!(!trace.contains(secret), "{trace}");
     }
+}
+
+/// A call that had to wait for its token is shown as waiting, for as long as it did, and its phases add up.
+#[test]
+fn a_trace_tells_how_long_a_token_was_waited_for() {
+    const DELAY_MS: i64 = 150;
+    let token = json!({"access_token": "tok", "expires_in": 3600});
+    let upstream = Upstream::with([
+        Expectation::new("POST", "/token")
+            .respond(Respond::json(token).delay(DELAY_MS.unsigned_abs())),
+        Expectation::get("/tides").any_calls(),
+    ])
+    .unwrap();
+    let base = upstream.base();
+    let table = format!(
+        "create table tides on select get from '{base}/tides'
+         using oauth2 client 'a' secret 'b' token '{base}/token'"
+    );
+    let folder = folder(&[("tables/tides.ql", &table)]);
+    // One worker: tokens are kept per thread.
+    let server = serve_folder(folder.path(), &["--dev", "--workers", "1"]);
+    let query = Request::get("/q?s=select%20*%20from%20tides&events=true");
+    let response = || {
+        let answer = fetch(server.address(), &query, PATIENCE).unwrap();
+        let packets = trace_of(&answer.headers).unwrap();
+        let is_response = |packet: &&serde_json::Value| packet["type"] == "statement-response";
+        let last = packets.as_array().unwrap().iter().rfind(is_response);
+        let time = last.unwrap()["time"].as_i64().unwrap();
+        // Whole milliseconds; what did not take place is -1.
+        let phase = |name: &str| last.unwrap()["timings"][name].as_i64().unwrap().max(0);
+        let phases = ["blocked", "dns", "connect", "send", "wait", "receive"].map(phase);
+        (time, phases[0], phases.iter().sum::<i64>())
+    };
+    let (time, blocked, phases) = response();
+    assert!(blocked >= DELAY_MS, "{blocked} of {time} ms");
+    assert!((time - phases).abs() < DELAY_MS, "{phases} of {time} ms");
+    let (time, blocked, _) = response();
+    assert!(blocked < DELAY_MS, "the token was at hand: {blocked} of {time} ms");
 }

@@ -205,7 +205,10 @@ fn check_answer(expect: &Expect, answer: &HttpOutcome, problems: &mut Vec<String
 }
 
 /// The packets of the execution trace, which is a data URI in a `link` header.
-fn trace_of(headers: &[(String, String)]) -> Result<Value, String> {
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub fn trace_of(headers: &[(String, String)]) -> Result<Value, String> {
     let links = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("link"));
     let mut traces = links.filter_map(|(_, link)| {
         link.strip_prefix("<data:application/json,")?.strip_suffix(">;rel=execstate")
