@@ -310,7 +310,13 @@ impl Connection {
             return Err(invalid("the answer is too long"));
         }
         let mut piece = [0; 16 * 1024];
-        let length = self.stream.read(&mut piece)?;
+        let length = loop {
+            match self.stream.read(&mut piece) {
+                // A signal for this process, such as that a child has ended, is not the server's doing.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
         self.buffer.extend_from_slice(&piece[..length]);
         Ok(length > 0)
     }
