@@ -102,7 +102,7 @@ test("the plan shows before the run, and its times after it", async () => {
   await runAndWait(page);
   await page.getByText(/^total \d+ ms; critical path: line 1 \(\d+ ms\) → line [23]/).waitFor();
   await eventually(async () =>
-    assert.match(await rows.nth(1).getAttribute("aria-label"), /line 2, .*details.*, done, \d+ ms, 5 of 5 calls/),
+    assert.match(await rows.nth(1).getAttribute("aria-label"), /line 2, .*details.*, done, \d+ ms, 5 of 5 calls, 5 rows/),
   );
   await eventually(async () => assert.ok((await page.locator(".plan-row.critical").count()) >= 2));
   await page.click(".editor .cm-content");

@@ -26,7 +26,7 @@ use qlio_data::{Object, Value};
 
 pub(crate) use exchange::{Announced, shown_form, shown_headers};
 pub use exchange::{AnswerEvent, Because, CachedAnswer, FailedRequestEvent, RequestEvent, new_id};
-pub(crate) use observation::{Observation, OpenExchange, place_of};
+pub(crate) use observation::{End, Observation, OpenExchange, place_of};
 pub use step::{Step, Stepper};
 pub use subscription::{EventKind, Subscription};
 
@@ -73,6 +73,8 @@ pub enum Event<'e> {
         is_cancelled: bool,
         /// How long it took.
         elapsed: Duration,
+        /// What it gave, if it has succeeded and gives anything.
+        value: Option<&'e Value>,
     },
     /// A statement will not run: its branch was not taken, it is an alternative that was not needed, or the run
     /// has ended before it.
@@ -113,7 +115,22 @@ pub enum Event<'e> {
     },
 }
 
+/// Text of a value that is looked through to count its rows, in bytes: what takes about a millisecond.
+const COUNTED_BYTES_MAX: usize = 1 << 20;
+
 impl Event<'_> {
+    /// How many rows the statement gave that is over. `None` for any other event, for what is no list, and for a list
+    /// that is still text and longer than [1 MiB](COUNTED_BYTES_MAX).
+    pub fn rows(&self) -> Option<u64> {
+        let Self::Ended { value: Some(value), .. } = self else { return None };
+        let is_short = match value {
+            Value::Raw(text) => text.len() <= COUNTED_BYTES_MAX,
+            _ => true,
+        };
+        let rows = (is_short && value.is_array()).then(|| value.len())?;
+        u64::try_from(rows).ok()
+    }
+
     /// Whether it is among what was subscribed to.
     pub fn is_wanted(&self, subscription: &Subscription) -> bool {
         match self {

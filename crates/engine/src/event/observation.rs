@@ -8,6 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+use qlio_data::Value;
 use qlio_plan::{Node, NodeId, NodeKind, Plan, operator::WriteKind};
 use tokio::time::Instant;
 
@@ -21,6 +22,18 @@ pub(crate) struct OpenExchange {
     pub(crate) id: String,
     pub(crate) place: Option<Place>,
     pub(crate) started: Instant,
+}
+
+/// How a statement ends.
+#[derive(Clone, Copy)]
+pub(crate) enum End<'v> {
+    /// With a value.
+    Given(&'v Value),
+    /// It gives none.
+    Done,
+    Failed,
+    /// The run has ended before it.
+    Cancelled,
 }
 
 /// What a watched run keeps for its events.
@@ -99,12 +112,12 @@ impl<'a> Observation<'a> {
     }
 
     /// A statement is over.
-    pub(crate) fn end(&self, node: &Node, is_success: bool) {
+    pub(crate) fn end(&self, node: &Node, end: End<'_>) {
         self.enter(node);
         self.give_up_exchanges(Some(node.id.0));
         let begun = self.begun.borrow_mut().remove(&node.id);
         if let Some(begun) = begun {
-            self.tell_end(place_of(node), is_success, false, begun);
+            self.tell_end(place_of(node), end, begun);
         }
     }
 
@@ -135,7 +148,8 @@ impl<'a> Observation<'a> {
             if self.wants(EventKind::InFlight) {
                 self.tell(Event::Started { place, verb: "" });
             }
-            self.tell_end(place, !is_failed, false, Instant::now());
+            let end = if is_failed { End::Failed } else { End::Done };
+            self.tell_end(place, end, Instant::now());
         }
     }
 
@@ -177,11 +191,17 @@ impl<'a> Observation<'a> {
         }
     }
 
-    fn tell_end(&self, place: Place, is_success: bool, is_cancelled: bool, begun: Instant) {
+    fn tell_end(&self, place: Place, end: End<'_>, begun: Instant) {
+        let (is_success, value) = match end {
+            End::Given(value) => (true, Some(value)),
+            End::Done => (true, None),
+            End::Failed | End::Cancelled => (false, None),
+        };
         let kind = if is_success { EventKind::Success } else { EventKind::Error };
         if self.wants(kind) {
             let elapsed = begun.elapsed();
-            self.tell(Event::Ended { place, is_success, is_cancelled, elapsed });
+            let is_cancelled = matches!(end, End::Cancelled);
+            self.tell(Event::Ended { place, is_success, is_cancelled, elapsed, value });
         }
     }
 
@@ -205,7 +225,7 @@ impl Drop for Observation<'_> {
     fn drop(&mut self) {
         self.give_up_exchanges(None);
         for (id, begun) in self.begun.take() {
-            self.tell_end(place_of(self.plan.node(id)), false, true, begun);
+            self.tell_end(place_of(self.plan.node(id)), End::Cancelled, begun);
         }
         if self.wants(EventKind::Skipped) {
             self.plan.nodes.iter().for_each(|node| self.skip(node));

@@ -36,7 +36,7 @@ use smallvec::SmallVec;
 use crate::{
     error::RunError,
     evaluate,
-    event::{Event, Observation},
+    event::{End, Event, Observation},
     lookups::is_large,
     run::Run,
 };
@@ -191,7 +191,7 @@ fn start(run: &Run<'_>, scheduler: &mut Scheduler<'_>, node: &Node) -> Started {
 /// What a block itself does is over when it is known which of its statements go on.
 fn end_block(run: &Run<'_>, node: &Node) {
     if let Some(observation) = &run.observation {
-        observation.end(node, true);
+        observation.end(node, End::Done);
     }
 }
 
@@ -214,7 +214,7 @@ fn finish(
 ) -> Result<(), RunError> {
     let node = run.plan.node(id);
     if let Some(observation) = &run.observation {
-        observation.end(node, outcome.is_ok());
+        observation.end(node, outcome.as_ref().map_or(End::Failed, End::Given));
     }
     // Nothing that the script says makes an answer of what a limit has refused.
     run.budget.check().map_err(|error| error.at_line(node.line))?;

@@ -22,7 +22,8 @@ impl Collected {
         match event {
             // Which catch of a `try` is taken takes no time.
             Event::Ended { place, elapsed, .. } if place.catch.is_none() => {
-                nodes.entry(place.statement).or_default().elapsed = *elapsed;
+                let measured = nodes.entry(place.statement).or_default();
+                (measured.elapsed, measured.rows) = (*elapsed, event.rows());
             }
             Event::Request(request) => {
                 if let Some(statement) = request.place.map(|place| place.statement) {
@@ -89,8 +90,9 @@ pub(super) fn of_packets(
                 let by_order = || by_line.get_mut(&line).and_then(Vec::pop);
                 if let Some(position) = named.or_else(by_order) {
                     let elapsed = number(packet, "elapsed").unwrap_or_default();
-                    measured[position].get_or_insert_default().elapsed =
-                        Duration::from_millis(elapsed);
+                    let measured = measured[position].get_or_insert_default();
+                    measured.elapsed = Duration::from_millis(elapsed);
+                    measured.rows = number(packet, "rows");
                 }
             }
             "statement-request" => exchanges.ask(line, packet),
@@ -169,13 +171,14 @@ mod tests {
             {"line":1,"type":"statement-response","id":"a","time":9},
             {"line":1,"type":"statement-response","id":"b","time":7},
             {"type":"statement-error","data":{"line":1,"type":"statement-error","elapsed":11}},
-            {"line":2,"type":"statement-success","elapsed":1}, 5, null]"#;
+            {"line":2,"type":"statement-success","elapsed":1,"rows":4}, 5, null]"#;
         let measured = of_packets(text, &nodes).expect("a list");
         let elapsed: Vec<_> = measured
             .iter()
             .map(|node| node.as_ref().map(|node| node.elapsed.as_millis()))
             .collect();
         assert_eq!(elapsed, [Some(2), Some(11), Some(1), None]);
+        assert_eq!(measured[2].as_ref().and_then(|node| node.rows), Some(4));
         let select = measured[1].as_ref().expect("measured");
         assert_eq!(select.requests, 2);
         let slowest = Some(("http://h/1".to_owned(), Duration::from_millis(9)));

@@ -66,7 +66,7 @@ impl PacketRules<'_> {
         match event {
             Event::Started { place, .. } => of_kind(EventKind::InFlight, at(Some(*place))),
             Event::Skipped { place } => of_kind(EventKind::Skipped, at(Some(*place))),
-            Event::Ended { place, is_success, is_cancelled, elapsed } => {
+            Event::Ended { place, is_success, is_cancelled, elapsed, .. } => {
                 let kind = if *is_success { EventKind::Success } else { EventKind::Error };
                 let mut data = at(Some(*place));
                 data.insert("elapsed", milliseconds(*elapsed));
@@ -74,6 +74,11 @@ impl PacketRules<'_> {
                     data.insert("cancelled", Value::Bool(true));
                 }
                 self.add_exact(&mut data, [("elapsed", Some(*elapsed))]);
+                if self.is_roomy
+                    && let Some(rows) = event.rows()
+                {
+                    data.insert("rows", Value::from(rows));
+                }
                 of_kind(kind, data)
             }
             Event::Request(request) => self.request(request),
@@ -427,6 +432,7 @@ mod tests {
             is_success: false,
             is_cancelled,
             elapsed,
+            value: None,
         };
         let warned =
             Event::Warned { place: Some(place(Some(2))), message: "odd", cause: Some("inside") };
@@ -444,7 +450,26 @@ mod tests {
             error: "gone",
             elapsed,
         });
+        let texts =
+            ["[1,{\"a\":[2,3]}]".to_owned(), "{}".to_owned(), format!("[{}]", " ".repeat(1 << 20))];
+        let [list, object, long] = texts.map(|text| Value::Raw(text.into()));
+        let gave = |value| Event::Ended {
+            place: place(None),
+            is_success: true,
+            is_cancelled: false,
+            elapsed,
+            value: Some(value),
+        };
+        assert_eq!([&list, &object, &long].map(|value| gave(value).rows()), [Some(2), None, None]);
         for (packet, expected) in [
+            (
+                roomy.packet(&gave(&list)),
+                r#"statement-success {"node":"n1","elapsed":7,"exact":{"elapsed":7.9},"rows":2,"type":"statement-success"}"#,
+            ),
+            (
+                rules(&[]).packet(&gave(&list)),
+                r#"statement-success {"node":"n1","elapsed":7,"type":"statement-success"}"#,
+            ),
             (PacketRules::ack(), r#"ack {"data":"Got it","type":"ack"}"#),
             (
                 rules(&[]).packet(&started),

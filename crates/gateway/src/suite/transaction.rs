@@ -63,6 +63,7 @@ mod tests {
                 is_success: true,
                 is_cancelled: false,
                 elapsed: Duration::ZERO,
+                value: None,
             });
         };
         for line in [Some(1), Some(2), Some(2), None] {

@@ -142,6 +142,9 @@ fn add_times(latency: &Latency, position: usize, object: &mut Object) {
     if node.measured.requests > 0 {
         object.insert("requests", Value::from(node.measured.requests));
     }
+    if let Some(rows) = node.measured.rows {
+        object.insert("rows", Value::from(rows));
+    }
     if let Some((uri, elapsed)) = &node.measured.slowest {
         let slowest: Object =
             [("uri", Value::from(uri.as_str())), ("elapsed", milliseconds(*elapsed))]

@@ -15,6 +15,8 @@ pub struct Measured {
     pub elapsed: Duration,
     /// How many requests it sent.
     pub requests: u32,
+    /// How many rows it gave, if it gave a list.
+    pub rows: Option<u64>,
     /// The URI that took longest, and how long.
     pub slowest: Option<(String, Duration)>,
 }

@@ -82,6 +82,9 @@ fn times(latency: &Latency, position: usize, notes: &mut Vec<String>) {
         let plural = if measured.requests == 1 { "" } else { "s" };
         notes.push(format!("{} request{plural}", measured.requests));
     }
+    if let Some(rows) = measured.rows {
+        notes.push(format!("{rows} row{}", if rows == 1 { "" } else { "s" }));
+    }
     if let Some((uri, elapsed)) = &measured.slowest {
         notes.push(format!("slowest {uri} {}", milliseconds(*elapsed)));
     }

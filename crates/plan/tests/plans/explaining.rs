@@ -225,7 +225,8 @@ fn a_measured_run_has_a_critical_path_and_slack() {
     );
     let explanation = explain(&plan);
     let slowest = Some(("http://api.test/r?<i>".to_owned(), Duration::from_millis(70)));
-    let rev = Measured { elapsed: Duration::from_millis(120), requests: 3, slowest };
+    let rev =
+        Measured { elapsed: Duration::from_millis(120), requests: 3, rows: Some(15), slowest };
     let measured = vec![Some(took(80)), Some(took(95)), Some(rev), Some(took(12))];
     let latency = Latency::of(&explanation, measured);
     let text = to_text(&explanation, Some(&latency));
@@ -233,11 +234,12 @@ fn a_measured_run_has_a_critical_path_and_slack() {
         "total 212 ms; critical path [1] 80 ms -> [3] 120 ms -> [4] 12 ms; [2] 95 ms has 25 ms slack\n"
     ), "{text}");
     assert!(
-        text.contains("120 ms, 56 %; 3 requests; slowest http://api.test/r?<i> 70 ms"),
+        text.contains("120 ms, 56 %; 3 requests; 15 rows; slowest http://api.test/r?<i> 70 ms"),
         "{text}"
     );
     let json = to_json(&explanation, Some(&latency));
     assert!(json.contains(r#""elapsed":95,"start":80,"slack":25,"share":44"#), "{json}");
+    assert!(json.contains(r#""requests":3,"rows":15,"slowest""#), "{json}");
     assert!(json.contains(r#""latency":{"total":212,"criticalPath":["n1","n3","n4"]}"#), "{json}");
     let dot = to_dot(&explanation, Some(&latency));
     assert!(dot.contains("lib.rate 120 ms\", color=red, penwidth=3]"), "{dot}");

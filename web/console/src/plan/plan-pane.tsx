@@ -142,13 +142,14 @@ function Row({ row: { node, statement }, top, index, depths, total, latency, run
   const slack = latency?.nodes.get(node.id)?.slack ?? 0;
   const calls = statement && statement.asked > 0 ? `${statement.answered} of ${statement.asked}` : "";
   const elapsed = statement?.elapsed === undefined || state === "skipped" ? "" : `${Math.round(statement.elapsed)} ms`;
+  const rows = statement?.rows === undefined ? "" : `${statement.rows} ${statement.rows === 1 ? "row" : "rows"}`;
   const notes = [
     isCritical ? "critical path" : "",
     latency && slack >= 1 && elapsed ? `${Math.round(slack)} ms slack` : "",
     isNext ? "next" : "",
   ].filter(Boolean);
   const words = labelOf(node);
-  const name = [`line ${node.line ?? "–"}`, words, run ? wordOf(state) : "", elapsed, calls && `${calls} calls`, ...notes];
+  const name = [`line ${node.line ?? "–"}`, words, run ? wordOf(state) : "", elapsed, calls && `${calls} calls`, rows, ...notes];
   return (
     <div
       role="row"
@@ -171,6 +172,7 @@ function Row({ row: { node, statement }, top, index, depths, total, latency, run
       </span>
       <span role="gridcell" class="plan-facts">
         {calls && <span>{calls} calls</span>}
+        {rows && <span>{rows}</span>}
         {elapsed && <span>{elapsed}</span>}
         {notes.map((note) => (
           <span key={note} class="note-chip">

@@ -90,6 +90,7 @@ function endStatement(run: Run, packet: EndPacket, isSuccess: boolean): void {
   const statement = statementOf(run, packet);
   statement.state = isSuccess ? "done" : packet.cancelled ? "cancelled" : "failed";
   statement.elapsed = elapsedOf(packet);
+  statement.rows = packet.rows;
 }
 
 /** Whether there was room for it. */

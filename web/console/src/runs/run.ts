@@ -12,6 +12,8 @@ export interface Statement {
   /** Milliseconds after the start of the run. */
   started?: number;
   elapsed?: number;
+  /** How many rows it gave, if it gave a list. */
+  rows?: number | undefined;
   asked: number;
   answered: number;
 }

@@ -58,6 +58,8 @@ export interface RequestErrorPacket extends OfStatement {
 export interface EndPacket extends OfStatement {
   elapsed: number;
   exact?: { elapsed: number };
+  /** Of a statement that gave a list. */
+  rows?: number;
   cancelled?: boolean;
 }
 
