@@ -42,6 +42,11 @@ fn set_allocator(source: &Path) -> Result<(), Box<dyn Error>> {
     for object in cc::Build::new().file(source).include(headers).try_compile_intermediates()? {
         println!("cargo::rustc-link-arg-bins={}", object.display());
     }
+    if env::var("CARGO_CFG_TARGET_OS")? == "linux" {
+        for function in ["mi_malloc_aligned", "mi_zalloc_aligned", "mi_realloc_aligned"] {
+            println!("cargo::rustc-link-arg-bins=-Wl,--wrap={function}");
+        }
+    }
     Ok(())
 }
 

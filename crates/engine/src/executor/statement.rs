@@ -113,12 +113,13 @@ pub(super) fn check_depth(value: Value) -> Result<Value, RunError> {
     Ok(value)
 }
 
-/// Statements that may have to wait.
+/// Statements that may have to wait. Only the way of a select of one table is part of this future: a script has one for
+/// each statement, and each is made on the stack and moved to the heap whole.
 pub(super) async fn run(run: &Run<'_>, node: &Node) -> Result<Value, RunError> {
     let outcome = match &node.kind {
         NodeKind::Select(statement) => select(run, statement).await,
-        NodeKind::Write(statement) => write::write(run, statement).await,
-        NodeKind::Delete(statement) => write::delete(run, statement).await,
+        NodeKind::Write(statement) => Box::pin(write::write(run, statement)).await,
+        NodeKind::Delete(statement) => Box::pin(write::delete(run, statement)).await,
         NodeKind::Call(statement) => Box::pin(call(run, statement, node.target)).await,
         _ => run_now(run, node),
     };
@@ -150,10 +151,10 @@ pub(super) async fn select(run: &Run<'_>, select: &Select) -> Result<Value, RunE
     }
     let relation = match (&select.join, resolve_source(run, &select.scan.source)?) {
         (Some(join), _) => {
-            let joined = join::join(run, select, join).await?;
+            let joined = Box::pin(join::join(run, select, join)).await?;
             return finish(run, select, joined, None).await;
         }
-        (None, Resolved::Local(value)) => local(run, select, value).await?,
+        (None, Resolved::Local(value)) => Box::pin(local(run, select, value)).await?,
         (None, Resolved::Table(table)) => {
             let mut own = conditions::own(run, &select.scan.conditions).await?;
             let givens = match &select.steps {

@@ -205,7 +205,8 @@ pub(crate) async fn select(
         let (skip, take) = bounds(limit, offset);
         return Ok(Selected::Blocks(answers.into_iter().skip(skip).take(take).collect()));
     }
-    let shape = async |answer| shape::shape_answer(&run.budget, &select.output, answer).await;
+    let shape =
+        async |answer| Box::pin(shape::shape_answer(&run.budget, &select.output, answer)).await;
     let rows = gather::gather(&run.budget, answers, select.scan.width(), merge, shape).await?;
     Ok(Selected::Rows(match rows {
         Relation::Rows(mut rows) => {

@@ -112,7 +112,14 @@ impl Call<'_> {
         parts: &[usize],
     ) -> Result<Preparation, RunError> {
         let hooks = self.hooks(own);
-        let Expansion { uris, mut is_scatter } = self.expand_uris(own, hooks.as_deref()).await?;
+        let Expansion { uris, mut is_scatter } = match hooks.as_deref() {
+            None => {
+                let params = self.params(own, None);
+                params.require_settings(self.verb.auth.is_none())?;
+                self.verb.uri.expand(&params).map_err(|error| expand_failed(&error))?
+            }
+            Some(hooks) => Box::pin(self.expand_hooked_uris(own, hooks)).await?,
+        };
         let each = self
             .verb
             .foreach()
@@ -159,7 +166,8 @@ impl Call<'_> {
             }
             own.push((name.clone(), element));
             let hooks = self.hooks(&own);
-            tasks.push(task(self.request(first.clone(), &own, hooks, &common).await)?);
+            let request = Box::pin(self.request(first.clone(), &own, hooks, &common)).await;
+            tasks.push(task(request)?);
         }
         Ok(Preparation { tasks, merge })
     }
@@ -169,16 +177,13 @@ impl Call<'_> {
     }
 
     /// The URIs of the statement, after the hooks that can refuse, change or multiply them.
-    async fn expand_uris(&self, own: &Own, hooks: Option<&Hooks>) -> Result<Expansion, RunError> {
-        let params = self.params(own, hooks);
-        if let Some(hooks) = hooks {
-            hooks.validate(&params).await?;
-        }
+    async fn expand_hooked_uris(&self, own: &Own, hooks: &Hooks) -> Result<Expansion, RunError> {
+        let params = self.params(own, Some(hooks));
+        hooks.validate(&params).await?;
         params.require_settings(self.verb.auth.is_none())?;
-        let hooks = hooks.filter(|hooks| hooks.has(Hook::PatchUri));
-        let Some(hooks) = hooks else {
+        if !hooks.has(Hook::PatchUri) {
             return self.verb.uri.expand(&params).map_err(|error| expand_failed(&error));
-        };
+        }
         // The hook may take out what must not stay, and may put in what must not be there.
         let expanded = self.verb.uri.expand_unchecked(&params);
         let expanded = expanded.map_err(|error| expand_failed(&error))?;

@@ -1,9 +1,9 @@
 //! Sending prepared requests, equal ones once, all of them at the same time.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, rc::Rc, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::future::{Either, join_all, ready};
 use http::{Method, StatusCode, header};
 use qlio_plan::operator::Delays;
 use qlio_syntax::ast::VerbKind;
@@ -13,6 +13,7 @@ use super::{
     answer::Answer,
     failure, given,
     grpc::call_uri,
+    hooks::Hooks,
     onlooker::Onlooker,
     prepare::{Prepared, Task},
 };
@@ -86,31 +87,60 @@ impl Call<'_> {
             let asked_uri = hooks.is_some().then(|| exchange.uri.clone());
             let announced = self.announce(exchange);
             let mut onlooker = Onlooker::of_statement(self, announced, hooks.as_deref());
-            let reply = self.exchange_with(exchange, &mut onlooker).await?;
-            self.charge_reply(&reply)?;
-            let asked_uri = asked_uri.as_ref().unwrap_or(&reply.uri);
-            if self.is_large(reply.body.len(), &reply.headers) {
-                let taken = self.take_large(&reply, asked_uri, hooks.as_deref(), onlooker, keep);
-                return Box::pin(taken).await;
-            }
-            self.run.budget.work_of_decoding(reply.body.len());
-            let announced = onlooker.announced.as_deref();
-            // What no hook sees costs no future.
-            let answer = match hooks.as_deref() {
-                None => self.received(&reply, asked_uri, announced),
-                hooks => Box::pin(self.parse(&reply, asked_uri, hooks, announced, None)).await?,
+            let taking = {
+                let reply = self.exchange_with(exchange, &mut onlooker).await?;
+                self.charge_reply(&reply)?;
+                let is_large = self.is_large(reply.body.len(), &reply.headers);
+                // What no hook sees costs no future, and no room in that of every request.
+                if is_large || hooks.is_some() {
+                    let taken =
+                        self.take_in_turns(reply, is_large, asked_uri, hooks, onlooker, keep);
+                    Either::Left(Box::pin(taken))
+                } else {
+                    Either::Right(ready(self.take_at_once(&reply, onlooker, keep)))
+                }
             };
-            let kept = keep(&answer);
-            let rows = onlooker.into_rows();
-            let decoded = match hooks.as_deref() {
-                None => self.plain_rows(&answer, rows)?,
-                hooks => Box::pin(self.decoded_rows(&answer, hooks, rows)).await?,
-            };
+            let taken = taking.await?;
             if self.run.budget.is_due() {
                 self.run.budget.pause().await?;
             }
-            Ok((decoded, kept))
+            Ok(taken)
         }
+    }
+
+    /// What is decoded of a reply that is neither large nor seen by a hook, and what `keep` takes of its answer.
+    fn take_at_once<T>(
+        &self,
+        reply: &Reply,
+        onlooker: Onlooker<'_, '_>,
+        keep: impl FnOnce(&Answer<'_>) -> T,
+    ) -> Result<(Decoded, T), RunError> {
+        self.run.budget.work_of_decoding(reply.body.len());
+        let answer = self.received(reply, &reply.uri, onlooker.announced.as_deref());
+        let kept = keep(&answer);
+        Ok((self.plain_rows(&answer, onlooker.into_rows())?, kept))
+    }
+
+    /// The same of any reply.
+    async fn take_in_turns<T>(
+        &self,
+        reply: Reply,
+        is_large: bool,
+        asked_uri: Option<String>,
+        hooks: Option<Rc<Hooks>>,
+        onlooker: Onlooker<'_, '_>,
+        keep: impl FnOnce(&Answer<'_>) -> T,
+    ) -> Result<(Decoded, T), RunError> {
+        let (asked_uri, hooks) = (asked_uri.as_ref().unwrap_or(&reply.uri), hooks.as_deref());
+        if is_large {
+            return self.take_large(&reply, asked_uri, hooks, onlooker, keep).await;
+        }
+        self.run.budget.work_of_decoding(reply.body.len());
+        let announced = onlooker.announced.as_deref();
+        let answer = self.parse(&reply, asked_uri, hooks, announced, None).await?;
+        let kept = keep(&answer);
+        let decoded = self.decoded_rows(&answer, hooks, onlooker.into_rows()).await?;
+        Ok((decoded, kept))
     }
 
     /// What has come counts against the budget of the run.

@@ -46,6 +46,7 @@ pub fn to_string(value: &Value) -> String {
 /// A value that contains the same part many times is small in memory and may be huge as text; this
 /// stops soon after the bound, not at the end.
 pub fn encode_within(value: &Value, out: &mut Vec<u8>, bytes_max: usize) -> Result<(), TooLarge> {
+    out.reserve(room_for(value).min(bytes_max));
     let start = out.len();
     let left = |out: &[u8]| bytes_max.saturating_sub(out.len() - start);
     let mut frames: Vec<Frame<'_>> = Vec::new();
@@ -83,6 +84,55 @@ pub fn encode_within(value: &Value, out: &mut Vec<u8>, bytes_max: usize) -> Resu
             }
         }
     }
+}
+
+/// About how many bytes `value` takes, as far as that is seen at a glance: a buffer that grows step by step copies what
+/// is in it each time, and fills the processor's cache with what nobody reads any more.
+fn room_for(value: &Value) -> usize {
+    /// A value that holds the same text many times is longer than what it is made of.
+    const ROOM_MAX: usize = 1 << 20;
+    const LOOKED_AT_MAX: usize = 256;
+    match value {
+        Value::Array(_) | Value::Object(_) => {
+            let mut left = LOOKED_AT_MAX;
+            glance(value, &mut left).min(ROOM_MAX)
+        }
+        // What is written at once makes its own room.
+        _ => 0,
+    }
+}
+
+/// The same for a part; `left` is how many values may still be looked at.
+fn glance(value: &Value, left: &mut usize) -> usize {
+    /// Elements of a list that stand for all of them.
+    const SAMPLE: usize = 8;
+    /// A number; or quotes and separators.
+    const SMALL_BYTES: usize = 8;
+    if *left == 0 {
+        return SMALL_BYTES;
+    }
+    *left -= 1;
+    let content = match value {
+        Value::Raw(text) | Value::String(text) => text.len(),
+        Value::Array(elements) => {
+            let sample = elements
+                .iter()
+                .take(SAMPLE)
+                .map(|element| glance(element, left))
+                .fold(0, usize::saturating_add);
+            match elements.len() {
+                0..=SAMPLE => sample,
+                // A little more, because room that is short by a byte costs as much as none.
+                all => (sample / SAMPLE + sample / (4 * SAMPLE)).saturating_mul(all),
+            }
+        }
+        Value::Object(object) => object
+            .iter()
+            .map(|(name, value)| name.len() + SMALL_BYTES + glance(value, left))
+            .fold(0, usize::saturating_add),
+        _ => 0,
+    };
+    content.saturating_add(SMALL_BYTES)
 }
 
 /// A structure that is being written.
