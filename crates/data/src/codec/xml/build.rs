@@ -50,6 +50,13 @@ impl Frame {
     }
 }
 
+/// Elements of the innermost one that have one name and follow each other: they are written as one list.
+struct Siblings {
+    /// Where the name of the first stands.
+    name: Range<usize>,
+    count: usize,
+}
+
 pub(super) struct Builder<'a> {
     document: &'a Text,
     keep: Keep,
@@ -58,7 +65,9 @@ pub(super) struct Builder<'a> {
     /// The innermost element, and those around it.
     frame: Frame,
     outer: Vec<Frame>,
+    /// Writes elements; its text is that of the [`Siblings`].
     whole: Whole,
+    siblings: Option<Siblings>,
     /// Character data since the last tag.
     run: Run,
     built: usize,
@@ -83,6 +92,7 @@ impl<'a> Builder<'a> {
             frame: root,
             outer: Vec::new(),
             whole: Whole::new(options.coerce, &limits.stop),
+            siblings: None,
             run: Run::Empty,
             built: 0,
             copied_bytes: document.len(),
@@ -106,6 +116,7 @@ impl<'a> Builder<'a> {
             }
             match scanner.next()? {
                 Event::Done => {
+                    self.flush_siblings();
                     let mut document = Value::object(self.close());
                     if self.keep.root() == ALL {
                         self.write(&mut document);
@@ -147,6 +158,7 @@ impl<'a> Builder<'a> {
         if state.is_some() {
             let value = self.leaf_value(leaf)?;
             self.count(scanner.offset())?;
+            self.flush_siblings();
             self.add(name, value, false);
         }
         Ok(())
@@ -158,15 +170,49 @@ impl<'a> Builder<'a> {
             elements: self.limits.elements_max.saturating_sub(self.built),
             copied_bytes: self.limits.decoded_bytes_max.saturating_sub(self.copied_bytes),
         };
-        let (start, depth) = (name.start - 1, scanner.open.len());
-        let Some(written) = self.whole.element(scanner, start, depth, room) else { return false };
-        scanner.at = written.end;
         self.flush_run();
+        let text = &self.document[name.clone()];
+        let is_next = |siblings: &Siblings| self.document[siblings.name.clone()] == *text;
+        if !self.siblings.as_ref().is_some_and(is_next) {
+            self.flush_siblings();
+        }
+        let before = self.whole.out.len();
+        if before > 0 {
+            self.whole.out.push(b',');
+        }
+        let (start, depth) = (name.start - 1, scanner.open.len());
+        let Some(written) = self.whole.element(scanner, start, depth, room) else {
+            self.whole.out.truncate(before);
+            return false;
+        };
+        match &mut self.siblings {
+            Some(siblings) => siblings.count += 1,
+            none => *none = Some(Siblings { name: name.clone(), count: 1 }),
+        }
+        scanner.at = written.end;
         self.frame.has_members = true;
         self.built += written.built;
         self.copied_bytes += written.copied_bytes;
-        self.add(name.clone(), written.value, false);
         true
+    }
+
+    /// Adds what was written of the innermost element's children: one value, or the list of several.
+    #[inline]
+    fn flush_siblings(&mut self) {
+        if let Some(siblings) = self.siblings.take() {
+            self.add_siblings(siblings);
+        }
+    }
+
+    fn add_siblings(&mut self, Siblings { name, count }: Siblings) {
+        let out = &mut self.whole.out;
+        if count > 1 {
+            out.insert(0, b'[');
+            out.push(b']');
+        }
+        let value = json::raw_value(out).unwrap_or_default();
+        out.clear();
+        self.add(name, value, false);
     }
 
     /// Opens an element whose start tag has been scanned, or passes all of it.
@@ -239,6 +285,7 @@ impl<'a> Builder<'a> {
             (&self.options.arrays, &self.document[name.clone()], name.start);
         let Some(state) = self.keep.member(state, text) else { return Ok(false) };
         let place = arrays.member(place, text);
+        self.flush_siblings();
         let frame = Frame::new(name, state, place, !scanner.attributes.is_empty());
         self.outer.push(std::mem::replace(&mut self.frame, frame));
         for attribute in &scanner.attributes {
@@ -266,6 +313,7 @@ impl<'a> Builder<'a> {
     /// Closes the innermost element and puts it into its parent.
     fn end(&mut self, offset: usize) -> Result<(), Fault> {
         self.flush_run();
+        self.flush_siblings();
         self.count(offset)?;
         self.add_missing_arrays();
         let mut members = self.close();
@@ -337,8 +385,14 @@ impl<'a> Builder<'a> {
         let name = &self.document[name];
         match self.frame.members.get_mut(name) {
             // Only lists are arrays here.
-            Some(Value::Array(elements)) => Arc::make_mut(elements).push(value),
-            Some(first) => *first = Value::array(vec![std::mem::take(first), value]),
+            Some(Value::Array(elements)) if !is_written_list(&value) => {
+                Arc::make_mut(elements).push(value);
+            }
+            Some(known) => {
+                let mut elements = into_list(std::mem::take(known));
+                elements.extend(into_list(value));
+                *known = Value::array(elements);
+            }
             None => {
                 let value = if is_array { Value::array(vec![value]) } else { value };
                 self.frame.members.push_distinct(self.document.share(name), value);
@@ -389,6 +443,8 @@ impl<'a> Builder<'a> {
             return;
         }
         // The text keeps the place of its first run among the other members.
+        self.flush_siblings();
+        let frame = &mut self.frame;
         if matches!(frame.text, Run::Empty) && self.keep.member(frame.state, TEXT).is_some() {
             frame.members.push_distinct(Text::from_static(TEXT), Value::Absent);
         }
@@ -420,6 +476,20 @@ impl<'a> Builder<'a> {
             return Err(Fault::new(offset, reason));
         }
         Ok(())
+    }
+}
+
+/// Whether a value is the list of [`Siblings`]; each of them is an object.
+fn is_written_list(value: &Value) -> bool {
+    matches!(value, Value::Raw(text) if text.starts_with('['))
+}
+
+/// The values that elements of one name have given so far.
+fn into_list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(elements) => Arc::unwrap_or_clone(elements),
+        Value::Raw(text) if text.starts_with('[') => json::elements(&text),
+        value => vec![value],
     }
 }
 

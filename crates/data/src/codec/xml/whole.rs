@@ -11,13 +11,7 @@ use super::{
     names::{NONE, NameId, Names},
     scan::Scanner,
 };
-use crate::{
-    Value,
-    codec::{
-        json,
-        stop::{Stop, Watch},
-    },
-};
+use crate::codec::stop::{Stop, Watch};
 
 /// Bytes of a value that are moved to make a list of it.
 const MOVED_MAX: usize = 4096;
@@ -52,8 +46,6 @@ pub(super) struct Room {
 
 /// An element that was written.
 pub(super) struct Written {
-    /// A raw value.
-    pub(super) value: Value,
     /// Where the document goes on.
     pub(super) end: usize,
     /// How many elements and attributes those are.
@@ -64,7 +56,7 @@ pub(super) struct Written {
 
 /// Writes elements, and remembers their names.
 pub(super) struct Whole {
-    /// The text of the element that is written, or of all cells of a document.
+    /// The text of the elements that are written, or of all cells of a document.
     pub(super) out: Vec<u8>,
     pub(super) mode: Coerce,
     pub(super) names: Names,
@@ -102,7 +94,7 @@ impl Whole {
         self.from = usize::MAX;
     }
 
-    /// Writes the element whose start tag is at `at`, inside `depth` others. Nothing if it is not
+    /// Appends the element whose start tag is at `at`, inside `depth` others, to [`Self::out`]. Nothing if it is not
     /// simple, or may be more than there is `room` for.
     pub(super) fn element(
         &mut self,
@@ -115,20 +107,20 @@ impl Whole {
             // Text is shorter than the document, as a rule.
             self.out.reserve((scanner.text.len() - at).min(ROOM_MAX));
         }
-        self.out.clear();
+        let before = self.out.len();
         let mut attempt = self.attempt(scanner, at, depth, room);
         attempt.open.reserve(OPEN_MAX);
         let is_read = attempt.run().is_some() && attempt.built <= room.elements;
         let Attempt { at: end, built, copied_bytes, .. } = attempt;
         // Only structures are raw values.
-        let is_structure = self.out.first() == Some(&b'{');
-        let value = if is_read && is_structure { json::raw_value(&mut self.out) } else { None };
-        let Some(value) = value else {
+        let is_structure = self.out.get(before) == Some(&b'{');
+        if !is_read || !is_structure {
+            self.out.truncate(before);
             self.give_up(scanner.text.len(), at, end);
             return None;
-        };
+        }
         self.written += end - at;
-        Some(Written { value, end, built, copied_bytes })
+        Some(Written { end, built, copied_bytes })
     }
 
     /// Begins to read at `at`, inside `depth` elements.

@@ -6,7 +6,11 @@ use super::{
     super::{Fault, XmlOptions, build::Builder, keep::Keep, plainly, tests::mixed_document},
     *,
 };
-use crate::{Text, codec::DecodeLimits, projection::Projection};
+use crate::{
+    Text, Value,
+    codec::{DecodeLimits, json},
+    projection::Projection,
+};
 
 /// Decodes a document to its JSON text, or to the place and reason of its fault.
 fn decoded(
@@ -15,10 +19,21 @@ fn decoded(
     limits: &DecodeLimits,
     is_at_once: bool,
 ) -> Result<String, (usize, String)> {
+    projected(text, &Projection::All, mode, limits, is_at_once)
+}
+
+/// The same of the parts that are asked for.
+fn projected(
+    text: &str,
+    projection: &Projection,
+    mode: Coerce,
+    limits: &DecodeLimits,
+    is_at_once: bool,
+) -> Result<String, (usize, String)> {
     let (text, options) = (Text::from(text), XmlOptions { coerce: mode, ..Default::default() });
     let shown = |fault: Fault| (fault.offset, fault.reason);
     let scanner = Scanner::new(&text, limits.depth_max).map_err(shown)?;
-    let builder = Builder::new(&text, Keep::new(&Projection::All), &options, limits);
+    let builder = Builder::new(&text, Keep::new(projection), &options, limits);
     let builder = if is_at_once { builder } else { builder.element_by_element() };
     builder.build(scanner).map(|value| json::to_string(&value)).map_err(shown)
 }
@@ -127,11 +142,43 @@ fn records_are_written_in_one_pass() {
     assert_eq!((written.built, written.copied_bytes, written.end), (15, 6, text.len()));
     let json = r#"{"row":[{"a":1,"id":5,"t":["x & y","\""],"in":{"b":true}},"#.to_owned()
         + r#"{"a":"","id":6,"in":{},"e":{},"p":{"type":"x","$t":7.5}}]}"#;
-    assert!(matches!(written.value, Value::Raw(text) if *text == *json));
+    assert_eq!(str::from_utf8(&whole.out), Ok(&*json));
     let mut whole = Whole::new(Coerce::Safe, &Stop::default());
     let room = Room { elements: 14, copied_bytes: 11 };
     assert!(whole.element(&scanner, 0, 0, room).is_none());
     assert!(!whole.is_tried(0) && !whole.is_tried(text.len()));
+}
+
+/// Children of an element, simple ones and others, of one name and of several, with text between them.
+const SIBLINGS: &[&str] = &[
+    "<row><a>1</a></row>",
+    "<row b='2'><a>x</a></row>",
+    "<row>\n<a>1</a><a>2</a></row>",
+    "<row>5</row>",
+    "<row/>",
+    "<row><a>1</a><b>2</b><a>3</a></row>",
+    "<row>text<a>1</a></row>",
+    "<other><a>1</a></other>",
+    "<passed><a>1</a></passed>",
+    "<passed>1</passed>",
+    "<!-- nothing -->",
+    " \n ",
+    "text",
+    "<![CDATA[data]]>",
+];
+
+#[test]
+fn siblings_are_one_list_of_text() {
+    let text = "<rows><row><a>1</a></row>\n<row><a>2</a></row><passed/><row><a>3</a></row></rows>";
+    let options = XmlOptions::default();
+    let (text, limits) = (Text::from(text), DecodeLimits::default());
+    let mut projection = Projection::none();
+    projection.add_members(&["rows", "row"]);
+    let scanner = Scanner::new(&text, limits.depth_max).ok().unwrap();
+    let keep = Keep::new(&projection);
+    let value = Builder::new(&text, keep, &options, &limits).build(scanner).ok().unwrap();
+    let list = value.member("rows").member("row");
+    assert!(matches!(list, Value::Raw(text) if *text == *r#"[{"a":1},{"a":2},{"a":3}]"#));
 }
 
 #[test]
@@ -182,6 +229,26 @@ proptest! {
             let tree = plainly::tree(&text, mode, &[]).map(|tree| json::to_string(&tree));
             prop_assert_eq!(decoded(&text, mode, &limits, true).ok(), tree);
         }
+    }
+
+    #[test]
+    fn siblings_are_what_single_elements_are(
+        children in proptest::collection::vec(prop::sample::select(SIBLINGS), 0..9),
+        has_text in any::<bool>(),
+        mode in prop::sample::select(MODES.to_vec()),
+    ) {
+        let text = format!("<rows>{}</rows>", children.concat());
+        let limits = DecodeLimits::default();
+        let mut projection = Projection::none();
+        projection.add_members(&["rows", "row"]);
+        projection.add_members(&["rows", "other"]);
+        if has_text {
+            projection.add_members(&["rows", "$t"]);
+        }
+        prop_assert_eq!(
+            projected(&text, &projection, mode, &limits, true),
+            projected(&text, &projection, mode, &limits, false)
+        );
     }
 
     #[test]
