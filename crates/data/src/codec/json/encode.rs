@@ -86,6 +86,10 @@ pub fn encode_within(value: &Value, out: &mut Vec<u8>, bytes_max: usize) -> Resu
     }
 }
 
+/// Room for the brackets that close what is around a text: a buffer that is full to the last byte would be moved for
+/// them.
+const CLOSING_BYTES: usize = 64;
+
 /// About how many bytes `value` takes, as far as that is seen at a glance: a buffer that grows step by step copies what
 /// is in it each time, and fills the processor's cache with what nobody reads any more.
 fn room_for(value: &Value) -> usize {
@@ -95,7 +99,7 @@ fn room_for(value: &Value) -> usize {
     match value {
         Value::Array(_) | Value::Object(_) => {
             let mut left = LOOKED_AT_MAX;
-            glance(value, &mut left).min(ROOM_MAX)
+            glance(value, &mut left).min(ROOM_MAX) + CLOSING_BYTES
         }
         // What is written at once makes its own room.
         _ => 0,
@@ -200,9 +204,6 @@ fn write_leaf(value: &Value, out: &mut Vec<u8>) {
 /// size start at pages, so text behind a short beginning would be such a case each time.
 pub(in crate::codec) fn write_raw(text: &[u8], out: &mut Vec<u8>) {
     const PIECE_BYTES: usize = 1 << 10;
-    /// Room for the brackets that close what is around the text: a buffer that is full to the last byte
-    /// would be moved for them.
-    const CLOSING_BYTES: usize = 64;
     out.reserve(text.len() + CLOSING_BYTES);
     for piece in text.chunks(PIECE_BYTES) {
         out.extend_from_slice(piece);

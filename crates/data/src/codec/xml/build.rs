@@ -186,7 +186,13 @@ impl<'a> Builder<'a> {
             return false;
         };
         match &mut self.siblings {
-            Some(siblings) => siblings.count += 1,
+            Some(siblings) => {
+                siblings.count += 1;
+                // While there is little to move.
+                if siblings.count == 2 {
+                    self.whole.out.insert(0, b'[');
+                }
+            }
             none => *none = Some(Siblings { name: name.clone(), count: 1 }),
         }
         scanner.at = written.end;
@@ -207,7 +213,6 @@ impl<'a> Builder<'a> {
     fn add_siblings(&mut self, Siblings { name, count }: Siblings) {
         let out = &mut self.whole.out;
         if count > 1 {
-            out.insert(0, b'[');
             out.push(b']');
         }
         let value = json::raw_value(out).unwrap_or_default();
