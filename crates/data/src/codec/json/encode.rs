@@ -91,11 +91,13 @@ pub fn encode_within(value: &Value, out: &mut Vec<u8>, bytes_max: usize) -> Resu
 const CLOSING_BYTES: usize = 64;
 
 /// About how many bytes `value` takes, as far as that is seen at a glance: a buffer that grows step by step copies what
-/// is in it each time, and fills the processor's cache with what nobody reads any more.
+/// is in it each time, and fills the processor's cache with what nobody reads any more. Apart, so that what writes keeps
+/// its registers.
+#[inline(never)]
 fn room_for(value: &Value) -> usize {
     /// A value that holds the same text many times is longer than what it is made of.
     const ROOM_MAX: usize = 1 << 20;
-    const LOOKED_AT_MAX: usize = 256;
+    const LOOKED_AT_MAX: usize = 128;
     match value {
         Value::Array(_) | Value::Object(_) => {
             let mut left = LOOKED_AT_MAX;
@@ -109,7 +111,7 @@ fn room_for(value: &Value) -> usize {
 /// The same for a part; `left` is how many values may still be looked at.
 fn glance(value: &Value, left: &mut usize) -> usize {
     /// Elements of a list that stand for all of them.
-    const SAMPLE: usize = 8;
+    const SAMPLE: usize = 2;
     /// A number; or quotes and separators.
     const SMALL_BYTES: usize = 8;
     if *left == 0 {
