@@ -9,6 +9,17 @@ use serde_json::json;
 
 use super::{PATIENCE, folder, serve_folder};
 
+/// Asks for the rows of the table, and for the trace of it.
+const TRACED: &str = "/q?s=select%20*%20from%20tides&events=true";
+
+/// A table whose upstream wants a token.
+fn tides(base: &str, secret: &str) -> String {
+    format!(
+        "create table tides on select get from '{base}/tides'
+         using oauth2 client 'a' secret '{secret}' token '{base}/token'"
+    )
+}
+
 /// How long the token endpoint takes.
 const TOKEN_DELAY_MS: u64 = 1500;
 
@@ -23,11 +34,7 @@ fn a_hasty_statement_fails_alone_while_the_token_it_waits_for_is_fetched() {
         Expectation::get("/tides").any_calls().with_header("authorization", Some("Bearer tok")),
     ])
     .unwrap();
-    let base = upstream.base();
-    let table = format!(
-        "create table tides on select get from '{base}/tides'
-         using oauth2 client 'a' secret 'b' token '{base}/token'"
-    );
+    let table = tides(&upstream.base(), "b");
     let hasty = format!(
         "return select * from tides timeout {HASTE_MS} via route '/hasty' using method get"
     );
@@ -67,14 +74,10 @@ fn a_trace_tells_requests_for_tokens_but_no_token() {
         Expectation::get("/tides").with_header("authorization", Some("Bearer t0k3n-value")),
     ])
     .unwrap();
-    let base = upstream.base();
-    let table = format!(
-        "create table tides on select get from '{base}/tides'
-         using oauth2 client 'a' secret 's3-cr3t' token '{base}/token'"
-    );
+    let table = tides(&upstream.base(), "s3-cr3t");
     let folder = folder(&[("tables/tides.ql", &table)]);
     let server = serve_folder(folder.path(), &["--dev"]);
-    let query = Request::get("/q?s=select%20*%20from%20tides&events=true");
+    let query = Request::get(TRACED);
     let answer = fetch(server.address(), &query, PATIENCE).unwrap();
     assert_eq!(answer.status, 200, "{answer}");
     upstream.verify().unwrap();
@@ -96,15 +99,11 @@ fn a_trace_tells_how_long_a_token_was_waited_for() {
         Expectation::get("/tides").any_calls(),
     ])
     .unwrap();
-    let base = upstream.base();
-    let table = format!(
-        "create table tides on select get from '{base}/tides'
-         using oauth2 client 'a' secret 'b' token '{base}/token'"
-    );
+    let table = tides(&upstream.base(), "b");
     let folder = folder(&[("tables/tides.ql", &table)]);
     // One worker: tokens are kept per thread.
     let server = serve_folder(folder.path(), &["--dev", "--workers", "1"]);
-    let query = Request::get("/q?s=select%20*%20from%20tides&events=true");
+    let query = Request::get(TRACED);
     let response = || {
         let answer = fetch(server.address(), &query, PATIENCE).unwrap();
         let packets = trace_of(&answer.headers).unwrap();
