@@ -34,7 +34,7 @@ fn a_hasty_statement_fails_alone_while_the_token_it_waits_for_is_fetched() {
         Expectation::get("/tides").any_calls().with_header("authorization", Some("Bearer tok")),
     ])
     .unwrap();
-    let table = tides(&upstream.base(), "b");
+    let table = tides(upstream.base(), "b");
     let hasty = format!(
         "return select * from tides timeout {HASTE_MS} via route '/hasty' using method get"
     );
@@ -74,7 +74,7 @@ fn a_trace_tells_requests_for_tokens_but_no_token() {
         Expectation::get("/tides").with_header("authorization", Some("Bearer t0k3n-value")),
     ])
     .unwrap();
-    let table = tides(&upstream.base(), "s3-cr3t");
+    let table = tides(upstream.base(), "s3-cr3t");
     let folder = folder(&[("tables/tides.ql", &table)]);
     let server = serve_folder(folder.path(), &["--dev"]);
     let query = Request::get(TRACED);
@@ -99,7 +99,7 @@ fn a_trace_tells_how_long_a_token_was_waited_for() {
         Expectation::get("/tides").any_calls(),
     ])
     .unwrap();
-    let table = tides(&upstream.base(), "b");
+    let table = tides(upstream.base(), "b");
     let folder = folder(&[("tables/tides.ql", &table)]);
     // One worker: tokens are kept per thread.
     let server = serve_folder(folder.path(), &["--dev", "--workers", "1"]);
