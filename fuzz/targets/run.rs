@@ -74,7 +74,11 @@ fuzz_target!(|text: &str| {
     }
     BOUNDED.with(|benches| {
         for bench in benches {
-            match (&free, bench.run(&compiled.plan)) {
+            let bounded = bench.run(&compiled.plan);
+            if differs_by_itself(text) {
+                continue;
+            }
+            match (&free, bounded) {
                 (_, Err(error)) if is_refused(&error) => {}
                 (Ok(expected), Ok(actual)) => assert_eq!(*expected, actual),
                 (Err(expected), Err(actual)) => assert_eq!(expected.code, actual.code),
@@ -83,6 +87,12 @@ fuzz_target!(|text: &str| {
         }
     });
 });
+
+/// Whether two runs may give different values without any limits: a script that asks for the time or for a UUID.
+fn differs_by_itself(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["now", "today", "uuid"].iter().any(|name| text.contains(name))
+}
 
 fn is_refused(error: &RunError) -> bool {
     error.code == codes::RUN_LIMIT

@@ -242,3 +242,37 @@ fn large_answers_for_hooks_keep_to_the_memory_of_their_run_together() {
     assert!(grown < 3 * MEMORY, "{grown} bytes of a run that may have {MEMORY}");
     upstream.verify().unwrap();
 }
+
+/// What a heavy thread drops of a worker's memory is there for the worker's next run (`allocator.c`).
+#[test]
+#[cfg(target_os = "linux")]
+fn runs_behind_each_other_take_the_memory_of_one() {
+    const RUNS: usize = 30;
+    const GROWN_BYTES_MAX: usize = 24 << 20;
+    let rows: Vec<_> =
+        (0..150_000).map(|number| format!(r#"{{"k":{number},"v":{number}}}"#)).collect();
+    let body = format!("[{}]", rows.join(","));
+    let upstream =
+        Upstream::with([Expectation::get("/t").any_calls().respond(respond(&body))]).unwrap();
+    let table = format!("create table t on select get from '{}/t'", upstream.base());
+    let route = "all = select * from t\nreturn select v from all where v = 'none' via route '/t' using method get";
+    let folder = folder(&[
+        ("tables/t.ql", &table),
+        ("routes/t.ql", route),
+        ("qlio.json", r#"{"limits": {"cpuMs": 60000}}"#),
+    ]);
+    let server = serve_folder(folder.path(), &["--workers", "1", "--config", "qlio.json"]);
+    let answer = || fetch(server.address(), &Request::get("/t"), PATIENCE).unwrap();
+    let first = answer();
+    assert_eq!((first.status, first.text().as_str()), (200, "[]"), "{}", first.text());
+    let before = peak_bytes(&server);
+    for _ in 0..RUNS {
+        assert_eq!(answer().status, 200);
+    }
+    let grown = peak_bytes(&server) - before;
+    assert!(
+        grown < GROWN_BYTES_MAX,
+        "{RUNS} runs, one after the other, took {grown} bytes more than one"
+    );
+    upstream.verify().unwrap();
+}
