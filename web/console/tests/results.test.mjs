@@ -49,6 +49,14 @@ before(async () => {
 });
 after(stopAll);
 
+/** Where the text of an element ends, in pixels from the left. */
+function endOfText(element) {
+  const range = document.createRange();
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  range.selectNode(texts.nextNode());
+  return range.getBoundingClientRect().right;
+}
+
 test("rows are a table that is sorted, hidden by columns and copied", async () => {
   const { page, context, notes } = await openPage(browser, shop.page, {
     profile: { permissions: ["clipboard-read", "clipboard-write"] },
@@ -64,6 +72,13 @@ test("rows are a table that is sorted, hidden by columns and copied", async () =
   await eventually(async () =>
     assert.deepEqual(await firstCells(), ["0", "row 2000", '{"deep":[0],"big":9007199254740993123}', "0", "9007199254740993123"]),
   );
+  // Heads of numbers stand to the right, above their digits.
+  for (const [column, at] of [["id", 0], ["price", 3], ["big", 4]]) {
+    const head = grid.getByRole("columnheader", { name: column, exact: true });
+    const cell = grid.locator("[aria-rowindex='2'] [role=gridcell]").nth(at);
+    const [headEnd, cellEnd] = await Promise.all([head, cell].map((place) => place.evaluate(endOfText)));
+    assert.ok(Math.abs(headEnd - cellEnd) < 1, `${column}: the head ends at ${headEnd}, the value at ${cellEnd}`);
+  }
   await page.getByRole("button", { name: "price" }).click();
   await page.getByRole("button", { name: "price" }).click();
   await eventually(async () => assert.equal((await firstCells())[3], "999"));

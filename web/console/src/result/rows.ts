@@ -39,6 +39,9 @@ export function cellText(value: unknown): string {
   return String(value as string | number | boolean | Numeral);
 }
 
+/** Whether a value is a number, exact ones with many digits included. */
+export const isNumber = (value: unknown): value is number | Numeral => typeof value === "number" || value instanceof Numeral;
+
 /** Rows in the order of a column; numbers by size, other values by their words, gaps last. */
 export function sorted(rows: readonly Row[], column: string, isDescending: boolean): Row[] {
   const sign = isDescending ? -1 : 1;
@@ -49,7 +52,10 @@ export function sorted(rows: readonly Row[], column: string, isDescending: boole
     const isLeftGap = left === undefined || left === null;
     const isRightGap = right === undefined || right === null;
     if (isLeftGap || isRightGap) return Number(isLeftGap) - Number(isRightGap);
-    if (typeof left === "number" && typeof right === "number") return sign * (left - right);
+    if (isNumber(left) && isNumber(right)) {
+      const difference = Number(String(left)) - Number(String(right));
+      if (difference !== 0) return sign * difference;
+    }
     return sign * words.compare(cellText(left), cellText(right));
   });
 }

@@ -4,12 +4,12 @@
 import { useMemo, useState } from "preact/hooks";
 import { VirtualRows } from "../parts/virtual.tsx";
 import { TextView } from "./text-view.tsx";
-import { type Row, type Table, cellText, sorted } from "./rows.ts";
+import { type Row, type Table, cellText, isNumber, sorted } from "./rows.ts";
 
 const ROW_PX = 30;
 const CELL_CHARS_MAX = 300;
 /** Letters are narrower than the digit that the unit `ch` is made of. */
-const CH_PER_CHAR = 0.85;
+const CH_PER_LETTER = 0.85;
 
 interface TableViewProps {
   table: Table;
@@ -25,6 +25,7 @@ export function TableView({ table, hidden }: TableViewProps) {
   );
   const columns = table.columns.filter((column) => !hidden.has(column));
   const widths = useMemo(() => columns.map((column) => widthOf(table, column)), [table, hidden]);
+  const numeric = useMemo(() => new Set(columns.filter((column) => isNumeric(table, column))), [table, hidden]);
   const template = `3.5rem ${widths.map((width) => `${width}ch`).join(" ")}`;
   const sortBy = (column: string) => {
     if (order?.column !== column) setOrder({ column, isDescending: false });
@@ -34,7 +35,12 @@ export function TableView({ table, hidden }: TableViewProps) {
     <div class="grid-row grid-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
       <span role="columnheader">#</span>
       {columns.map((column) => (
-        <span key={column} role="columnheader" aria-sort={ariaSort(order, column)}>
+        <span
+          key={column}
+          role="columnheader"
+          class={numeric.has(column) ? "cell-number" : ""}
+          aria-sort={ariaSort(order, column)}
+        >
           <button onClick={() => sortBy(column)} title={`Sort by ${column}`}>
             {column}
             {order?.column === column ? (order.isDescending ? " ▾" : " ▴") : ""}
@@ -84,7 +90,7 @@ export function TableView({ table, hidden }: TableViewProps) {
 function Cell({ value, onOpen }: { value: unknown; onOpen: () => void }) {
   const text = cellText(value);
   const shown = text.length > CELL_CHARS_MAX ? `${text.slice(0, CELL_CHARS_MAX)}…` : text;
-  const kind = value === null ? "null" : typeof value;
+  const kind = value === null ? "null" : isNumber(value) ? "number" : typeof value;
   const isNested = (kind === "object" && value !== null && text.startsWith("{")) || text.startsWith("[");
   return (
     <span role="gridcell" class={`cell cell-${kind}`} title={shown}>
@@ -114,9 +120,23 @@ function ariaSort(order: { column: string; isDescending: boolean } | undefined, 
   return order.isDescending ? "descending" : "ascending";
 }
 
+/** How many rows tell what a column holds. */
+const SAMPLE_ROWS = 50;
+
+/** Whether a column holds numbers, whose heads stand to the right as they do. */
+function isNumeric(table: Table, column: string): boolean {
+  const values = table.rows.slice(0, SAMPLE_ROWS).map((row) => row[column] ?? null).filter((value) => value !== null);
+  return values.length > 0 && values.every(isNumber);
+}
+
 /** Characters that most cells of a column need, within bounds. */
 function widthOf(table: Table, column: string): number {
   let most = column.length + 3;
-  for (const row of table.rows.slice(0, 50)) most = Math.max(most, Math.ceil(cellText(row[column]).length * CH_PER_CHAR) + 3);
+  for (const row of table.rows.slice(0, SAMPLE_ROWS)) most = Math.max(most, Math.ceil(chOf(row[column])) + 3);
   return Math.min(48, Math.max(8, most));
+}
+
+/** The room of a value in the unit `ch`. */
+function chOf(value: unknown): number {
+  return cellText(value).length * (isNumber(value) ? 1 : CH_PER_LETTER);
 }
