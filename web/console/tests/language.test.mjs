@@ -190,3 +190,19 @@ test("hints stay away from a text with errors, and names of long scripts are pai
   await page.waitForFunction(() => [...document.querySelectorAll(".editor .cm-line")].some((line) => line.textContent.startsWith("t1098") && line.querySelector(".name-table")));
   await context.close();
 });
+
+test("the caret blinks without keeping the page drawing, and stands still while one writes or wants no motion", async () => {
+  const { page, context } = await openPage(browser, shop.page);
+  await setScript(page, "return 1");
+  await page.locator(".editor .cm-content").click();
+  const hidden = page.locator(".editor .cm-editor[data-caret-hidden]");
+  await hidden.waitFor();
+  await page.keyboard.press("Home");
+  assert.equal(await hidden.count(), 0);
+  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+  await hidden.waitFor();
+  // Where the focus is elsewhere, there is no caret to blink.
+  await page.locator(".editor .cm-content").blur();
+  await eventually(async () => assert.equal(await hidden.count(), 0));
+  await context.close();
+});

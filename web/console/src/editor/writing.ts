@@ -6,7 +6,8 @@ import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language
 import { lintGutter, lintKeymap, previousDiagnostic } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
 import type { Extension } from "@codemirror/state";
-import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { selections } from "./caret.ts";
 import { theme } from "./theme.ts";
 
 /** An editor that screen readers call `label`. */
@@ -15,7 +16,7 @@ export function writing(label: string): Extension {
     lineNumbers(),
     lintGutter(),
     history(),
-    drawSelection(),
+    selections(),
     indentOnInput(),
     indentUnit.of("  "),
     bracketMatching(),
