@@ -3,7 +3,7 @@
 //! Objects are built member by member; going through JSON text costs five times as much. Both
 //! directions use an explicit stack, so nesting is bounded by a number and not by our stack.
 
-use std::sync::Arc;
+use std::{cell::OnceCell, sync::Arc};
 
 use qlio_data::{Number, Object, Text, Value};
 use rquickjs::{
@@ -155,8 +155,9 @@ pub(super) fn from_js<'js>(
     let mut stack: Vec<Read<'js>> = Vec::new();
     let mut elements_left = bounds.elements;
     let mut current = value.clone();
+    let plain = OnceCell::new();
     loop {
-        let mut complete = open(ctx, &current, &mut stack, bounds)?;
+        let mut complete = open(ctx, &current, &mut stack, bounds, &plain)?;
         if stack.len() > bounds.depth {
             return Err(Fault::result(format!(
                 "the value refers to itself or is nested deeper than {} levels",
@@ -190,6 +191,7 @@ fn open<'js>(
     value: &JsValue<'js>,
     stack: &mut Vec<Read<'js>>,
     bounds: &Bounds,
+    plain: &Plain<'js>,
 ) -> Result<Option<Value>, Fault> {
     if let Some(scalar) = scalar(ctx, value)? {
         return Ok(Some(scalar));
@@ -235,7 +237,9 @@ fn open<'js>(
         let Some(replacement) = replaced.into_object() else { return Ok(Some(Value::Absent)) };
         object = replacement;
     }
-    if let Some(inner) = boxed_scalar(ctx, &object)? {
+    if !is_plain(ctx, &object, plain)?
+        && let Some(inner) = boxed_scalar(ctx, &object)?
+    {
         return Ok(Some(inner));
     }
     let names = object.keys::<JsValue<'js>>();
@@ -344,6 +348,26 @@ fn number_value(number: f64) -> Value {
         Some(whole) => Number::Int(whole),
         None => Number::Float(number),
     })
+}
+
+/// What objects of the interpreter inherit from if nothing else is said, once that has been asked.
+type Plain<'js> = OnceCell<Option<JsObject<'js>>>;
+
+/// Whether an object inherits from nothing but that, as nearly all do: then it is no boxed scalar. To ask that of
+/// three classes takes longer than to read a small object.
+fn is_plain<'js>(
+    ctx: &Ctx<'js>,
+    object: &JsObject<'js>,
+    plain: &Plain<'js>,
+) -> Result<bool, Fault> {
+    // A proxy of a script would run code of the script.
+    if object.as_proxy().is_some() {
+        return Ok(false);
+    }
+    if plain.get().is_none() {
+        let _ = plain.set(JsObject::new(ctx.clone())?.get_prototype());
+    }
+    Ok(plain.get().is_some_and(|plain| object.get_prototype() == *plain))
 }
 
 /// `new String('x')` and its like count as what they hold.

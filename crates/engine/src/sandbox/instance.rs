@@ -7,6 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use foldhash::quality::RandomState;
 use qlio_data::Value;
 use qlio_plan::catalog::sources;
 use rquickjs::{
@@ -62,9 +63,9 @@ pub(super) struct Instance {
     context: Context,
     kernel: Persistent<JsObject<'static>>,
     /// Exports by entry; see [`Entry`].
-    entries: RefCell<HashMap<Entry, Persistent<JsValue<'static>>>>,
+    entries: RefCell<HashMap<Entry, Persistent<JsValue<'static>>, RandomState>>,
     /// Compiled templates by id, with the version that is.
-    templates: RefCell<HashMap<u64, u64>>,
+    templates: RefCell<HashMap<u64, u64, RandomState>>,
 }
 
 /// What can be loaded into a realm: a file of its own, or a module that comes with the sandbox.

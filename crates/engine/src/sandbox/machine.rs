@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use foldhash::quality::RandomState;
 use qlio_data::{Object, Value, codec::Stop};
 use rquickjs::{Ctx, Runtime, Value as JsValue};
 
@@ -45,7 +46,7 @@ struct State {
     /// Bytes that live sessions hold inside the interpreter.
     held: Cell<usize>,
     /// What executions of connectors were given, by their realms; part of `held`.
-    given: RefCell<HashMap<u64, (WeakRealm, usize)>>,
+    given: RefCell<HashMap<u64, (WeakRealm, usize), RandomState>>,
     next_session: Cell<u64>,
     calls: Cell<u32>,
     /// A call for rows lets others go first.
@@ -57,7 +58,7 @@ struct State {
 
 /// Fields are dropped in order: the contexts before their runtime.
 struct Machine {
-    instances: HashMap<u64, Slot>,
+    instances: HashMap<u64, Slot, RandomState>,
     /// Heap in use by loaded modules.
     floor: usize,
     uses: u64,
@@ -493,7 +494,7 @@ impl Machine {
                 }
             },
         )));
-        Some(Self { instances: HashMap::new(), floor: 0, uses: 0, runtime })
+        Some(Self { instances: HashMap::default(), floor: 0, uses: 0, runtime })
     }
 
     fn measure(&mut self) {
