@@ -54,6 +54,12 @@ impl Inputs {
             is_opened: Cell::new(false),
         }
     }
+
+    /// The settings for scripts, if they are a structure, as they mostly are.
+    fn config(&self) -> Option<&Value> {
+        let Value::Object(params) = &self.params else { return None };
+        params.get(CONFIG).filter(|config| config.is_structure())
+    }
 }
 
 /// The numbers of what the kernel asks for; see `kernel.js`.
@@ -66,7 +72,15 @@ mod part {
     pub(super) const WRITTEN: u32 = 5;
     pub(super) const STATEMENT: u32 = 6;
     pub(super) const HEADER_MEMBERS: u32 = 7;
+    pub(super) const CONFIG: u32 = 8;
+
+    /// What the kernel is told of the parameters: scripts have written some before; `config` is still to be asked for.
+    pub(super) const HAS_WRITTEN: u32 = 1;
+    pub(super) const HAS_CONFIG: u32 = 2;
 }
+
+/// The parameter that is the settings for scripts. All statements have it and few scripts look at it.
+const CONFIG: &str = "config";
 
 /// Answers the kernel: a value, or `target` filled with the members of one.
 #[expect(clippy::needless_pass_by_value, reason = "the interpreter hands arguments over by value")]
@@ -100,9 +114,21 @@ pub(super) fn ask<'js>(
         part::BYTES => byte_array(&ctx, inputs.bytes.as_deref().unwrap_or_default()),
         part::PARAMS => {
             inputs.is_opened.set(true);
-            fill(&inputs.params)?;
-            (!inputs.written.is_empty()).into_js(&ctx)
+            let has_written = if inputs.written.is_empty() { 0 } else { part::HAS_WRITTEN };
+            let has_config = if inputs.config().is_some() { part::HAS_CONFIG } else { 0 };
+            if let Some(target) = target.0.as_ref().and_then(JsValue::as_object)
+                && let Some(view) = &view.0
+                && let Value::Object(params) = &inputs.params
+            {
+                let given = params.iter().filter(|(name, _)| has_config == 0 || **name != *CONFIG);
+                view::show_members(&ctx, given, target, view)?;
+            }
+            (has_written | has_config).into_js(&ctx)
         }
+        part::CONFIG => match (inputs.config(), &view.0) {
+            (Some(config), Some(view)) => view::show(&ctx, config, view),
+            _ => Ok(JsValue::new_undefined(ctx.clone())),
+        },
         part::WRITTEN => fill(&Value::object(inputs.written.clone())),
         part::STATEMENT => fill(inputs.statement.get()),
         part::HEADER_MEMBERS => fill(inputs.headers.as_ref().map_or(&Value::Absent, Lazy::get)),

@@ -309,17 +309,41 @@ const PARAMS = 4;
 const WRITTEN = 5;
 const STATEMENT = 6;
 const HEADER_MEMBERS = 7;
+const CONFIG = 8;
+const HAS_WRITTEN = 1;
+const HAS_CONFIG = 2;
 const { ask } = host;
+// The number of the running call.
+let running = 0;
 
 // ---- executions of statements
 const sessions = new Map();
+// What the parameters of all inherit: `config`, which is nearly always there and nearly never looked at. Read, it
+// becomes a member of the session's lower layer; written, one of whatever it is written into.
+const lowest = {};
+const objectPrototype = getPrototypeOf(lowest);
+function define(target, name, value) {
+    defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+}
+defineProperty(lowest, 'config', {
+    enumerable: true,
+    get() {
+        const value = ask(CONFIG, running, undefined, view);
+        for (let layer = this; layer !== null && layer !== lowest; layer = getPrototypeOf(layer)) {
+            if (getPrototypeOf(layer) === lowest) { define(layer, 'config', value); }
+        }
+        return value;
+    },
+    set(value) { define(this, 'config', value); },
+});
 function paramsOf(id, call) {
     let params = sessions.get(id);
     if (params === undefined) {
-        const lower = {};
-        const isWritten = ask(PARAMS, call, lower, view);
+        const lower = create(lowest);
+        const has = ask(PARAMS, call, lower, view);
+        if ((has & HAS_CONFIG) === 0) { setPrototypeOf(lower, objectPrototype); }
         params = create(lower);
-        if (isWritten) { ask(WRITTEN, call, params, view); }
+        if ((has & HAS_WRITTEN) !== 0) { ask(WRITTEN, call, params, view); }
         sessions.set(id, params);
     }
     return params;
@@ -482,6 +506,7 @@ function argumentsOf(given) {
 }
 
 function callHook(id, call, exports, name, given, isAsync) {
+    running = call;
     const hook = exports[name];
     if (typeof hook !== 'function') { throw new TypeError('`' + name + '` is not a function'); }
     const { makers, after } = hooks[name];
@@ -502,6 +527,7 @@ function callHook(id, call, exports, name, given, isAsync) {
 
 // Validates all names in one crossing: the index of the first that is refused, or -1.
 function validate(id, call, exports, names, values, count) {
+    running = call;
     const hook = exports['validate param'];
     const { makers } = hooks['validate param'];
     const args = new ProxyClass({ log }, new Arguments(makers, id, call));
@@ -515,6 +541,7 @@ function validate(id, call, exports, names, values, count) {
 }
 
 function callAuth(id, call, exports) {
+    running = call;
     const auth = typeof exports === 'function' ? exports : exports.auth;
     if (typeof auth !== 'function') { throw new TypeError('the auth module exports no function `auth`'); }
     begin();
@@ -886,6 +913,7 @@ function loadTemplate(id, text, file, escape) {
 function renderTemplate(id, session, call) {
     const render = templates.get(id);
     if (!render) { return null; }
+    running = call;
     const locals = { statement: statementOf(call), params: paramsOf(session, call) };
     begin();
     return render(locals);

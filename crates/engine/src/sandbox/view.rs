@@ -13,7 +13,7 @@ use std::{
     rc::Rc,
 };
 
-use qlio_data::Value;
+use qlio_data::{Text, Value};
 use rquickjs::{Ctx, Function, Object as JsObject, Value as JsValue};
 
 use super::convert;
@@ -44,20 +44,32 @@ pub(super) fn open<'js>(
         TAKEN.set(Some(value.clone()));
         return Ok(());
     };
-    let mut level = Level { ctx, view, children: None };
     match &*value.open() {
         Value::Array(elements) => {
             let Some(target) = target.as_array() else { return Ok(()) };
+            let mut level = Level { ctx, view, children: None };
             for (at, element) in elements.iter().enumerate() {
                 target.set(at, level.member(element)?)?;
             }
         }
         Value::Object(members) => {
-            for (name, member) in members.iter().filter(|(_, member)| !member.is_absent()) {
-                convert::set_member(target, name, level.member(member)?)?;
-            }
+            show_members(ctx, members.iter(), target, view)?;
         }
         _ => {}
+    }
+    Ok(())
+}
+
+/// Fills `target` with members, one level deep.
+pub(super) fn show_members<'js, 'v>(
+    ctx: &Ctx<'js>,
+    members: impl Iterator<Item = (&'v Text, &'v Value)>,
+    target: &JsObject<'js>,
+    view: &Function<'js>,
+) -> rquickjs::Result<()> {
+    let mut level = Level { ctx, view, children: None };
+    for (name, member) in members.filter(|(_, member)| !member.is_absent()) {
+        convert::set_member(target, name, level.member(member)?)?;
     }
     Ok(())
 }

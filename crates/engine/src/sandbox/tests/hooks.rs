@@ -486,6 +486,57 @@ fn params_show_all_layers_and_serialise_what_hooks_wrote() {
     assert!(other.overlay().is_empty());
 }
 
+/// `config` is shown when it is asked for; whoever asks sees no difference.
+#[test]
+fn the_settings_among_the_params_are_a_member_like_others() {
+    let table = Table::new(
+        "function names(params) { var all = []; for (var name in params) { all.push(name); } return all.join(); }
+         var kept;
+         exports['patch uri'] = function (args) {
+             kept = args.params;
+             args.params.config.key += '!';
+             args.params.config = {a: args.params.config};
+             args.params.n = Object.create(args.params).config.a.key;
+             return args.uri; };
+         exports['patch response'] = function (args) {
+             var params = args.params;
+             return args.status === 201
+                 ? ['config' in params, names(params), params.config, kept === undefined]
+                 : ['config' in params, names(params), params.config, delete params.config, params.config, kept === params];
+         };",
+    );
+    let (headers, body) = (no_headers(), Lazy::from(value("[1]")));
+    let respond = |session: &HookSession, status| {
+        let args =
+            HookArgs::PatchResponse { uri: "http://h/", status, headers: &headers, body: &body };
+        match session.call(&table.patch, args).unwrap() {
+            HookResult::Response(value) => text_of(&value),
+            other => panic!("{other:?}"),
+        }
+    };
+    // Not looked at, a scalar, and none.
+    for (lower, shown) in [
+        (r#"{"a": 1, "config": {"key": "k"}}"#, r#"[true,"a,config",{"key":"k"},true]"#),
+        (r#"{"a": 1, "config": "k"}"#, r#"[true,"a,config","k",true]"#),
+        (r#"{"a": 1}"#, r#"[false,"a",null,true]"#),
+    ] {
+        assert_eq!(respond(&table.session(lower), 201), shown, "{lower}");
+    }
+    let session = table.session(r#"{"config": {"key": "k"}}"#);
+    session.call(&table.patch, HookArgs::PatchUri { uri: "http://h/" }).unwrap();
+    let overlay = text_of(&Value::object(session.overlay().clone()));
+    assert_eq!(overlay, r#"{"config":{"a":{"key":"k!"}},"n":"k!"}"#);
+    assert_eq!(
+        respond(&session, 200),
+        r#"[true,"config,n",{"a":{"key":"k!"}},true,{"key":"k!"},true]"#
+    );
+    // What was kept of one execution is not that of another.
+    assert_eq!(
+        respond(&table.session(r#"{"config": {"b": 1}}"#), 200),
+        r#"[true,"config",{"b":1},true,{"b":1},false]"#
+    );
+}
+
 #[test]
 fn validators_see_every_name_and_refuse_one() {
     let table = Table::new(
