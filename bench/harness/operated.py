@@ -49,14 +49,18 @@ def write_app(folder: Path, number: int, upstream: int, broken=False, expires=No
         new.replace(path)
 
 
-def write_certificate(folder: Path, number: int):
-    """A certificate that vouches for itself, and its key."""
-    new = [folder / f"new-{name}.pem" for name in ("certificate", "key")]
+def make_certificate(folder: Path, number: int):
+    """A certificate that vouches for itself, and its key, to be taken later: to make one takes longer than to load it."""
+    new = [folder / f"{number}-{name}.pem" for name in ("certificate", "key")]
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30"]
     command += ["-subj", f"/CN=localhost {number}", "-out", new[0], "-keyout", new[1]]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    for path in new:
-        path.replace(folder / path.name.removeprefix("new-"))
+
+
+def take_certificate(folder: Path, number: int):
+    """Put a certificate that was made before in the place of ours."""
+    for name in ("certificate", "key"):
+        (folder / f"{number}-{name}.pem").replace(folder / f"{name}.pem")
 
 
 def wait_until(condition, seconds, what):
@@ -97,7 +101,7 @@ def start_balancer(processes, folder: Path, ports):
 class Supervised:
     """A supervised qlio with a plain and a TLS port, its app and its log."""
 
-    def __init__(self, processes, folder: Path, binary: Path, workers: int, upstream: int):
+    def __init__(self, processes, folder: Path, binary: Path, workers: int, upstream: int, certificates: int):
         self.folder, self.processes, self.upstream = folder, processes, upstream
         self.executable = folder / "bin" / "qlio"
         self.executable.parent.mkdir()
@@ -105,7 +109,9 @@ class Supervised:
         self.binary = binary
         self.number = self.certificates = 0
         write_app(folder / "app", 0, upstream)
-        write_certificate(folder, 0)
+        for number in range(certificates + 1):
+            make_certificate(folder, number)
+        take_certificate(folder, 0)
         certificate = f'"certificate": "{folder}/certificate.pem", "key": "{folder}/key.pem"'
         settings = f'{{"listen": ["127.0.0.1:0", "127.0.0.1:0 tls"], "tls": {{{certificate}}}}}'
         (folder / "app" / "qlio.json").write_text(settings, encoding="utf-8")
@@ -139,8 +145,12 @@ class Supervised:
         """Have it take another certificate, until new connections are shown it; `shown` tells which one they are."""
         before = shown(self.tls_port)
         self.certificates += 1
-        write_certificate(self.folder, self.certificates)
+        take_certificate(self.folder, self.certificates)
+        word = "\nreloaded (SIGHUP)"
+        told = self.told(word)
         self.process.send_signal(signal.SIGHUP)
+        # A look at the certificate is a connection more: the log tells first.
+        wait_until(lambda: self.told(word) > told, 30, word)
         wait_until(lambda: shown(self.tls_port) != before, 30, "another certificate")
 
     def replace_executable(self, crashing):
