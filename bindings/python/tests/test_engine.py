@@ -193,8 +193,11 @@ async def test_cancelling_and_timeouts_hang_up(engine, upstream):
 
 
 def test_a_signal_gives_up_what_is_waited_for(shop, upstream):
+    # A shell that starts the tests beside it has them ignore the signal.
     text = f"""
+import signal
 from qlio_engine import Engine
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with Engine({str(shop)!r}, config={{"shop": {upstream.base!r}}}) as engine:
     try:
         engine.exec({SLOW!r}).wait()
