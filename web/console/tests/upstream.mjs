@@ -12,6 +12,8 @@ export async function startUpstream(answers) {
     else if (answer === undefined) response.writeHead(404).end();
     else response.writeHead(200, { "content-type": "application/json" }).end(answer);
   });
+  // A connection that is closed while a request comes on it is a call more.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   stopAtEnd(() => {
