@@ -98,6 +98,10 @@ def start_balancer(processes, folder: Path, ports):
     return small_nginx.start(processes, "balancer", folder, BALANCED, upstream=f"upstream qlio {{ {servers} keepalive 32; }}")
 
 
+# What the log tells of a set that has been taken up.
+RELOADED = "\nreloaded (SIGHUP)"
+
+
 class Supervised:
     """A supervised qlio with a plain and a TLS port, its app and its log."""
 
@@ -136,7 +140,10 @@ class Supervised:
         """Have it read another version, or a broken one."""
         self.number += not broken
         write_app(self.folder / "app", self.number, self.upstream, broken)
-        word = "not reloaded (SIGHUP)" if broken else "\nreloaded (SIGHUP)"
+        self.look_anew("not reloaded (SIGHUP)" if broken else RELOADED)
+
+    def look_anew(self, word):
+        """Have it look at its files, until the log tells once more how that ended."""
         before = self.told(word)
         self.process.send_signal(signal.SIGHUP)
         wait_until(lambda: self.told(word) > before, 30, word)
@@ -146,11 +153,8 @@ class Supervised:
         before = shown(self.tls_port)
         self.certificates += 1
         take_certificate(self.folder, self.certificates)
-        word = "\nreloaded (SIGHUP)"
-        told = self.told(word)
-        self.process.send_signal(signal.SIGHUP)
-        # A look at the certificate is a connection more: the log tells first.
-        wait_until(lambda: self.told(word) > told, 30, word)
+        # To see the certificate takes a connection, so the log is asked first.
+        self.look_anew(RELOADED)
         wait_until(lambda: shown(self.tls_port) != before, 30, "another certificate")
 
     def replace_executable(self, crashing):

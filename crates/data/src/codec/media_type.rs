@@ -167,14 +167,8 @@ fn first_of_list(text: &str) -> &str {
 /// Splits at `separator`, except inside double quotes.
 fn split_outside_quotes(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
-    let has_quotes = text.contains('"');
     std::iter::from_fn(move || {
         let current = rest?;
-        if !has_quotes {
-            let parts = current.split_once(char::from(separator));
-            rest = parts.map(|(_, after)| after);
-            return Some(parts.map_or(current, |(before, _)| before));
-        }
         let mut is_quoted = false;
         let mut is_escaped = false;
         for (at, byte) in current.bytes().enumerate() {

@@ -336,6 +336,7 @@ defineProperty(lowest, 'config', {
     },
     set(value) { define(this, 'config', value); },
 });
+freeze(lowest);
 function paramsOf(id, call) {
     let params = sessions.get(id);
     if (params === undefined) {

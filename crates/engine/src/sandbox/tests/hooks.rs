@@ -538,6 +538,26 @@ fn the_settings_among_the_params_are_a_member_like_others() {
 }
 
 #[test]
+fn what_all_params_inherit_is_out_of_reach_of_scripts() {
+    let table = Table::new(
+        "exports['patch uri'] = function (args) {
+             var shared = Object.getPrototypeOf(Object.getPrototypeOf(args.params));
+             if (args.params.writes) { shared.left = 1; delete shared.config; }
+             return args.uri + '?' + [args.params.left, args.params.config.key]; };",
+    );
+    for writes in [true, false] {
+        let session =
+            table.session(&format!(r#"{{"writes": {writes}, "config": {{"key": "k"}}}}"#));
+        let HookResult::Uris { uris, .. } =
+            session.call(&table.patch, HookArgs::PatchUri { uri: "http://h/" }).unwrap()
+        else {
+            panic!("no addresses");
+        };
+        assert_eq!(uris, ["http://h/?%2Ck="], "{writes}");
+    }
+}
+
+#[test]
 fn validators_see_every_name_and_refuse_one() {
     let table = Table::new(
         "exports['validate param'] = function (args, name, value) { args.params.count = (args.params.count || 0) + 1; return name !== 'x' || value > 5; };",
