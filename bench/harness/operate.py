@@ -27,7 +27,7 @@ def behind_nginx(processes, folder, binary, chosen, upstream):
 def operate(processes, folder, binary, chosen, say):
     """All phases; the document with what was seen."""
     upstream = start_upstream(processes, folder)
-    served = Supervised(processes, folder, binary, chosen.workers, upstream, chosen.certificates)
+    served = Supervised(processes, folder, binary, chosen.workers, upstream, chosen.certificates, chosen.upgrades)
     phases = []
 
     def seen(load, name, act):

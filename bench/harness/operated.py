@@ -105,12 +105,15 @@ RELOADED = "\nreloaded (SIGHUP)"
 class Supervised:
     """A supervised qlio with a plain and a TLS port, its app and its log."""
 
-    def __init__(self, processes, folder: Path, binary: Path, workers: int, upstream: int, certificates: int):
+    def __init__(self, processes, folder: Path, binary: Path, workers: int, upstream: int, certificates: int, upgrades: int):
         self.folder, self.processes, self.upstream = folder, processes, upstream
         self.executable = folder / "bin" / "qlio"
         self.executable.parent.mkdir()
         shutil.copy2(binary, self.executable)
-        self.binary = binary
+        # Writing an executable takes longer than taking it up, so the new ones are there before.
+        self.shipped = [self.executable.with_suffix(f".{number}") for number in range(upgrades)]
+        for new in self.shipped:
+            shutil.copy2(binary, new)
         self.number = self.certificates = 0
         write_app(folder / "app", 0, upstream)
         for number in range(certificates + 1):
@@ -164,7 +167,7 @@ class Supervised:
             new.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
             new.chmod(0o755)
         else:
-            shutil.copy2(self.binary, new)
+            new = self.shipped.pop()
         new.replace(self.executable)
 
     def upgrade(self, crashing):

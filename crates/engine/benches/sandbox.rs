@@ -128,6 +128,17 @@ fn function_on_a_row(bencher: Bencher<'_, '_>) {
     Scripts::new().call(bencher, "price", &[row]);
 }
 
+/// The first call into an app that was just loaded, as each worker has it after a reload.
+#[divan::bench]
+fn function_of_a_new_realm(bencher: Bencher<'_, '_>) {
+    let scripts = Scripts::new();
+    let arguments = [Value::int(2), Value::int(3)];
+    bencher.bench_local(|| {
+        let module = scripts.functions();
+        module.call(&scripts.sandbox, "add", "add", &arguments, None, 1_000)
+    });
+}
+
 #[divan::bench]
 fn row_filter_of_1000_rows(bencher: Bencher<'_, '_>) {
     Scripts::new().call_rows(bencher, "keep", false);

@@ -34,8 +34,6 @@ pub(super) const WRAPPER_CHARS: u32 =
 /// Files of templates are compiled under this prefix.
 pub(super) const TEMPLATE_FILE_PREFIX: &str = "template:";
 
-const KERNEL: &str = include_str!("kernel.js");
-
 /// Decodes the body of an answer by its declared format, or says why it cannot.
 pub(crate) type Decode = Rc<dyn Fn() -> Result<Value, String>>;
 
@@ -85,8 +83,7 @@ impl Instance {
         let context = Context::full(runtime)?;
         let kernel = context.with(|ctx| {
             let services = host_services(&ctx, realm, host)?;
-            let start: Function<'_> = eval(&ctx, KERNEL, "qlio:kernel")?;
-            let kernel: JsObject<'_> = start.call((services,))?;
+            let kernel: JsObject<'_> = bundled::KERNEL.function(&ctx)?.call((services,))?;
             Ok::<_, rquickjs::Error>(Persistent::save(&ctx, kernel))
         })?;
         Ok(Self {
@@ -204,7 +201,12 @@ fn host_services<'js>(
     let services = JsObject::new(ctx.clone())?;
     let add = |name: &str, function: rquickjs::Result<Function<'js>>| services.set(name, function?);
     add("compile", Function::new(ctx.clone(), compile))?;
-    add("bundled", Function::new(ctx.clone(), |name: String| bundled::source(&name)))?;
+    add(
+        "bundled",
+        Function::new(ctx.clone(), |ctx: Ctx<'js>, name: String| {
+            bundled::find(&name).map(|module| module.function(&ctx)).transpose()
+        }),
+    )?;
     let files = realm.clone();
     add(
         "resolve",

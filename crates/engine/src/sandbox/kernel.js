@@ -125,11 +125,10 @@ function requireFrom(directory) {
 function requireBundled(name) {
     const known = bundled.get(name);
     if (known) { return known.exports; }
-    const source = host.bundled(name);
-    if (source === undefined) { return inner.missing('module `' + name + '` is not available in the sandbox'); }
+    const body = host.bundled(name);
+    if (body === undefined) { return inner.missing('module `' + name + '` is not available in the sandbox'); }
     const module = { id: name, exports: {} };
     bundled.set(name, module);
-    const body = host.compile(source, 'qlio:' + name, 'exports, require, module, host, kernel');
     body.call(module.exports, module.exports, requireBundled, module, host, inner);
     return module.exports;
 }

@@ -10,7 +10,10 @@ use std::{
 
 use foldhash::quality::RandomState;
 use qlio_data::{Object, Value, codec::Stop};
-use rquickjs::{Ctx, Runtime, Value as JsValue};
+use rquickjs::{
+    Ctx, Exception, Module, Runtime, Value as JsValue,
+    loader::{ImportAttributes, Loader, Resolver},
+};
 
 use super::{
     arguments::Inputs,
@@ -23,6 +26,13 @@ use super::{
     realm::{Realm, WeakRealm},
     slow::SlowScripts,
 };
+use crate::clock;
+
+/// About what a realm takes before anything is loaded into it, in bytes.
+const REALM_BYTES: usize = 256 << 10;
+
+/// About what a call takes, where it only matters that many do.
+const CALL_TIME: Duration = Duration::from_micros(20);
 
 /// How many slices the loading of a file has where others wait, because that is done once.
 const LOADING_SLICES: u32 = 4;
@@ -59,8 +69,12 @@ struct State {
 /// Fields are dropped in order: the contexts before their runtime.
 struct Machine {
     instances: HashMap<u64, Slot, RandomState>,
-    /// Heap in use by loaded modules.
+    /// Heap in use by loaded modules, when it was last measured, and by the realms made since.
     floor: usize,
+    /// How long it took to measure, which grows with the heap.
+    measuring: Duration,
+    /// How long making realms and loading modules has taken since, and calls about have; nothing if nothing was loaded.
+    unmeasured: Duration,
     uses: u64,
     runtime: Runtime,
 }
@@ -262,10 +276,12 @@ impl Sandbox {
         };
         machine.close_sessions(state);
         machine.uses += 1;
+        machine.measure_when_due();
         if let Some(slot) = machine.instances.get_mut(&realm.id()) {
             slot.last_use = machine.uses;
             return Ok(Rc::clone(&slot.instance));
         }
+        let began = clock::instant();
         machine.make_room(state.limits.realms);
         machine.runtime.set_memory_limit(0);
         let instance = Instance::new(&machine.runtime, realm, &state.host).map_err(|_| failed())?;
@@ -278,7 +294,8 @@ impl Sandbox {
                 last_use: machine.uses,
             },
         );
-        machine.measure();
+        machine.floor = machine.floor.saturating_add(REALM_BYTES);
+        machine.unmeasured += began.elapsed();
         Ok(instance)
     }
 
@@ -291,13 +308,6 @@ impl Sandbox {
                 .saturating_add(weight)
                 .saturating_add(state.limits.memory_bytes);
             machine.runtime.set_memory_limit(limit);
-        }
-    }
-
-    /// Counts the heap of modules that were just loaded as taken for good.
-    pub(super) fn measure(&self) {
-        if let Some(machine) = &mut *self.state.machine.borrow_mut() {
-            machine.measure();
         }
     }
 
@@ -428,11 +438,14 @@ impl Sandbox {
         look: impl for<'a, 'js> FnOnce(&Entered<'a, 'js>, JsValue<'js>) -> Result<R, Fault>,
     ) -> Result<R, ScriptError> {
         let activity = Activity { subject: "Module", name, is_load: true };
+        let began = clock::instant();
         let result = self.enter(realm, activity, 0, |entered| {
             let exports = entered.instance.load(entered.ctx, entry)?;
             look(entered, exports)
         });
-        self.measure();
+        if let Some(machine) = &mut *self.state.machine.borrow_mut() {
+            machine.unmeasured += began.elapsed();
+        }
         result
     }
 }
@@ -472,10 +485,43 @@ fn run_rest(ctx: &Ctx<'_>, meter: &Meter) -> bool {
     true
 }
 
+/// Scripts import nothing: what they may use, `require` finds, and the kernel is among what an import would find.
+struct NoImports;
+
+impl NoImports {
+    fn refuse(ctx: &Ctx<'_>) -> rquickjs::Error {
+        Exception::throw_type(ctx, "`import` is not available in the sandbox; use `require`")
+    }
+}
+
+impl Resolver for NoImports {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        _: &str,
+        _: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<String> {
+        Err(Self::refuse(ctx))
+    }
+}
+
+impl Loader for NoImports {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        _: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<Module<'js>> {
+        Err(Self::refuse(ctx))
+    }
+}
+
 impl Machine {
     fn new(state: &State) -> Option<Self> {
         let runtime = Runtime::new().ok()?;
         runtime.set_max_stack_size(state.limits.stack_bytes);
+        runtime.set_loader(NoImports, NoImports);
         let meter = state.meter.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || meter.is_over())));
         // `new Promise` and async functions turn the interruption into a rejection and go on. The
@@ -494,11 +540,33 @@ impl Machine {
                 }
             },
         )));
-        Some(Self { instances: HashMap::default(), floor: 0, uses: 0, runtime })
+        Some(Self {
+            instances: HashMap::default(),
+            floor: 0,
+            measuring: Duration::ZERO,
+            unmeasured: Duration::ZERO,
+            uses: 0,
+            runtime,
+        })
+    }
+
+    /// Measures the heap of what was loaded, which counts as taken for good. The interpreter walks over all of it for
+    /// that, so it waits until other work has taken as long: many realms cost what each of them does.
+    fn measure_when_due(&mut self) {
+        if self.unmeasured.is_zero() {
+            return;
+        }
+        self.unmeasured += CALL_TIME;
+        if self.unmeasured >= self.measuring {
+            self.measure();
+        }
     }
 
     fn measure(&mut self) {
+        let began = clock::instant();
         self.floor = usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0);
+        self.measuring = began.elapsed();
+        self.unmeasured = Duration::ZERO;
     }
 
     fn close_sessions(&self, state: &State) {

@@ -228,3 +228,20 @@ fn a_realm_is_made_however_long_ago_the_last_call_was() {
         }
     }
 }
+
+#[test]
+fn a_call_has_its_memory_beside_all_that_was_loaded() {
+    let sandbox = Sandbox::new(SandboxLimits { time_ms: 5_000, ..SandboxLimits::default() });
+    // More than a call may allocate, in realms whose loading takes less time than measuring all of them.
+    let table = "var table = new Array(1000).fill(0).map(function (_, i) { return new Array(100).fill(i); });";
+    let source = format!(
+        "{table} exports.f = function () {{ return new Array(1 << 20).fill(7).length + table.length; }};"
+    );
+    let folders = ModuleFolders::new(vec![directory(&[("m.js", &source)])]);
+    let load = |_| FunctionModule::load(&sandbox, "m.js", &folders).unwrap();
+    let modules: Vec<FunctionModule> = (0..40).map(load).collect();
+    for module in &modules {
+        let value = module.call(&sandbox, "f", "m.f", &[], None, 1_000).unwrap();
+        assert_eq!(text_of(&value), "1049576");
+    }
+}

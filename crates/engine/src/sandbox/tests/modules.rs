@@ -325,3 +325,14 @@ fn protobuf_schemas_parse_and_serialise() {
         exports.f = function () { var M = schema['p.M']; var bytes = M.serialize({s: 'ø', n: 7}); return [bytes.toString('hex'), M.parse(bytes)]; };";
     assert_eq!(Bench::new(source).json("f", "[]"), r#"["0a02c3b81007",{"s":"ø","n":7}]"#);
 }
+
+#[test]
+fn nothing_can_be_imported_not_even_what_the_sandbox_is_made_of() {
+    for name in ["qlio:kernel", "qlio:buffer", "buffer", "./m.js", "m.js", "fs"] {
+        let import = format!(
+            "(require('buffer'), import('{name}').then(Object.keys, function (e) {{ return e.message; }}))"
+        );
+        let expected = r#""`import` is not available in the sandbox; use `require`""#;
+        assert_eq!(evaluate(&import), expected, "{name}");
+    }
+}
