@@ -4,6 +4,7 @@
 //! all its turns are done by one thread, none of those that serve requests. What has done its work well is kept
 //! for the next execution; what has failed, or was given up, is not.
 
+mod fault;
 mod load;
 mod remote;
 
@@ -16,6 +17,7 @@ use std::{
 use qlio_plan::catalog::{Connector, ScriptFile};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+pub use fault::{AnswerFault, AskError};
 pub use load::{ConnectorProblem, load_connectors};
 pub(crate) use remote::ACCEPT;
 pub use remote::{RemoteClient, RemoteError, RemotePage, RemotePath};

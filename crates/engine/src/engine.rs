@@ -22,16 +22,16 @@ use crate::{
     run::Run,
     services::{EngineOptions, Services},
     settings::Settings,
-    transport::TransportView,
+    transport::{SettingsError, TransportView},
 };
 
 /// An engine that cannot start, in words for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartError(pub String);
+pub struct StartError(pub SettingsError);
 
 impl std::fmt::Display for StartError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 

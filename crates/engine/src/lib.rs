@@ -45,7 +45,8 @@ pub mod turnstile;
 mod verb_scripts;
 
 pub use connectors::{
-    ConnectorProblem, RemoteClient, RemoteError, RemotePage, RemotePath, load_connectors,
+    AnswerFault, AskError, ConnectorProblem, RemoteClient, RemoteError, RemotePage, RemotePath,
+    load_connectors,
 };
 pub use engine::{Engine, StartError};
 pub use error::{Fact, Origin, RunError};

@@ -25,7 +25,7 @@ use crate::{
     sandbox::{FunctionModule, Sandbox, ScriptError, ScriptErrorKind},
     settings::Settings,
     tokens::Tokens,
-    transport::{Transport, TransportSettings},
+    transport::{SettingsError, Transport, TransportSettings},
     verb_scripts::{ScriptFault, ScriptFiles, VerbScripts, sandbox_of},
 };
 
@@ -107,7 +107,7 @@ impl Services {
     ///
     /// # Errors
     /// A certificate that cannot be read, a setting that cannot be sent.
-    pub(crate) fn new(options: EngineOptions) -> Result<Self, String> {
+    pub(crate) fn new(options: EngineOptions) -> Result<Self, SettingsError> {
         Self::after(options, None)
     }
 
@@ -116,7 +116,10 @@ impl Services {
     ///
     /// # Errors
     /// As for [`Self::new`].
-    pub(crate) fn after(options: EngineOptions, before: Option<&Self>) -> Result<Self, String> {
+    pub(crate) fn after(
+        options: EngineOptions,
+        before: Option<&Self>,
+    ) -> Result<Self, SettingsError> {
         let EngineOptions { settings, mut transport, cache, describe_error, heavy, meter } =
             options;
         transport.body_bytes_max = settings.response_bytes_max;
@@ -130,7 +133,7 @@ impl Services {
             Some(before) if transport.is_like(&before.transport_settings) => {
                 Rc::clone(&before.transport)
             }
-            _ => Rc::new(Transport::new(transport).map_err(|error| error.to_string())?),
+            _ => Rc::new(Transport::new(transport)?),
         };
         let known = before.and_then(|before| before.cache.as_ref());
         let cache = cache.map(|cache| match known {
@@ -333,10 +336,11 @@ impl DefaultHeaders {
     ///
     /// # Errors
     /// The name of a setting that cannot be sent.
-    pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
-        let value = |name: &str, text: &str| {
-            HeaderValue::from_str(text)
-                .map_err(|_| format!("setting `{name}` cannot be sent as a header"))
+    pub(crate) fn new(settings: &Settings) -> Result<Self, SettingsError> {
+        let wrong = |setting, reason: &str| SettingsError { setting, reason: reason.to_owned() };
+        let value = |setting, text: &str| {
+            let value = HeaderValue::from_str(text);
+            value.map_err(|_| wrong(setting, "it cannot be sent as a header"))
         };
         let mut headers = HeaderMap::with_capacity(16);
         headers.insert(header::CONNECTION, value("connection", &settings.connection)?);
@@ -344,7 +348,7 @@ impl DefaultHeaders {
         headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate"));
         let request_id = HeaderName::from_bytes(settings.request_id_header.as_bytes())
-            .map_err(|_| "setting `requestId` is not a header name".to_owned())?;
+            .map_err(|_| wrong("requestId", "it is not the name of a header"))?;
         Ok(Self { headers, request_id })
     }
 

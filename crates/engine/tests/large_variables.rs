@@ -13,7 +13,7 @@ use qlio_engine::{
 };
 use qlio_plan::{
     CompileOptions, Origin,
-    catalog::{CatalogBuilder, NoResources, Resources, ScriptFile},
+    catalog::{CatalogBuilder, NoResources, Resources, ScriptFile, Unreadable},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -54,16 +54,16 @@ fn rows(count: usize) -> Value {
 struct Templates(&'static str);
 
 impl Resources for Templates {
-    fn template(&self, _: &str, _: &str) -> Result<String, String> {
+    fn template(&self, _: &str, _: &str) -> Result<String, Unreadable> {
         Ok(self.0.to_owned())
     }
 
-    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, String> {
-        Err(format!("no module {name}"))
+    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, Unreadable> {
+        Err(Unreadable::NoSuchFile(name.to_owned()))
     }
 
-    fn schema(&self, _: &str, name: &str) -> Result<Vec<u8>, String> {
-        Err(format!("no schema {name}"))
+    fn schema(&self, _: &str, name: &str) -> Result<Vec<u8>, Unreadable> {
+        Err(Unreadable::NoSuchFile(name.to_owned()))
     }
 }
 

@@ -17,7 +17,9 @@ use std::{
 use qlio_engine::{ConnectorProblem, ScriptProblem};
 use qlio_plan::{
     Catalog,
-    catalog::{CatalogBuilder, Connectors, FileDiagnostics, Route, SourceFolder, Table},
+    catalog::{
+        CatalogBuilder, Connectors, FileDiagnostics, Route, SourceFolder, Table, Unreadable,
+    },
 };
 use qlio_syntax::{
     ast,
@@ -223,7 +225,7 @@ fn connectors(
         diagnostics: vec![problem],
     };
     if let Err(error) = fs::read_dir(folder) {
-        problems.push(of_folder(unreadable(&error.to_string())));
+        problems.push(of_folder(unreadable(&Unreadable::System(error.to_string()))));
     }
     if let Some(gap) = files.gap() {
         problems.push(of_folder(Diagnostic::warning(codes::UNREADABLE_FILE, Span::default(), gap)));
@@ -385,7 +387,7 @@ fn created_names(text: &str) -> Vec<String> {
 }
 
 /// A script's file, and its text or why it cannot be read.
-type ScriptText = (String, Result<String, String>);
+type ScriptText = (String, Result<String, Unreadable>);
 
 /// Whether a name below a folder begins with a dot: what version control, editors and mounted volumes keep there is no
 /// part of an app.
@@ -409,7 +411,7 @@ fn scripts_below(path: &Path) -> Vec<ScriptText> {
         Err(error) => {
             let file = error.path().unwrap_or(path).display().to_string();
             let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-            Some((file, Err(reason)))
+            Some((file, Err(Unreadable::System(reason))))
         }
     });
     scripts.collect()
@@ -429,22 +431,19 @@ fn each_script<'a>(
     }
 }
 
-fn unreadable(reason: &str) -> Diagnostic {
+fn unreadable(reason: &Unreadable) -> Diagnostic {
     Diagnostic::error(codes::UNREADABLE_FILE, Span::default(), format!("cannot read: {reason}"))
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = read_bytes(path)?;
-    String::from_utf8(bytes)
-        .map_err(|error| format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+fn read_text(path: &Path) -> Result<String, Unreadable> {
+    Ok(String::from_utf8(read_bytes(path)?).map_err(|error| error.utf8_error())?)
 }
 
-fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > FILE_BYTES_MAX {
-        return Err(format!("it has {size} bytes, more than the limit of {FILE_BYTES_MAX}"));
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
+    if fs::metadata(path)?.len() > FILE_BYTES_MAX {
+        return Err(Unreadable::TooLong { bytes_max: FILE_BYTES_MAX });
     }
-    fs::read(path).map_err(|error| error.to_string())
+    Ok(fs::read(path)?)
 }
 
 fn parent(path: &Path) -> PathBuf {

@@ -7,7 +7,7 @@ use qlio_data::{Value, codec::json};
 use qlio_engine::{Caller, ClientRequest, Engine, EngineOptions};
 use qlio_plan::{
     CompileOptions, Origin,
-    catalog::{CatalogBuilder, Resources, ScriptFile, SourceFolder},
+    catalog::{CatalogBuilder, Resources, ScriptFile, SourceFolder, Unreadable},
     compile,
 };
 use tokio::{
@@ -119,25 +119,25 @@ const FILES: [(&str, &str); 7] = [
 ];
 
 impl BenchFiles {
-    fn read(name: &str) -> Result<&'static str, String> {
+    fn read(name: &str) -> Result<&'static str, Unreadable> {
         let found = FILES.iter().find(|(file, _)| *file == name);
-        found.map(|(_, text)| *text).ok_or_else(|| format!("no file `{name}`"))
+        found.map(|(_, text)| *text).ok_or_else(|| Unreadable::NoSuchFile(name.to_owned()))
     }
 }
 
 impl Resources for BenchFiles {
-    fn template(&self, _: &str, name: &str) -> Result<String, String> {
+    fn template(&self, _: &str, name: &str) -> Result<String, Unreadable> {
         Self::read(name).map(str::to_owned)
     }
 
-    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, String> {
+    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, Unreadable> {
         let path = format!("/{name}");
         let files = [(path.clone(), Self::read(name).map(|text| text.as_bytes().into()))];
         let folder = SourceFolder::new("/app".into(), "app".to_owned(), files.into());
         Ok(ScriptFile { folder: Arc::new(folder), path })
     }
 
-    fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, String> {
+    fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, Unreadable> {
         Ok(SCHEMA.into())
     }
 }

@@ -116,8 +116,7 @@ impl Cache {
             }),
             Backend::Redis { servers: addresses, is_cluster } => {
                 let targets =
-                    redis::targets(addresses, *is_cluster, settings.timeout, &settings.tls)
-                        .map_err(|reason| CacheConfigError::new("redis", reason))?;
+                    redis::targets(addresses, *is_cluster, settings.timeout, &settings.tls)?;
                 // A cluster is one target with one circuit, however many seeds it has.
                 let named = &addresses[..targets.len().min(addresses.len())];
                 Some(Remote { servers: servers("redis", named), product: Product::Redis(targets) })

@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 use tokio::net::TcpStream;
 
 use super::{
+    CacheConfigError,
     entry::HEAD_BYTES_MAX,
     key::{CacheKey, PREFIX, hex},
     record::{Content, Record},
@@ -83,19 +84,19 @@ pub(super) struct RedisStore {
 /// The targets behind configured addresses; a cluster is one target.
 ///
 /// # Errors
-/// An address or a certificate that cannot be read, in words.
+/// An address or a certificate that cannot be read.
 pub(super) fn targets(
     addresses: &[String],
     is_cluster: bool,
     timeout: Duration,
     tls: &TlsSettings,
-) -> Result<Arc<[Target]>, String> {
+) -> Result<Arc<[Target]>, CacheConfigError> {
     let infos: Vec<(ConnectionInfo, bool)> =
         addresses.iter().map(|address| connection_info(address)).collect::<Result<_, _>>()?;
     let is_any_secure = infos.iter().any(|(_, is_secure)| *is_secure);
     if is_cluster {
         if is_any_secure {
-            return Err("a cluster cannot be reached over TLS (`rediss://`)".to_owned());
+            return Err(wrong(&"a cluster cannot be reached over TLS (`rediss://`)"));
         }
         let infos = infos.into_iter().map(|(info, _)| info);
         let client = ClusterClientBuilder::new(infos)
@@ -103,11 +104,11 @@ pub(super) fn targets(
             .response_timeout(timeout)
             .retries(1)
             .build()
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| wrong(&error))?;
         return Ok([Target::Cluster(Box::new(client))].into());
     }
     let tls = if is_any_secure {
-        Some(Arc::new(Tls::with_protocols(tls, &[]).map_err(|error| error.to_string())?))
+        Some(Arc::new(Tls::with_protocols(tls, &[]).map_err(|error| wrong(&error))?))
     } else {
         None
     };
@@ -117,13 +118,17 @@ pub(super) fn targets(
             let (host, port, tls) = (host.clone(), *port, Arc::clone(tls));
             Ok(Target::Secure(Box::new(Secure { host, port, login, tls })))
         }
-        _ => Client::open(info).map(Target::Single).map_err(|error| error.to_string()),
+        _ => Client::open(info).map(Target::Single).map_err(|error| wrong(&error)),
     };
     infos.into_iter().map(target).collect()
 }
 
+fn wrong(reason: &impl ToString) -> CacheConfigError {
+    CacheConfigError::new("redis", reason.to_string())
+}
+
 /// What an address says, and whether it asks for TLS.
-fn connection_info(address: &str) -> Result<(ConnectionInfo, bool), String> {
+fn connection_info(address: &str) -> Result<(ConnectionInfo, bool), CacheConfigError> {
     // The address may hold a password; what is said about it must not.
     let shown = super::settings::without_credentials(address);
     let (is_secure, rest) = match address.split_once("://") {
@@ -131,12 +136,13 @@ fn connection_info(address: &str) -> Result<(ConnectionInfo, bool), String> {
         Some(("redis", rest)) => (false, rest),
         Some(("rediss", rest)) => (true, rest),
         Some(_) => {
-            return Err(format!("`{shown}` is not `host:port`, `redis://…` or `rediss://…`"));
+            let reason = format!("`{shown}` is not `host:port`, `redis://…` or `rediss://…`");
+            return Err(wrong(&reason));
         }
     };
     let info = format!("redis://{rest}")
         .into_connection_info()
-        .map_err(|error| format!("`{shown}`: {}", error.category()))?;
+        .map_err(|error| wrong(&format!("`{shown}`: {}", error.category())))?;
     let settings = info.redis_settings().clone().set_skip_set_lib_name();
     Ok((info.set_redis_settings(settings), is_secure))
 }
@@ -383,7 +389,7 @@ mod tests {
             "redis://u:secret@h:1/x",
         ] {
             let reason = connection_info(address).expect_err(address);
-            assert!(!reason.contains("secret"), "{reason}");
+            assert!(!reason.to_string().contains("secret"), "{reason}");
         }
     }
 
@@ -397,7 +403,7 @@ mod tests {
         let both = read(&["rediss://h:1", "h:2"], false).expect("valid");
         assert!(matches!(&*both, [Target::Secure(_), Target::Single(_)]));
         let reason = read(&["h:2", "rediss://u:secret@h:1"], true).err().expect("refused");
-        assert_eq!(reason, "a cluster cannot be reached over TLS (`rediss://`)");
+        assert_eq!(reason, wrong(&"a cluster cannot be reached over TLS (`rediss://`)"));
     }
 
     #[test]

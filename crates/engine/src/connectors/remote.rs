@@ -15,10 +15,11 @@ use qlio_data::{
 };
 use qlio_plan::catalog::{Address, Description, RemoteFile};
 
+use super::fault::{AnswerFault, AskError};
 use crate::transport::{self, Exchange, Reply, RequestHeaders, Transport, as_text};
 
 /// How long a connector may take to say what it can do.
-const DESCRIBE_PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const DESCRIBE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The media type of answers that come line by line.
 pub(crate) const LINES: &str = "application/x-ndjson";
@@ -83,48 +84,42 @@ impl RemotePage {
         media_type: &str,
         body: &Bytes,
         limits: &DecodeLimits,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, AnswerFault> {
         let media_type = media_type.split(';').next().unwrap_or_default().trim();
         if status.is_success() && media_type.eq_ignore_ascii_case(LINES) {
             return Self::of_lines(body, limits);
         }
         let is_json = media_type.is_empty() || media_type.eq_ignore_ascii_case("application/json");
         if !is_json && status.is_success() {
-            return Err(format!(
-                "it answered with `{media_type}`, not with `application/json` or `{LINES}`"
-            ));
+            return Err(AnswerFault::MediaType(media_type.to_owned()));
         }
         let answer = json::decode(body.clone(), &Projection::All, limits);
-        let answer = answer.map_err(|error| {
-            format!("it answered with {status} and no JSON, at byte {}: {error}", error.offset)
-        });
+        let answer = answer.map_err(|error| AnswerFault::NotJson { status, error });
         let error = |answer: &Value| RemoteError::read(&answer.member("error"));
         if !status.is_success() {
             let told = answer.ok().as_ref().and_then(error);
-            let told = told.ok_or_else(|| format!("it answered with {status} and no `error`"))?;
+            let told = told.ok_or(AnswerFault::NoError(status))?;
             return Ok(Self { error: Some(told), ..Self::default() });
         }
         let answer = answer?;
         if !answer.is_object() {
-            return Err("it answered with no object".to_owned());
+            return Err(AnswerFault::NoObject);
         }
         if let Some(error) = error(&answer) {
             return Ok(Self { error: Some(error), ..Self::default() });
         }
         let next = next(&answer)?;
         match (answer.member("rows"), answer.member("value")) {
-            (Value::Absent, Value::Absent) => {
-                Err("it answered with neither `rows` nor `value`".to_owned())
-            }
+            (Value::Absent, Value::Absent) => Err(AnswerFault::NothingInIt),
             (Value::Absent, value) => Ok(Self { value: Some(value), next, ..Self::default() }),
             (rows, _) => match rows.elements() {
                 Some(rows) => Ok(Self { rows: rows.to_vec(), next, ..Self::default() }),
-                None => Err("`rows` of its answer is no list".to_owned()),
+                None => Err(AnswerFault::RowsNoList),
             },
         }
     }
 
-    fn of_lines(body: &Bytes, limits: &DecodeLimits) -> Result<Self, String> {
+    fn of_lines(body: &Bytes, limits: &DecodeLimits) -> Result<Self, AnswerFault> {
         let mut page = Self::default();
         let mut from = 0;
         let mut number = 0;
@@ -137,9 +132,7 @@ impl RemotePage {
                 continue;
             }
             let line = json::decode(line, &Projection::All, limits);
-            let line = line.map_err(|error| {
-                format!("line {number} of its answer is no JSON, at byte {}: {error}", error.offset)
-            })?;
+            let line = line.map_err(|error| AnswerFault::LineNotJson { line: number, error })?;
             match line.member("row") {
                 Value::Absent => {}
                 row => {
@@ -155,17 +148,17 @@ impl RemotePage {
                 page.next = next(&line)?;
                 return Ok(page);
             }
-            return Err(format!("line {number} of its answer has no `row`, `end` or `error`"));
+            return Err(AnswerFault::NothingInLine(number));
         }
-        Err("its answer stops before the line `{\"end\": true}`".to_owned())
+        Err(AnswerFault::NoEnd)
     }
 }
 
-fn next(answer: &Value) -> Result<Option<Text>, String> {
+fn next(answer: &Value) -> Result<Option<Text>, AnswerFault> {
     match answer.member("next") {
         Value::Absent | Value::Null => Ok(None),
         Value::String(next) => Ok(Some(next)),
-        other => Err(format!("`next` of its answer is {}, no text", json::to_string(&other))),
+        other => Err(AnswerFault::NextNoText(json::to_string(&other))),
     }
 }
 
@@ -210,16 +203,17 @@ impl<'t> RemoteClient<'t> {
     ///
     /// # Errors
     /// It does not answer, or with something else.
-    pub async fn describe(&self) -> Result<Description, String> {
+    pub async fn describe(&self) -> Result<Description, AskError> {
         let reply = self.send(Method::GET, RemotePath::Describe, Bytes::new()).await?;
         if !reply.status.is_success() {
-            return Err(format!("{} answered with {}", reply.uri, reply.status));
+            return Err(AskError::Status { uri: reply.uri, status: reply.status });
         }
         let answer = json::decode(reply.body, &Projection::All, &self.limits);
-        let answer = answer.map_err(|error| {
-            format!("{} answered with no JSON, at byte {}: {error}", reply.uri, error.offset)
-        })?;
-        Description::read(&answer).map_err(|reason| format!("{}: {reason}", reply.uri))
+        match answer {
+            Ok(answer) => Description::read(&answer)
+                .map_err(|fault| AskError::Description { uri: reply.uri, fault }),
+            Err(error) => Err(AskError::NotJson { uri: reply.uri, error }),
+        }
     }
 
     /// What the connector says to the body of a statement: its status, and what can be read of it.
@@ -229,7 +223,7 @@ impl<'t> RemoteClient<'t> {
     pub async fn execute(
         &self,
         body: impl Into<Bytes>,
-    ) -> Result<(StatusCode, Result<RemotePage, String>), String> {
+    ) -> Result<(StatusCode, Result<RemotePage, AnswerFault>), AskError> {
         let reply = self.send(Method::POST, RemotePath::Execute, body.into()).await?;
         let media_type =
             reply.headers.get(header::CONTENT_TYPE).and_then(as_text).unwrap_or_default();
@@ -237,15 +231,14 @@ impl<'t> RemoteClient<'t> {
         Ok((reply.status, page))
     }
 
-    async fn send(&self, method: Method, path: RemotePath, body: Bytes) -> Result<Reply, String> {
+    async fn send(&self, method: Method, path: RemotePath, body: Bytes) -> Result<Reply, AskError> {
         let uri = path.at(&self.file.address);
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, header::HeaderValue::from_static(ACCEPT));
         let own = self.file.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let content = (!body.is_empty()).then_some(("content-type", "application/json"));
         for (name, value) in own.chain(content) {
-            let (name, value) =
-                transport::header(name, value).map_err(|error| error.to_string())?;
+            let (name, value) = transport::header(name, value).map_err(AskError::Header)?;
             headers.insert(name, value);
         }
         let mut exchange = Exchange::new(method, uri);
@@ -256,11 +249,9 @@ impl<'t> RemoteClient<'t> {
         exchange.socket.clone_from(&self.file.address.socket);
         let sent = tokio::time::timeout(DESCRIBE_PATIENCE, self.transport.send(exchange)).await;
         let Ok(reply) = sent else {
-            let seconds = DESCRIBE_PATIENCE.as_secs();
-            let uri = path.at(&self.file.address);
-            return Err(format!("{uri} did not answer within {seconds} s"));
+            return Err(AskError::Silence { uri: path.at(&self.file.address) });
         };
-        reply.map_err(|error| error.to_string())
+        reply.map_err(AskError::Transport)
     }
 }
 
@@ -268,7 +259,7 @@ impl<'t> RemoteClient<'t> {
 mod tests {
     use super::*;
 
-    fn read(status: u16, media_type: &str, body: &str) -> Result<RemotePage, String> {
+    fn read(status: u16, media_type: &str, body: &str) -> Result<RemotePage, AnswerFault> {
         let status = StatusCode::from_u16(status).expect("a status");
         let body = Bytes::copy_from_slice(body.as_bytes());
         RemotePage::read(status, media_type, &body, &DecodeLimits::default())
@@ -312,7 +303,7 @@ mod tests {
             (200, LINES, "5", "line 1 of its answer has no `row`"),
         ] {
             let found = read(status, media_type, body).expect_err(body);
-            assert!(found.contains(told), "{body}: {found}");
+            assert!(found.to_string().contains(told), "{body}: {found}");
         }
     }
 }

@@ -275,9 +275,9 @@ impl Decoding<'_> {
     ) -> Result<Value, Undecodable> {
         let value = match (format.kind, &format.protobuf) {
             (FormatKind::Protobuf, Some(schema)) if self.verb.grpc.is_some() => {
-                self.call_value(&body, schema, projection).map_err(|message| Undecodable {
+                self.call_value(&body, schema, projection).map_err(|fault| Undecodable {
                     code: codes::BAD_PROTOBUF,
-                    message,
+                    message: fault.to_string(),
                     text: None,
                     undecided: None,
                     too_many_at: None,

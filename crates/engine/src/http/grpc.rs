@@ -7,7 +7,7 @@
 //! promises to decompress under a limit and to trust no length. Decoding messages is left to the codec,
 //! cutting streams and repeating calls to the transport.
 
-use std::sync::LazyLock;
+use std::{fmt, sync::LazyLock};
 
 use base64::{
     Engine, alphabet,
@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use qlio_data::{
     Value,
     codec::{
-        DecodeLimits, json,
+        DecodeError, DecodeLimits, json,
         protobuf::{self, Message, ProtobufOptions, Schema},
     },
     percent,
@@ -146,8 +146,9 @@ impl Call<'_> {
             }
             decompressed => decompressed,
         };
-        reply.body = decompressed.map_err(|reason| {
-            RunError::upstream(codes::BAD_PROTOBUF, reason).with(Fact::Uri(shown_uri(&reply.uri)))
+        reply.body = decompressed.map_err(|fault| {
+            RunError::upstream(codes::BAD_PROTOBUF, fault.to_string())
+                .with(Fact::Uri(shown_uri(&reply.uri)))
         })?;
         set_media_type(&mut reply, MEDIA_TYPE);
         Ok(reply)
@@ -161,7 +162,7 @@ impl Decoding<'_> {
         body: &Bytes,
         format: &ProtobufFormat,
         projection: &Projection,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, CallFault> {
         let is_streaming = self.verb.grpc.is_some_and(|grpc| grpc.is_streaming);
         // A list keeps what is asked of its elements.
         let kept = if is_streaming { projection.element() } else { projection };
@@ -170,15 +171,15 @@ impl Decoding<'_> {
         for frame in Frames::new(body) {
             let message = frame?.message;
             let value = protobuf::decode(message, kept, &format.message, &format.options, &limits);
-            messages.push(value.map_err(|error| error.reason)?);
+            messages.push(value.map_err(CallFault::Message)?);
         }
         if is_streaming {
             return Ok(Value::array(messages));
         }
         match (messages.pop(), messages.is_empty()) {
             (Some(message), true) => Ok(message),
-            (None, _) => Err(malformed("no message in the answer to a unary call")),
-            (Some(_), false) => Err(malformed("several messages in the answer to a unary call")),
+            (None, _) => Err(CallFault::NoMessage),
+            (Some(_), false) => Err(CallFault::SeveralMessages),
         }
     }
 }
@@ -291,7 +292,7 @@ fn decompressed(
     headers: &HeaderMap,
     limit: usize,
     is_wanted: &dyn Fn() -> bool,
-) -> Result<Bytes, String> {
+) -> Result<Bytes, CallFault> {
     let mut messages = Vec::new();
     let mut is_changed = false;
     let mut left = limit;
@@ -300,15 +301,13 @@ fn decompressed(
         if is_compressed {
             let encoding = headers.get(ENCODING).map(HeaderValue::as_bytes);
             if encoding != Some(b"gzip") {
-                return Err(malformed("compressed in a way that was not asked for"));
+                return Err(CallFault::Compression);
             }
             message = transport::gunzip(message, left, is_wanted)
-                .ok_or_else(|| malformed(&format!("broken gzip, or more than {limit} bytes")))?;
+                .ok_or(CallFault::Gzip { bytes_max: limit })?;
             is_changed = true;
         }
-        left = left
-            .checked_sub(message.len())
-            .ok_or_else(|| malformed(&format!("more than {limit} bytes")))?;
+        left = left.checked_sub(message.len()).ok_or(CallFault::TooLong { bytes_max: limit })?;
         messages.push(message);
     }
     Ok(if is_changed { framed(&messages) } else { body.clone() })
@@ -331,21 +330,20 @@ impl<'a> Frames<'a> {
         Self { body, at: 0, count: 0 }
     }
 
-    fn read(&mut self) -> Result<Frame, String> {
+    fn read(&mut self) -> Result<Frame, CallFault> {
         let rest = &self.body[self.at..];
-        let early = || malformed("the answer ends inside a message");
-        let (head, rest) = rest.split_first_chunk::<GRPC_HEAD_BYTES>().ok_or_else(early)?;
+        let (head, rest) = rest.split_first_chunk::<GRPC_HEAD_BYTES>().ok_or(CallFault::CutOff)?;
         let [flag, length @ ..] = *head;
         let length = u32::from_be_bytes(length) as usize;
         if flag > 1 {
-            return Err(malformed(&format!("flag {flag} before a message")));
+            return Err(CallFault::Flag(flag));
         }
         if length > rest.len() {
-            return Err(early());
+            return Err(CallFault::CutOff);
         }
         self.count += 1;
         if self.count > MESSAGES_MAX {
-            return Err(malformed(&format!("more than {MESSAGES_MAX} messages")));
+            return Err(CallFault::TooManyMessages);
         }
         let start = self.at + GRPC_HEAD_BYTES;
         self.at = start + length;
@@ -354,7 +352,7 @@ impl<'a> Frames<'a> {
 }
 
 impl Iterator for Frames<'_> {
-    type Item = Result<Frame, String>;
+    type Item = Result<Frame, CallFault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.at >= self.body.len() {
@@ -368,8 +366,48 @@ impl Iterator for Frames<'_> {
     }
 }
 
-fn malformed(reason: &str) -> String {
-    format!("Malformed gRPC message: {reason}")
+/// Why the answer to a call cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CallFault {
+    /// It ends inside a message.
+    CutOff,
+    /// This stands before a message, where it says whether that is compressed.
+    Flag(u8),
+    TooManyMessages,
+    /// A message is compressed in a way that was not asked for.
+    Compression,
+    /// A message is no gzip, or makes more than is taken.
+    Gzip {
+        bytes_max: usize,
+    },
+    /// Its messages are longer than is taken.
+    TooLong {
+        bytes_max: usize,
+    },
+    NoMessage,
+    SeveralMessages,
+    /// A message is not one of its schema.
+    Message(DecodeError),
+}
+
+impl fmt::Display for CallFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Message(error) = self {
+            return f.write_str(&error.reason);
+        }
+        f.write_str("Malformed gRPC message: ")?;
+        match self {
+            Self::CutOff => f.write_str("the answer ends inside a message"),
+            Self::Flag(flag) => write!(f, "flag {flag} before a message"),
+            Self::TooManyMessages => write!(f, "more than {MESSAGES_MAX} messages"),
+            Self::Compression => f.write_str("compressed in a way that was not asked for"),
+            Self::Gzip { bytes_max } => write!(f, "broken gzip, or more than {bytes_max} bytes"),
+            Self::TooLong { bytes_max } => write!(f, "more than {bytes_max} bytes"),
+            Self::NoMessage => f.write_str("no message in the answer to a unary call"),
+            Self::SeveralMessages => f.write_str("several messages in the answer to a unary call"),
+            Self::Message(_) => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -416,7 +454,7 @@ mod tests {
         fn framed_messages_are_read_again(contents in proptest::collection::vec(any::<Vec<u8>>(), 0..5)) {
             let messages: Vec<Bytes> = contents.into_iter().map(Bytes::from).collect();
             let body = framed(&messages);
-            let read: Result<Vec<Bytes>, String> =
+            let read: Result<Vec<Bytes>, CallFault> =
                 Frames::new(&body).map(|frame| frame.map(|frame| frame.message)).collect();
             prop_assert_eq!(read, Ok(messages));
         }

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     budget::Reserved,
     error::RunError,
-    sandbox::{Lazy, Parsed},
+    sandbox::{Lazy, Parsed, Thrown},
 };
 
 /// About how many bytes of the interpreter one byte of a body takes when all of it has been looked at.
@@ -135,8 +135,8 @@ impl HookedBody {
     }
 
     /// The value by the declared format, or why there is none.
-    pub(super) fn declared_value(&self) -> Result<Value, String> {
-        self.value().clone().map_err(|fault| fault.message)
+    pub(super) fn declared_value(&self) -> Result<Value, Thrown> {
+        self.value().clone().map_err(|fault| Thrown(fault.message))
     }
 
     /// The body whose value is known already.

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use qlio_data::{Object, Text, Value, codec::Stop};
 
 use super::{
+    error::Thrown,
     hooks::{Hook, HookArgs, Payload},
     instance::Decode,
     lazy::Lazy,
@@ -48,7 +49,7 @@ pub struct SessionApart {
     lower: Value,
     statement: Value,
     written: Object,
-    decoded: Option<Result<Value, String>>,
+    decoded: Option<Result<Value, Thrown>>,
 }
 
 impl SessionApart {

@@ -79,12 +79,11 @@ pub fn is_bundled(name: &str) -> bool {
 impl Bundled {
     /// The function that the script is, in the realm of `ctx`.
     pub(super) fn function<'js>(&'static self, ctx: &Ctx<'js>) -> rquickjs::Result<Function<'js>> {
-        let compiled = match self.compiled.get() {
-            Some(compiled) => compiled,
-            None => {
-                let bytes = self.compile(ctx)?;
-                self.compiled.get_or_init(|| [(self.file, bytes.leak())])
-            }
+        let compiled = if let Some(compiled) = self.compiled.get() {
+            compiled
+        } else {
+            let bytes = self.compile(ctx)?;
+            self.compiled.get_or_init(|| [(self.file, bytes.leak())])
         };
         let (module, evaluation) = Bundle(&compiled[..]).load(ctx, self.file, None)?.eval()?;
         match evaluation.result::<JsValue<'js>>() {

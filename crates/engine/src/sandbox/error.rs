@@ -100,6 +100,10 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
+/// The message of the error that a script is thrown by what it calls.
+#[derive(Debug, Clone)]
+pub struct Thrown(pub(crate) String);
+
 /// A failure inside the interpreter, before it is known what ran.
 pub(super) enum Fault {
     /// An error of the interpreter; an exception is still pending in the context.

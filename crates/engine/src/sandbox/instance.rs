@@ -18,7 +18,7 @@ use rquickjs::{
 use super::{
     arguments::{self, Inputs},
     bundled, coding, convert,
-    error::Fault,
+    error::{Fault, Thrown},
     function::Scope,
     log::LogBuffer,
     realm::Realm,
@@ -35,7 +35,7 @@ pub(super) const WRAPPER_CHARS: u32 =
 pub(super) const TEMPLATE_FILE_PREFIX: &str = "template:";
 
 /// Decodes the body of an answer by its declared format, or says why it cannot.
-pub(crate) type Decode = Rc<dyn Fn() -> Result<Value, String>>;
+pub(crate) type Decode = Rc<dyn Fn() -> Result<Value, Thrown>>;
 
 /// What host functions of all realms of a sandbox share.
 pub(super) struct HostState {
@@ -192,6 +192,42 @@ pub(super) fn byte_array<'js>(ctx: &Ctx<'js>, bytes: &[u8]) -> rquickjs::Result<
     bytes_value(ctx, bytes)
 }
 
+/// Adds what reads the files of `realm`.
+fn add_files<'js>(ctx: &Ctx<'js>, services: &JsObject<'js>, realm: &Realm) -> rquickjs::Result<()> {
+    let add = |name: &str, function: rquickjs::Result<Function<'js>>| services.set(name, function?);
+    let files = realm.clone();
+    add(
+        "resolve",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, directory: String, name: String| {
+            let files = files.files();
+            let path = files.resolve(&directory, &name);
+            path.ok_or_else(|| throw(&ctx, &files.missing_module(&directory, &name)))
+        }),
+    )?;
+    let files = realm.clone();
+    add(
+        "readText",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
+            let read = files.files().read(&path);
+            let bytes = read.map_err(|reason| {
+                let file = path.trim_start_matches('/');
+                throw(&ctx, &format!("`{file}` cannot be read: {reason}"))
+            })?;
+            let text = String::from_utf8_lossy(&bytes);
+            Ok::<_, rquickjs::Error>(text.trim_start_matches('\u{feff}').to_owned())
+        }),
+    )?;
+    let files = realm.clone();
+    add(
+        "readBytes",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
+            let path = sources::normalise("/", &path);
+            let bytes = path.as_deref().and_then(|path| files.files().read(path).ok());
+            bytes.map(|bytes| bytes_value(&ctx, &bytes)).transpose()
+        }),
+    )
+}
+
 /// The host's services for the kernel of `realm`.
 fn host_services<'js>(
     ctx: &Ctx<'js>,
@@ -207,33 +243,7 @@ fn host_services<'js>(
             bundled::find(&name).map(|module| module.function(&ctx)).transpose()
         }),
     )?;
-    let files = realm.clone();
-    add(
-        "resolve",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, directory: String, name: String| {
-            let files = files.files();
-            let path = files.resolve(&directory, &name);
-            path.ok_or_else(|| throw(&ctx, &files.missing_module(&directory, &name)))
-        }),
-    )?;
-    let files = realm.clone();
-    add(
-        "readText",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
-            let bytes = files.files().read(&path).map_err(|reason| throw(&ctx, &reason))?;
-            let text = String::from_utf8_lossy(&bytes);
-            Ok::<_, rquickjs::Error>(text.trim_start_matches('\u{feff}').to_owned())
-        }),
-    )?;
-    let files = realm.clone();
-    add(
-        "readBytes",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
-            let path = sources::normalise("/", &path);
-            let bytes = path.as_deref().and_then(|path| files.files().read(path).ok());
-            bytes.map(|bytes| bytes_value(&ctx, &bytes)).transpose()
-        }),
-    )?;
+    add_files(ctx, &services, realm)?;
     let state = Rc::clone(host);
     add(
         "log",
@@ -266,7 +276,7 @@ fn host_services<'js>(
             match decode.map(|decode| decode()) {
                 Some(Ok(value)) => convert::to_js(&ctx, &value, state.depth_max)
                     .map_err(|fault| services::thrown(&ctx, fault)),
-                Some(Err(message)) => Err(services::thrown(&ctx, Fault::result(message))),
+                Some(Err(Thrown(message))) => Err(services::thrown(&ctx, Fault::result(message))),
                 None => {
                     let message = "the table declares no format, so there is nothing to decode by";
                     Err(services::thrown(&ctx, Fault::result(message)))

@@ -43,7 +43,6 @@ mod transformer;
 mod uri;
 mod view;
 
-pub(crate) use self::instance::Decode;
 pub use self::{
     apart::{ArgsApart, Changes, SessionApart, with_own_sandbox},
     bundled::is_bundled,
@@ -62,3 +61,4 @@ pub use self::{
     test_server::{TestAnswer, TestRequest, TestServers},
     transformer::Transformer,
 };
+pub(crate) use self::{error::Thrown, instance::Decode};

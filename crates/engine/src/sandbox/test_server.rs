@@ -3,7 +3,7 @@
 //! In: requests that somebody has accepted on a port which the hooks have opened. Out: what the hooks' handler
 //! answers. Sockets are the caller's business; here is only what passes between them and the interpreter.
 
-use std::rc::Rc;
+use std::{io, rc::Rc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -24,7 +24,7 @@ pub trait TestServers {
     ///
     /// # Errors
     /// Why it cannot be opened.
-    fn open(&self, port: u32) -> Result<(u32, u16), String>;
+    fn open(&self, port: u32) -> io::Result<(u32, u16)>;
 
     /// Closes the port of a server; nothing happens if it is closed.
     fn close(&self, server: u32);
@@ -114,9 +114,10 @@ pub(super) fn add<'js>(
         let servers = state.servers.borrow().clone();
         let opened = match servers {
             Some(servers) => servers.open(port),
-            None => Err("only hooks of tests may have servers".to_owned()),
+            None => Err(io::Error::other("only hooks of tests may have servers")),
         };
-        let (server, port) = opened.map_err(|reason| Exception::throw_message(&ctx, &reason))?;
+        let (server, port) =
+            opened.map_err(|error| Exception::throw_message(&ctx, &error.to_string()))?;
         Ok::<_, rquickjs::Error>(vec![server, u32::from(port)])
     };
     services.set("listen", Function::new(ctx.clone(), listen)?)?;

@@ -3,9 +3,9 @@
 //! In: scripts and the files beside them. Out: a text that is the same wherever the same files are loaded, whatever
 //! their folder is called, and another one as soon as a byte of them or a name differs (OBS-9).
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
-use qlio_plan::catalog::sources::Source;
+use qlio_plan::catalog::{Unreadable, sources::Source};
 use sha2::{Digest as _, Sha256};
 
 use super::{CatalogFolders, ScriptText};
@@ -31,25 +31,23 @@ pub(super) fn of<'s>(
 ) -> (String, Vec<FileDigest>) {
     let mut digest = Sha256::new();
     let mut files = Vec::new();
-    let mut add = |shown: &str, name: &str, content: &[u8]| {
+    let mut add = |shown: &str, name: &str, content: Result<&[u8], &Unreadable>| {
+        let content = content
+            .map_or_else(|reason| Cow::Owned(reason.to_string().into_bytes()), Cow::Borrowed);
         let mut own = [0; TOLD_BYTES];
-        own.copy_from_slice(&Sha256::digest(content)[..TOLD_BYTES]);
+        own.copy_from_slice(&Sha256::digest(&content)[..TOLD_BYTES]);
         files.push(FileDigest { file: shown.to_owned(), digest: own });
         // With their lengths, so that no text can stand for two.
-        for part in [name.as_bytes(), content] {
+        for part in [name.as_bytes(), &content] {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
     };
     for (file, text) in scripts {
-        add(file, below(folders, file), text.as_ref().unwrap_or_else(|reason| reason).as_bytes());
+        add(file, below(folders, file), text.as_ref().map(String::as_bytes));
     }
     for (path, source) in beside {
-        add(
-            path.trim_start_matches('/'),
-            path,
-            source.as_deref().unwrap_or_else(|reason| reason.as_bytes()),
-        );
+        add(path.trim_start_matches('/'), path, source.as_deref());
     }
     let told = digest.finalize().iter().take(TOLD_BYTES).fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.

@@ -8,7 +8,7 @@ use std::{sync::Arc, thread};
 use futures_util::future::join_all;
 use qlio_data::redact::secret_texts;
 use qlio_engine::{
-    RemoteClient,
+    AskError, RemoteClient,
     transport::{Transport, TransportSettings},
 };
 use qlio_plan::catalog::{
@@ -66,7 +66,9 @@ pub(super) fn remote_connectors(
             Err(reason) => {
                 let reason = secret_texts(config.secrets.clone())
                     .iter()
-                    .fold(reason, |reason, secret| reason.replace(secret.as_str(), "[redacted]"));
+                    .fold(reason.to_string(), |reason, secret| {
+                        reason.replace(secret.as_str(), "[redacted]")
+                    });
                 let message =
                     format!("connector `{name}` cannot be asked what it can do: {reason}");
                 let problem =
@@ -100,24 +102,24 @@ fn in_file(folder: &SourceFolder, path: &str, text: &str, problem: Diagnostic) -
 }
 
 /// What each of them says. A thread of its own waits for them, because nobody knows whether this one serves.
-fn describe(settings: &TransportSettings, found: &[Found]) -> Vec<Result<Description, String>> {
+fn describe(settings: &TransportSettings, found: &[Found]) -> Vec<Result<Description, AskError>> {
     if found.is_empty() {
         return Vec::new();
     }
     let asked = thread::scope(|scope| {
         let asking = scope.spawn(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(|error| error.to_string())?;
+            let runtime = runtime.map_err(|error| AskError::NotAsked(error.to_string()))?;
             runtime.block_on(async {
-                let transport =
-                    Transport::new(settings.clone()).map_err(|error| error.to_string())?;
+                let transport = Transport::new(settings.clone())
+                    .map_err(|error| AskError::NotAsked(error.to_string()))?;
                 let asking = found.iter().map(|found| async {
                     RemoteClient::new(&transport, &found.file).describe().await
                 });
                 Ok(join_all(asking).await)
             })
         });
-        asking.join().unwrap_or_else(|_| Err("asking it failed".to_owned()))
+        asking.join().unwrap_or_else(|_| Err(AskError::NotAsked("asking it failed".to_owned())))
     });
-    asked.unwrap_or_else(|reason: String| found.iter().map(|_| Err(reason.clone())).collect())
+    asked.unwrap_or_else(|reason: AskError| found.iter().map(|_| Err(reason.clone())).collect())
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use qlio_plan::catalog::{
-    ModuleFolders, Resources, ScriptFile, SourceFolder,
+    ModuleFolders, Resources, ScriptFile, SourceFolder, Unreadable,
     sources::{Source, module_candidates, normalise},
 };
 use walkdir::{DirEntry, WalkDir};
@@ -138,10 +138,9 @@ impl Reader {
             return;
         }
         let source: Source = if size > SOURCE_BYTES_MAX {
-            Err(format!("is longer than {SOURCE_BYTES_MAX} bytes"))
+            Err(Unreadable::TooLong { bytes_max: SOURCE_BYTES_MAX })
         } else {
-            let read = fs::read(place).map_err(|error| format!("cannot be read: {error}"));
-            read.map(Arc::from)
+            fs::read(place).map(Arc::from).map_err(Unreadable::from)
         };
         self.bytes += source.as_ref().map_or(0, |bytes| bytes.len() as u64);
         self.files.insert(path, source);
@@ -270,17 +269,18 @@ impl FilesBeside {
         self.folder.gap()
     }
 
-    fn find(&self, table_file: &str, name: &str) -> Result<PathBuf, String> {
+    fn find(&self, table_file: &str, name: &str) -> Result<PathBuf, Unreadable> {
         // A leading slash counts from the table's folder, as it always has.
         let told = |error: std::io::Error| {
             let hint = "; a leading `/` counts from the folder of the table";
-            format!("{error}{}", if name.starts_with('/') { hint } else { "" })
+            let hint = if name.starts_with('/') { hint } else { "" };
+            Unreadable::System(format!("{error}{hint}"))
         };
         let folder = parent(Path::new(table_file)).canonicalize().map_err(told)?;
         let path = folder.join(name.trim_start_matches('/'));
         let real = path.canonicalize().map_err(told)?;
         let Some(root) = self.root.as_ref().filter(|root| real.starts_with(root)) else {
-            return Err("it lies outside of the tables' folder".to_owned());
+            return Err(Unreadable::Outside);
         };
         // Under the name that it was asked for: what a link means may have a name that is not read.
         let named = path.strip_prefix(root).ok().and_then(Path::to_str);
@@ -313,25 +313,24 @@ fn canonical(root: &Path) -> Option<PathBuf> {
 }
 
 impl Resources for FilesBeside {
-    fn template(&self, table_file: &str, name: &str) -> Result<String, String> {
+    fn template(&self, table_file: &str, name: &str) -> Result<String, Unreadable> {
         read_text(&self.find(table_file, name)?)
     }
 
-    fn module(&self, table_file: &str, name: &str) -> Result<ScriptFile, String> {
+    fn module(&self, table_file: &str, name: &str) -> Result<ScriptFile, Unreadable> {
         let place = match self.find(table_file, name) {
             Ok(place) => place,
             // CommonJS lets the ending away.
             Err(reason) => self.find(table_file, &format!("{name}.js")).map_err(|_| reason)?,
         };
         let folder = Arc::clone(&self.folder);
-        let path = folder.path_of(&place).ok_or("it lies outside of the tables' folder")?;
+        let path = folder.path_of(&place).ok_or(Unreadable::Outside)?;
         let bytes = folder.read(&path)?;
-        str::from_utf8(&bytes)
-            .map_err(|error| format!("it is not UTF-8 at byte {}", error.valid_up_to()))?;
+        str::from_utf8(&bytes)?;
         Ok(ScriptFile { folder, path })
     }
 
-    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, String> {
+    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, Unreadable> {
         read_bytes(&self.find(table_file, name)?)
     }
 
@@ -365,12 +364,12 @@ mod tests {
         let table = tables.join("t.ql").display().to_string();
         assert_eq!(files.template(&table, "body.mu").as_deref(), Ok("hi"));
         assert_eq!(files.template(&table, "/body.mu").as_deref(), Ok("hi"));
-        assert!(files.template(&table, "../secret.txt").unwrap_err().contains("outside"));
+        assert!(files.template(&table, "../secret.txt").unwrap_err() == Unreadable::Outside);
         assert!(files.template(&table, "none.mu").is_err());
         let absolute = tables.join("p.js").display().to_string();
         assert_eq!(files.module(&table, "/p").unwrap().path, "/p.js");
         let refused = files.module(&table, &absolute).unwrap_err();
-        assert!(refused.contains("counts from the folder of the table"), "{refused}");
+        assert!(refused.to_string().contains("counts from the folder of the table"), "{refused}");
     }
 
     #[test]
@@ -419,7 +418,7 @@ mod tests {
         let long = "x".repeat(SOURCE_BYTES_MAX as usize + 1);
         let folder = folder(&[("long.js", &long), ("a.js", "1")]);
         let files = read_tree(folder.path());
-        assert!(files.read("/long.js").unwrap_err().contains("longer than"));
+        assert!(matches!(files.read("/long.js"), Err(Unreadable::TooLong { .. })));
         assert!(files.read("/a.js").is_ok());
     }
 

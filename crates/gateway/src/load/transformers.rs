@@ -85,7 +85,11 @@ impl NamedTransformers {
                 continue;
             }
             let found = folders.find(module).ok_or_else(|| folders.missing(module));
-            match found.and_then(|file| file.folder.read(&file.path).map(|_| file)) {
+            let is_there = |file: ScriptFile| match file.folder.read(&file.path) {
+                Ok(_) => Ok(file),
+                Err(reason) => Err(reason.to_string()),
+            };
+            match found.and_then(is_there) {
                 Ok(file) => modules.push((table.to_string(), file)),
                 Err(reason) => {
                     let message = format!("cannot load the transformer of `{table}`: {reason}");

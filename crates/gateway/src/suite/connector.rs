@@ -34,7 +34,9 @@ pub(crate) async fn check_connector(client: &RemoteClient<'_>) -> Vec<Outcome> {
     let begun = Instant::now();
     let description = match client.describe().await {
         Ok(description) => description,
-        Err(reason) => return vec![outcome("it describes itself", begun, vec![reason])],
+        Err(reason) => {
+            return vec![outcome("it describes itself", begun, vec![reason.to_string()])];
+        }
     };
     let mut outcomes = vec![outcome("it describes itself", begun, Vec::new())];
     let begun = Instant::now();
@@ -129,8 +131,9 @@ async fn ask(
     place: &Place<'_>,
     more: &[(&str, Value)],
 ) -> Result<RemotePage, String> {
-    let (status, page) = client.execute(statement(place.verb, place.at, more)).await?;
-    let page = page?;
+    let asked = client.execute(statement(place.verb, place.at, more)).await;
+    let (status, page) = asked.map_err(|error| error.to_string())?;
+    let page = page.map_err(|fault| fault.to_string())?;
     match page.error {
         Some(error) => Err(format!("it refuses the select: {}", error.message)),
         None if status != StatusCode::OK => Err(format!("it answers with {status}, not with 200")),

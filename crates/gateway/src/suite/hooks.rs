@@ -8,6 +8,7 @@ use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet, HashMap},
     convert::Infallible,
+    io,
     net::{Ipv4Addr, SocketAddr},
     path::Path,
     rc::Rc,
@@ -131,26 +132,30 @@ impl Servers {
         self.taken.take()
     }
 
-    fn lock(&self, port: u16) -> Result<Option<OwnedMutexGuard<()>>, String> {
+    fn lock(&self, port: u16) -> io::Result<Option<OwnedMutexGuard<()>>> {
         if port == 0 || self.own.contains(&port) {
             return Ok(None);
         }
         port_lock(&self.locks, port).try_lock_owned().map(Some).map_err(|_| {
             self.taken.borrow_mut().insert(port);
-            format!("another test has the port {port}")
+            let reason = format!("another test has the port {port}");
+            io::Error::new(io::ErrorKind::AddrInUse, reason)
         })
     }
 }
 
 impl TestServers for Servers {
-    fn open(&self, port: u32) -> Result<(u32, u16), String> {
+    fn open(&self, port: u32) -> io::Result<(u32, u16)> {
         if self.open.borrow().len() >= SERVERS_MAX {
-            return Err(format!("hooks of a test have at most {SERVERS_MAX} servers"));
+            let reason = format!("hooks of a test have at most {SERVERS_MAX} servers");
+            return Err(io::Error::other(reason));
         }
         let port = self.old_ports.find(port, || self.file.clone());
         let lock = self.lock(port)?;
-        let listener = bind(port).map_err(|error| format!("can not listen on {port}: {error}"))?;
-        let bound = listener.local_addr().map_err(|error| error.to_string())?.port();
+        let listener = bind(port).map_err(|error| {
+            io::Error::new(error.kind(), format!("can not listen on {port}: {error}"))
+        })?;
+        let bound = listener.local_addr()?.port();
         let server = self.last.get() + 1;
         self.last.set(server);
         let listener = Listener { listener, _lock: lock };
@@ -165,7 +170,7 @@ impl TestServers for Servers {
     }
 }
 
-fn bind(port: u16) -> std::io::Result<TcpListener> {
+fn bind(port: u16) -> io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;

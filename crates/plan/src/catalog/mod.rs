@@ -17,6 +17,7 @@ mod settings;
 pub mod sources;
 mod table;
 mod transformers;
+mod unreadable;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -29,8 +30,8 @@ pub(crate) use declare::{Declaration, literal_text, literal_value, number};
 pub use declare::{Declared, declare_table};
 pub use paging::{PageSize, Paging, PagingManner};
 pub use remote::{
-    Address, ColumnKind, Description, PROTOCOL, Remote, RemoteColumn, RemoteFile, RemoteFileError,
-    RemoteParameter, RemoteSource, RemoteVerb, test_parameter,
+    Address, ColumnKind, Description, DescriptionError, PROTOCOL, Remote, RemoteColumn, RemoteFile,
+    RemoteFileError, RemoteParameter, RemoteSource, RemoteVerb, test_parameter,
 };
 pub use resources::{NoResources, Resources};
 pub(crate) use settings::MissingSetting;
@@ -43,6 +44,7 @@ pub use table::{
     Oauth2, Table, Verb, Written, is_form_template,
 };
 pub use transformers::Transformers;
+pub use unreadable::Unreadable;
 
 use crate::node::Plan;
 

@@ -11,8 +11,8 @@ use qlio_data::{Value, codec::json};
 use qlio_syntax::source::Span;
 
 pub use description::{
-    ColumnKind, Description, PROTOCOL, RemoteColumn, RemoteParameter, RemoteSource, RemoteVerb,
-    test_parameter,
+    ColumnKind, Description, DescriptionError, PROTOCOL, RemoteColumn, RemoteParameter,
+    RemoteSource, RemoteVerb, test_parameter,
 };
 
 use super::settings::fill_settings;

@@ -1,6 +1,6 @@
 //! Files beside a declaration, behind a trait so that this crate does no I/O.
 
-use super::{ModuleFolders, ScriptFile};
+use super::{ModuleFolders, ScriptFile, Unreadable};
 
 /// Files that tables refer to. Implementations resolve names relative to the table's file and
 /// refuse paths that leave the tables' root (CON-8).
@@ -8,20 +8,20 @@ pub trait Resources {
     /// The text of a body template.
     ///
     /// # Errors
-    /// Why it cannot be read, in words for the operator.
-    fn template(&self, table_file: &str, name: &str) -> Result<String, String>;
+    /// Why it cannot be read.
+    fn template(&self, table_file: &str, name: &str) -> Result<String, Unreadable>;
 
     /// The file of a patch, auth or transformer module.
     ///
     /// # Errors
     /// Why it cannot be read.
-    fn module(&self, table_file: &str, name: &str) -> Result<ScriptFile, String>;
+    fn module(&self, table_file: &str, name: &str) -> Result<ScriptFile, Unreadable>;
 
     /// The bytes of a schema file.
     ///
     /// # Errors
     /// Why it cannot be read.
-    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, String>;
+    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, Unreadable>;
 
     /// The folders in which `require` of a script finds modules.
     fn module_folders(&self) -> ModuleFolders {
@@ -33,18 +33,16 @@ pub trait Resources {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoResources;
 
-const REFUSED: &str = "files are not available to scripts sent by clients";
-
 impl Resources for NoResources {
-    fn template(&self, _: &str, _: &str) -> Result<String, String> {
-        Err(REFUSED.to_owned())
+    fn template(&self, _: &str, _: &str) -> Result<String, Unreadable> {
+        Err(Unreadable::Refused)
     }
 
-    fn module(&self, _: &str, _: &str) -> Result<ScriptFile, String> {
-        Err(REFUSED.to_owned())
+    fn module(&self, _: &str, _: &str) -> Result<ScriptFile, Unreadable> {
+        Err(Unreadable::Refused)
     }
 
-    fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, String> {
-        Err(REFUSED.to_owned())
+    fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, Unreadable> {
+        Err(Unreadable::Refused)
     }
 }

@@ -10,8 +10,10 @@ use std::{
     sync::Arc,
 };
 
+use super::Unreadable;
+
 /// A file's bytes, or why they could not be read.
-pub type Source = Result<Arc<[u8]>, String>;
+pub type Source = Result<Arc<[u8]>, Unreadable>;
 
 /// The files of one folder, which its scripts see as `/`.
 #[derive(Debug, Default)]
@@ -59,12 +61,8 @@ impl SourceFolder {
     /// # Errors
     /// There is none of this path, or it could not be read.
     pub fn read(&self, path: &str) -> Source {
-        let named = || format!("`{}`", path.trim_start_matches('/'));
-        match self.files.get(path) {
-            Some(Ok(bytes)) => Ok(Arc::clone(bytes)),
-            Some(Err(reason)) => Err(format!("{} {reason}", named())),
-            None => Err(format!("no such file {}", named())),
-        }
+        let none = || Unreadable::NoSuchFile(path.trim_start_matches('/').to_owned());
+        self.files.get(path).cloned().unwrap_or_else(|| Err(none()))
     }
 
     /// The path of the module that `request` means in a file of `directory`: as it stands, with `.js` or
@@ -240,9 +238,10 @@ mod tests {
 
     #[test]
     fn a_file_that_could_not_be_read_says_why() {
-        let files = BTreeMap::from([("/a.js".to_owned(), Err("is too long".to_owned()))]);
+        let files =
+            BTreeMap::from([("/a.js".to_owned(), Err(Unreadable::TooLong { bytes_max: 9 }))]);
         let folder = SourceFolder::new(PathBuf::new(), String::new(), files);
-        assert_eq!(folder.read("/a.js").unwrap_err(), "`a.js` is too long");
-        assert_eq!(folder.read("/b.js").unwrap_err(), "no such file `b.js`");
+        assert_eq!(folder.read("/a.js"), Err(Unreadable::TooLong { bytes_max: 9 }));
+        assert_eq!(folder.read("/b.js"), Err(Unreadable::NoSuchFile("b.js".to_owned())));
     }
 }

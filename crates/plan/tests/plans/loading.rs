@@ -23,7 +23,7 @@ fn an_unreadable_body_template_breaks_the_table_with_its_position() {
     assert_eq!(
         of_table(text),
         [
-            "t.ql Error Q3003 missing-body-template 2:22 cannot read body template `gone.mu`: no such file"
+            "t.ql Error Q3003 missing-body-template 2:22 cannot read body template `gone.mu`: no such file `gone.mu`"
         ]
     );
     let (catalog, _) = load(&[("t.ql", text)], &[]);
@@ -57,7 +57,7 @@ fn a_bad_format_clause_is_named() {
     assert!(found[0].starts_with("t.ql Error Q3015 unknown-format 1:"), "{found:?}");
     let found = of_table(&table("using format 'protobuf' message 'M' from 'm.proto'"));
     assert!(found[0].contains("Q3012 missing-schema"), "{found:?}");
-    assert!(found[0].contains("cannot load schema `m.proto`: no such file"), "{found:?}");
+    assert!(found[0].contains("cannot load schema `m.proto`: no such file `m.proto`"), "{found:?}");
     let found = of_table(&table("using xml coerce 'wild'"));
     assert!(found[0].contains("unknown XML coercion `wild`"), "{found:?}");
 }
@@ -68,7 +68,7 @@ fn a_missing_patch_is_named() {
         of_table("create table t on select get from 'http://api.test/t' using patch 'p.js'");
     assert_eq!(
         found,
-        ["t.ql Error Q3004 missing-patch 1:67 cannot load module `p.js`: no such file"]
+        ["t.ql Error Q3004 missing-patch 1:67 cannot load module `p.js`: no such file `p.js`"]
     );
 }
 
@@ -152,11 +152,15 @@ fn modules_and_transformers_that_cannot_be_read_have_codes_of_their_own() {
         |clause: &str| format!("create table t on select get from 'http://api.test/t' {clause}");
     assert_eq!(
         of_table(&table("auth using 'a.js'")),
-        ["t.ql Error Q3016 missing-auth-module 1:66 cannot load module `a.js`: no such file"]
+        [
+            "t.ql Error Q3016 missing-auth-module 1:66 cannot load module `a.js`: no such file `a.js`"
+        ]
     );
     assert_eq!(
         of_table(&table("using transformer 'x.js'")),
-        ["t.ql Error Q3017 missing-transformer 1:73 cannot load module `x.js`: no such file"]
+        [
+            "t.ql Error Q3017 missing-transformer 1:73 cannot load module `x.js`: no such file `x.js`"
+        ]
     );
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use qlio_data::{Value, codec::json};
 use qlio_plan::{
     Catalog, CompileOptions, Origin, Plan,
-    catalog::{CatalogBuilder, FileDiagnostics, Resources, ScriptFile},
+    catalog::{CatalogBuilder, FileDiagnostics, Resources, ScriptFile, Unreadable},
     compile,
 };
 use qlio_syntax::{diagnostic::Diagnostic, source::LineIndex};
@@ -22,22 +22,22 @@ use qlio_syntax::{diagnostic::Diagnostic, source::LineIndex};
 struct Files;
 
 impl Resources for Files {
-    fn template(&self, _: &str, name: &str) -> Result<String, String> {
+    fn template(&self, _: &str, name: &str) -> Result<String, Unreadable> {
         match name {
             "order.xml.mu" => Ok("<order>{{id}} {{rows}}</order>".to_owned()),
-            _ => Err("no such file".to_owned()),
+            _ => Err(Unreadable::NoSuchFile(name.to_owned())),
         }
     }
 
-    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, String> {
+    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, Unreadable> {
         match name {
             "patch.js" => Ok(ScriptFile { folder: Arc::default(), path: "/patch.js".to_owned() }),
-            _ => Err("no such file".to_owned()),
+            _ => Err(Unreadable::NoSuchFile(name.to_owned())),
         }
     }
 
-    fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, String> {
-        Err("no such file".to_owned())
+    fn schema(&self, _: &str, name: &str) -> Result<Vec<u8>, Unreadable> {
+        Err(Unreadable::NoSuchFile(name.to_owned()))
     }
 }
 

@@ -317,7 +317,7 @@ fn beyond() -> ComputeError {
     ComputeError::OutOfRange { what: "a date before the year -9999 or after 9999".to_owned() }
 }
 
-fn bad_pattern(position: usize, pattern: &str, reason: &str) -> ComputeError {
+fn bad_pattern(position: usize, pattern: &str, reason: &impl std::fmt::Display) -> ComputeError {
     ComputeError::invalid(position, format!("the pattern `{}`: {reason}", clip(pattern)))
 }
 

@@ -1,5 +1,7 @@
 //! Dates and times as texts: every form that is read, and the forms that are written.
 
+use std::fmt;
+
 use jiff::{
     Timestamp, ZonedDateTime,
     civil::{Date, DateTime, Time},
@@ -130,35 +132,59 @@ fn of_iso(text: &str) -> Option<Moment> {
     Some(Moment::Instant(pieces.date().to_datetime(time).to_zoned_datetime(zone).ok()?))
 }
 
-/// By a pattern of `strftime`; a date alone if the pattern has no time.
-pub(super) fn of_pattern(pattern: &str, text: &str) -> Result<Moment, String> {
-    if text.len() > TEXT_BYTES_MAX || pattern.len() > TEXT_BYTES_MAX {
-        return Err(format!("more than {TEXT_BYTES_MAX} bytes (date_text_bytes_max)"));
+/// Why nothing is read or written by a pattern.
+#[derive(Debug, Clone)]
+pub(super) enum PatternFault {
+    /// Pattern or text have more than [`TEXT_BYTES_MAX`] bytes.
+    TooLong,
+    /// It is none of `strftime`, the text does not fit, or there is no such moment.
+    Unfit(jiff::Error),
+}
+
+impl fmt::Display for PatternFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => {
+                write!(f, "more than {TEXT_BYTES_MAX} bytes (date_text_bytes_max)")
+            }
+            Self::Unfit(error) => error.fmt(f),
+        }
     }
-    let parsed = strtime::parse(pattern, text).map_err(|error| error.to_string())?;
+}
+
+impl From<jiff::Error> for PatternFault {
+    fn from(error: jiff::Error) -> Self {
+        Self::Unfit(error)
+    }
+}
+
+/// By a pattern of `strftime`; a date alone if the pattern has no time.
+pub(super) fn of_pattern(pattern: &str, text: &str) -> Result<Moment, PatternFault> {
+    if text.len() > TEXT_BYTES_MAX || pattern.len() > TEXT_BYTES_MAX {
+        return Err(PatternFault::TooLong);
+    }
+    let parsed = strtime::parse(pattern, text)?;
     if parsed.timestamp().is_some() || parsed.offset().is_some() {
-        let timestamp = parsed.to_timestamp().map_err(|error| error.to_string())?;
+        let timestamp = parsed.to_timestamp()?;
         let zone = parsed.offset().map_or(TimeZone::UTC, TimeZone::fixed);
         return Ok(Moment::Instant(timestamp.to_zoned_datetime(zone)));
     }
     if parsed.hour().is_none() {
-        return parsed.to_date().map(Moment::Date).map_err(|error| error.to_string());
+        return Ok(Moment::Date(parsed.to_date()?));
     }
-    let civil = parsed.to_datetime().map_err(|error| error.to_string())?;
-    let instant = civil.to_zoned_datetime(TimeZone::UTC).map_err(|error| error.to_string())?;
-    Ok(Moment::Instant(instant))
+    Ok(Moment::Instant(parsed.to_datetime()?.to_zoned_datetime(TimeZone::UTC)?))
 }
 
 /// A moment by a pattern of `strftime`.
-pub(super) fn to_pattern(pattern: &str, instant: &ZonedDateTime) -> Result<String, String> {
+pub(super) fn to_pattern(pattern: &str, instant: &ZonedDateTime) -> Result<String, PatternFault> {
     if pattern.len() > TEXT_BYTES_MAX {
-        return Err(format!("more than {TEXT_BYTES_MAX} bytes (date_text_bytes_max)"));
+        return Err(PatternFault::TooLong);
     }
-    strtime::format(pattern, instant).map_err(|error| error.to_string())
+    Ok(strtime::format(pattern, instant)?)
 }
 
 /// Whether a pattern is one of `strftime`, whatever is read or written by it.
-pub(super) fn check_pattern(pattern: &str) -> Result<(), String> {
+pub(super) fn check_pattern(pattern: &str) -> Result<(), PatternFault> {
     to_pattern(pattern, &Timestamp::UNIX_EPOCH.to_zoned_datetime(TimeZone::UTC)).map(drop)
 }
 

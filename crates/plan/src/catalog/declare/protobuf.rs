@@ -51,8 +51,9 @@ impl Builder<'_> {
 
     fn schema(&self, name: &str) -> Result<Schema, (Code, String)> {
         let (file, resources) = (self.declaration.file, self.declaration.resources);
-        let bytes =
-            resources.schema(file, name).map_err(|reason| (codes::MISSING_SCHEMA, reason))?;
+        let bytes = resources
+            .schema(file, name)
+            .map_err(|reason| (codes::MISSING_SCHEMA, reason.to_string()))?;
         let malformed = |reason: String| (codes::BAD_SCHEMA, reason);
         if std::path::Path::new(name).extension().is_some_and(|ending| ending == "proto") {
             let mut import = |path: &str| {

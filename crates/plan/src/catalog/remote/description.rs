@@ -2,7 +2,7 @@
 //!
 //! In: its description as JSON. Out: verbs, sources, columns and the tests it makes of them, checked.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use qlio_data::{
     Object, Text, Value,
@@ -93,6 +93,63 @@ pub enum ColumnKind {
     Any,
 }
 
+/// What is wrong with a description; `path` is that of the member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DescriptionError {
+    /// It is no object.
+    NoObject,
+    /// It is of another protocol.
+    Protocol {
+        /// What it says, as JSON.
+        found: String,
+    },
+    /// A member is missing.
+    Missing {
+        /// Which one.
+        path: String,
+    },
+    /// A member is not of the kind that it must be of.
+    Kind {
+        /// Which one.
+        path: String,
+        /// What it must be.
+        wanted: &'static str,
+    },
+    /// An object has more members than are read.
+    TooMany {
+        /// Which one.
+        path: String,
+    },
+    /// A list has a word that means nothing in it.
+    Word {
+        /// Which one.
+        path: String,
+        /// Those that do.
+        words: &'static str,
+        /// The word, as JSON.
+        found: String,
+    },
+}
+
+impl fmt::Display for DescriptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoObject => f.write_str("it is no object"),
+            Self::Protocol { found } => {
+                write!(f, "`protocol` is {found}, and {PROTOCOL} is spoken here")
+            }
+            Self::Missing { path } => write!(f, "`{path}` is missing"),
+            Self::Kind { path, wanted } => write!(f, "`{path}` must be {wanted}"),
+            Self::TooMany { path } => write!(f, "`{path}` has more than {NAMES_MAX} members"),
+            Self::Word { path, words, found } => {
+                write!(f, "`{path}` may have {words}, not {found}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DescriptionError {}
+
 impl ColumnKind {
     /// Whether a value can be compared by the connector as it is compared here: other values are never handed on.
     pub fn fits(self, value: &Value) -> bool {
@@ -110,10 +167,10 @@ impl Description {
     /// Reads a description.
     ///
     /// # Errors
-    /// What is wrong with it, with the path of the member.
-    pub fn read(value: &Value) -> Result<Self, String> {
+    /// What is wrong with it.
+    pub fn read(value: &Value) -> Result<Self, DescriptionError> {
         let value = value.clone().into_tree();
-        let Value::Object(members) = &value else { return Err("it is no object".to_owned()) };
+        let Value::Object(members) = &value else { return Err(DescriptionError::NoObject) };
         let protocol = members.get("protocol").unwrap_or(&Value::Absent);
         let is_spoken = match protocol {
             Value::Number(number) => {
@@ -122,14 +179,13 @@ impl Description {
             _ => false,
         };
         if !is_spoken {
-            let found = json::to_string(protocol);
-            return Err(format!("`protocol` is {found}, and {PROTOCOL} is spoken here"));
+            return Err(DescriptionError::Protocol { found: json::to_string(protocol) });
         }
         let verbs = object(members.get("verbs"), "verbs")?;
         let read = |(name, verb): (&Text, &Value)| {
             Ok((name.to_string(), RemoteVerb::read(verb, &format!("verbs.{name}"))?))
         };
-        Ok(Self { verbs: verbs.iter().map(read).collect::<Result<_, String>>()? })
+        Ok(Self { verbs: verbs.iter().map(read).collect::<Result<_, DescriptionError>>()? })
     }
 
     /// The names of the verbs, in order.
@@ -144,7 +200,7 @@ impl Description {
 }
 
 impl RemoteVerb {
-    fn read(value: &Value, path: &str) -> Result<Self, String> {
+    fn read(value: &Value, path: &str) -> Result<Self, DescriptionError> {
         let members = object(Some(value), path)?;
         let mut kinds = Vec::new();
         for kind in list(members.get("kinds"), &format!("{path}.kinds"))? {
@@ -154,10 +210,8 @@ impl RemoteVerb {
                 Some("update") => VerbKind::Update,
                 Some("delete") => VerbKind::Delete,
                 _ => {
-                    return Err(format!(
-                        "`{path}.kinds` may have `select`, `insert`, `update` and `delete`, not {}",
-                        json::to_string(kind)
-                    ));
+                    let words = "`select`, `insert`, `update` and `delete`";
+                    return Err(unknown_word(format!("{path}.kinds"), words, kind));
                 }
             });
         }
@@ -170,7 +224,7 @@ impl RemoteVerb {
                     let source = RemoteSource::read(source, &format!("{path}.{name}"))?;
                     Ok((name.to_string(), Arc::new(source)))
                 };
-                Sources::Named(named.iter().map(read).collect::<Result<_, String>>()?)
+                Sources::Named(named.iter().map(read).collect::<Result<_, DescriptionError>>()?)
             }
         };
         Ok(Self { kinds, sources })
@@ -200,7 +254,7 @@ impl RemoteVerb {
 }
 
 impl RemoteSource {
-    fn read(value: &Value, path: &str) -> Result<Self, String> {
+    fn read(value: &Value, path: &str) -> Result<Self, DescriptionError> {
         let members = object(Some(value), path)?;
         let mut source = Self::default();
         if let Some(written) = members.get("parameters") {
@@ -224,12 +278,7 @@ impl RemoteSource {
                     Some("columns") => source.takes_columns = true,
                     Some("limit") => source.takes_limit = true,
                     Some("offset") => source.takes_offset = true,
-                    _ => {
-                        let found = json::to_string(pushed);
-                        return Err(format!(
-                            "`{path}` may have `columns`, `limit` and `offset`, not {found}"
-                        ));
-                    }
+                    _ => return Err(unknown_word(path, "`columns`, `limit` and `offset`", pushed)),
                 }
             }
         }
@@ -264,7 +313,7 @@ pub fn test_parameter(column: &str, test: ColumnTest) -> Text {
 }
 
 impl RemoteColumn {
-    fn read(name: &Text, value: &Value, path: &str) -> Result<Self, String> {
+    fn read(name: &Text, value: &Value, path: &str) -> Result<Self, DescriptionError> {
         let members = object(Some(value), path)?;
         let kind = match members.get("type").map(|kind| kind.as_str()) {
             None | Some(Some("any")) => ColumnKind::Any,
@@ -272,7 +321,8 @@ impl RemoteColumn {
             Some(Some("number")) => ColumnKind::Number,
             Some(Some("flag")) => ColumnKind::Flag,
             Some(_) => {
-                return Err(format!("`{path}.type` must be `text`, `number`, `flag` or `any`"));
+                let wanted = "`text`, `number`, `flag` or `any`";
+                return Err(DescriptionError::Kind { path: format!("{path}.type"), wanted });
             }
         };
         let mut tests = Vec::new();
@@ -284,10 +334,8 @@ impl RemoteColumn {
                     Some(known) if !tests.contains(known) => tests.push(*known),
                     Some(_) => {}
                     None => {
-                        let found = json::to_string(test);
-                        return Err(format!(
-                            "`{path}.tests` may have `=`, `<`, `<=`, `>`, `>=` and `like`, not {found}"
-                        ));
+                        let words = "`=`, `<`, `<=`, `>`, `>=` and `like`";
+                        return Err(unknown_word(format!("{path}.tests"), words, test));
                     }
                 }
             }
@@ -296,27 +344,37 @@ impl RemoteColumn {
     }
 }
 
-fn object<'v>(value: Option<&'v Value>, path: &str) -> Result<&'v Object, String> {
+fn object<'v>(value: Option<&'v Value>, path: &str) -> Result<&'v Object, DescriptionError> {
     match value {
         Some(Value::Object(members)) if members.len() <= NAMES_MAX => Ok(&**members),
-        Some(Value::Object(_)) => Err(format!("`{path}` has more than {NAMES_MAX} members")),
-        None => Err(format!("`{path}` is missing")),
-        Some(_) => Err(format!("`{path}` must be an object")),
+        Some(Value::Object(_)) => Err(DescriptionError::TooMany { path: path.to_owned() }),
+        other => Err(missing_or(other, path, "an object")),
     }
 }
 
-fn list<'v>(value: Option<&'v Value>, path: &str) -> Result<&'v [Value], String> {
+fn list<'v>(value: Option<&'v Value>, path: &str) -> Result<&'v [Value], DescriptionError> {
     match value {
         Some(Value::Array(elements)) if elements.len() <= NAMES_MAX => Ok(&elements[..]),
-        None => Err(format!("`{path}` is missing")),
-        Some(_) => Err(format!("`{path}` must be a list of texts")),
+        other => Err(missing_or(other, path, "a list of texts")),
     }
 }
 
-fn flag(value: Option<&Value>, path: &str) -> Result<bool, String> {
+fn flag(value: Option<&Value>, path: &str) -> Result<bool, DescriptionError> {
     match value {
         None => Ok(false),
         Some(Value::Bool(is_on)) => Ok(*is_on),
-        Some(_) => Err(format!("`{path}` must be `true` or `false`")),
+        other => Err(missing_or(other, path, "`true` or `false`")),
     }
+}
+
+fn missing_or(found: Option<&Value>, path: &str, wanted: &'static str) -> DescriptionError {
+    let path = path.to_owned();
+    match found {
+        None => DescriptionError::Missing { path },
+        Some(_) => DescriptionError::Kind { path, wanted },
+    }
+}
+
+fn unknown_word(path: String, words: &'static str, found: &Value) -> DescriptionError {
+    DescriptionError::Word { path, words, found: json::to_string(found) }
 }
