@@ -62,7 +62,7 @@ impl Inputs {
     }
 }
 
-/// The numbers of what the kernel asks for; see `kernel.js`.
+/// The numbers of what the kernel asks for; see `kernel/views.js`.
 mod part {
     pub(super) const URI: u32 = 0;
     pub(super) const HEADERS: u32 = 1;

@@ -18,22 +18,35 @@ pub(super) struct Bundled {
     /// Its name in stacks of errors: [`OWN_FILE_PREFIX`] and the name that scripts require.
     file: &'static str,
     source: &'static str,
-    /// Its code as a function of which names. None for a source that is a function already.
-    parameters: Option<&'static str>,
+    /// The names that its source, the inside of a function, is given.
+    parameters: &'static str,
     /// What the interpreter makes of it.
     compiled: OnceLock<[(&'static str, &'static [u8]); 1]>,
 }
 
-/// The kernel, a function of the host's services.
+/// The kernel: the part of the sandbox that lives inside each realm. One function of the host's services, in
+/// several files; it answers with what the host calls. It is strict code, as that of all modules is.
 pub(super) static KERNEL: Bundled = Bundled {
     file: "qlio:kernel",
-    source: include_str!("kernel.js"),
-    parameters: None,
+    source: concat!(
+        include_str!("kernel/guard.js"),
+        include_str!("kernel/timers.js"),
+        include_str!("kernel/modules.js"),
+        include_str!("kernel/outcome.js"),
+        include_str!("kernel/views.js"),
+        include_str!("kernel/sessions.js"),
+        include_str!("kernel/hooks.js"),
+        include_str!("kernel/connectors.js"),
+        include_str!("kernel/functions.js"),
+        include_str!("kernel/templates.js"),
+        include_str!("kernel/interface.js"),
+    ),
+    parameters: "host",
     compiled: OnceLock::new(),
 };
 
 const fn module(file: &'static str, source: &'static str) -> Bundled {
-    let parameters = Some("exports, require, module, host, kernel");
+    let parameters = "exports, require, module, host, kernel";
     Bundled { file, source, parameters, compiled: OnceLock::new() }
 }
 
@@ -95,13 +108,8 @@ impl Bundled {
     }
 
     fn compile(&self, ctx: &Ctx<'_>) -> rquickjs::Result<Vec<u8>> {
-        let source = self.source;
-        let text = match self.parameters {
-            Some(parameters) => {
-                format!("export default (function ({parameters}) {{{source}\n}})")
-            }
-            None => format!("export default {source}"),
-        };
+        let Self { source, parameters, .. } = self;
+        let text = format!("export default (function ({parameters}) {{{source}\n}})");
         let options = WriteOptions { strip_source: true, ..WriteOptions::default() };
         Module::declare(ctx.clone(), self.file, text)?.write(options)
     }

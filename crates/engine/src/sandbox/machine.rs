@@ -235,6 +235,9 @@ impl Sandbox {
         state.meter.disarm();
         state.host.scope.borrow_mut().take();
         state.host.inputs.borrow_mut().take();
+        if !activity.is_load {
+            self.measure(Duration::ZERO);
+        }
         if !is_idle {
             drop(instance);
             self.rebuild(realm.id());
@@ -276,7 +279,6 @@ impl Sandbox {
         };
         machine.close_sessions(state);
         machine.uses += 1;
-        machine.measure_when_due();
         if let Some(slot) = machine.instances.get_mut(&realm.id()) {
             slot.last_use = machine.uses;
             return Ok(Rc::clone(&slot.instance));
@@ -297,6 +299,14 @@ impl Sandbox {
         machine.floor = machine.floor.saturating_add(REALM_BYTES);
         machine.unmeasured += began.elapsed();
         Ok(instance)
+    }
+
+    /// Measures the heap of what was loaded when that is due; `took` is the time of something that was loaded now.
+    fn measure(&self, took: Duration) {
+        if let Some(machine) = &mut *self.state.machine.borrow_mut() {
+            machine.unmeasured += took;
+            machine.measure_when_due();
+        }
     }
 
     fn set_memory(&self, weight: usize) {
@@ -443,9 +453,7 @@ impl Sandbox {
             let exports = entered.instance.load(entered.ctx, entry)?;
             look(entered, exports)
         });
-        if let Some(machine) = &mut *self.state.machine.borrow_mut() {
-            machine.unmeasured += began.elapsed();
-        }
+        self.measure(began.elapsed());
         result
     }
 }

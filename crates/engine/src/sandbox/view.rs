@@ -6,7 +6,7 @@
 //! that it becomes. A structure that comes back without anybody having looked into it is the value it was
 //! made of, digits of long numbers included.
 //!
-//! The traps are in `kernel.js`, as `view`; here is what they fill targets with.
+//! The traps are in `kernel/views.js`, as `view`; here is what they fill targets with.
 
 use std::{
     cell::{Cell, RefCell},
