@@ -5,11 +5,27 @@
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 
-// The engine keeps this module to itself; here it is compiled alone, without the engine.
+/// What the module below calls the engine's.
+mod heavy {
+    pub(crate) use qlio_engine::heavy::Heavy;
+}
+
+// The engine keeps this module to itself; here it is compiled alone.
 #[allow(dead_code)]
 #[path = "../../crates/engine/src/transport"]
 mod transport {
     mod coding;
+
+    mod headers {
+        /// Codings are chosen by the input, not by headers.
+        pub(super) struct Headers;
+
+        impl Headers {
+            pub(super) fn all(&self, _: &http::HeaderName) -> impl Iterator<Item = &[u8]> {
+                std::iter::empty()
+            }
+        }
+    }
 
     /// Stands in for the engine's module of this name.
     mod error {
@@ -18,6 +34,7 @@ mod transport {
             ContentCoding { name: Box<str> },
             CorruptedStream,
             DecodedTooLarge { limit: usize },
+            Busy(qlio_engine::heavy::Busy),
         }
 
         pub(super) struct Fault {
@@ -41,7 +58,8 @@ mod transport {
         let chosen = [codings[usize::from(choice & 3)], codings[usize::from(choice >> 2 & 3)]];
         let count = 1 + usize::from(choice >> 4 & 1);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        if let Ok(bytes) = runtime.block_on(coding::decode(body, &chosen[..count], LIMIT)) {
+        let (chosen, heavy) = (chosen[..count].to_vec(), crate::heavy::Heavy::default());
+        if let Ok(bytes) = runtime.block_on(coding::decode(body, chosen, LIMIT, &heavy)) {
             assert!(bytes.len() <= LIMIT);
         }
     }

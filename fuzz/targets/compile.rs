@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use qlio_data::codec::json;
 use qlio_plan::{
     Catalog, CompileOptions, Compiled, Origin,
-    catalog::{CatalogBuilder, Resources, ScriptFile},
+    catalog::{CatalogBuilder, Resources, ScriptFile, Unreadable},
     compile, complete, diagnose,
     explain::{Explanation, explain, to_dot, to_json, to_svg, to_text, to_yuml},
 };
@@ -36,17 +36,21 @@ const ROUTE: &str =
 struct Files;
 
 impl Resources for Files {
-    fn template(&self, _: &str, name: &str) -> Result<String, String> {
-        if name == "order.mu" { Ok("<o>{{params.id}}</o>".into()) } else { Err("none".into()) }
+    fn template(&self, _: &str, name: &str) -> Result<String, Unreadable> {
+        if name == "order.mu" {
+            Ok("<o>{{params.id}}</o>".into())
+        } else {
+            Err(Unreadable::NoSuchFile(name.to_owned()))
+        }
     }
 
-    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, String> {
+    fn module(&self, _: &str, name: &str) -> Result<ScriptFile, Unreadable> {
         let file = || ScriptFile { folder: Arc::default(), path: "/patch.js".into() };
-        if name == "patch.js" { Ok(file()) } else { Err("none".into()) }
+        if name == "patch.js" { Ok(file()) } else { Err(Unreadable::NoSuchFile(name.to_owned())) }
     }
 
-    fn schema(&self, _: &str, _: &str) -> Result<Vec<u8>, String> {
-        Err("none".into())
+    fn schema(&self, _: &str, name: &str) -> Result<Vec<u8>, Unreadable> {
+        Err(Unreadable::NoSuchFile(name.to_owned()))
     }
 }
 

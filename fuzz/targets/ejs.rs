@@ -11,17 +11,9 @@ use std::{
 use libfuzzer_sys::fuzz_target;
 use qlio_data::{Object, Value, codec::json::parse_str};
 
-// Here the sandbox is compiled alone, without the engine; of the engine it uses one module.
-#[allow(dead_code)]
-#[path = "../../crates/engine/src/body"]
-mod body {
-    pub(crate) mod mustache;
-}
-#[allow(dead_code, unused_imports)]
-#[path = "../../crates/engine/src/sandbox/mod.rs"]
-mod sandbox;
-
-use sandbox::{EjsTemplate, HookSession, Realm, Sandbox, SandboxLimits, ScriptErrorKind};
+use qlio_engine::sandbox::{
+    EjsTemplate, HookSession, Realm, Sandbox, SandboxLimits, ScriptErrorKind,
+};
 
 const FILE: &str = "order.ejs";
 
@@ -33,6 +25,7 @@ const STATEMENT: &str = r#"{"type": "select", "line": 2, "limit": 10, "table": "
 
 const LIMITS: SandboxLimits = SandboxLimits {
     time_ms: 40,
+    slice: None,
     load_time_ms: 400,
     memory_bytes: 8 << 20,
     stack_bytes: 256 << 10,

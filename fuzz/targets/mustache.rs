@@ -6,14 +6,25 @@ use libfuzzer_sys::fuzz_target;
 use qlio_data::codec::json::parse_str;
 
 // The engine keeps this module to itself; here it is compiled alone, without the engine.
-#[allow(dead_code)]
-#[path = "../../crates/engine/src/body/mustache/mod.rs"]
-mod mustache;
+#[allow(dead_code, unused_imports)]
+#[path = "../../crates/engine/src/body"]
+mod body {
+    pub(crate) mod escape;
+    pub(crate) mod mustache;
+}
+
+use body::{
+    escape::Escape,
+    mustache::{Found, Mustache},
+};
 
 fuzz_target!(|text: &str| {
     let (root, template) = text.split_once('\n').unwrap_or(("", text));
     let root = parse_str(root).map(|value| value.into_tree()).unwrap_or_default();
-    let Ok(template) = mustache::Mustache::parse(template) else { return };
-    let rendered = template.render(&root).ok();
-    assert_eq!(template.render(&root).ok(), rendered);
+    let root = Found::Value(root);
+    for escape in [Escape::Verbatim, Escape::Markup, Escape::Json, Escape::Form] {
+        let Ok(template) = Mustache::parse(template, escape) else { return };
+        let rendered = template.render(&root).ok();
+        assert_eq!(template.render(&root).ok(), rendered);
+    }
 });

@@ -66,7 +66,8 @@ thread_local! {
 }
 
 fuzz_target!(|text: &str| {
-    let options = CompileOptions { origin: Origin::AdHoc, file: "fuzz.ql", resources: &NoResources };
+    let options =
+        CompileOptions { origin: Origin::AdHoc, file: "fuzz.ql", resources: &NoResources };
     let Ok(compiled) = compile(text, &CATALOG, &options) else { return };
     let free = FREE.with(|bench| bench.run(&compiled.plan));
     if free.as_ref().is_err_and(is_refused) {

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use qlio_data::{Value, codec::json};
 use qlio_language::{App, AppFile, Host, path_of};
 use qlio_plan::catalog::{
-    CatalogBuilder, FileDiagnostics, ModuleFolders, Resources, ScriptFile, SourceFolder,
+    CatalogBuilder, FileDiagnostics, ModuleFolders, Resources, ScriptFile, SourceFolder, Unreadable,
 };
 use qlio_syntax::{
     diagnostic::{Diagnostic, codes},
@@ -157,7 +157,7 @@ struct Beside {
 
 impl Beside {
     /// The path of a file from the root on; a leading slash counts from the table's folder, too.
-    fn find(&self, table_file: &str, name: &str) -> Result<String, String> {
+    fn find(&self, table_file: &str, name: &str) -> Result<String, Unreadable> {
         let directory = table_file.rfind('/').map_or("", |end| &table_file[..end]);
         let from_root = directory.strip_prefix(&self.root).unwrap_or_default();
         let mut parts: Vec<&str> = from_root.split('/').filter(|part| !part.is_empty()).collect();
@@ -165,7 +165,7 @@ impl Beside {
             match part {
                 "" | "." => {}
                 ".." => {
-                    parts.pop().ok_or("it lies outside of the tables' folder")?;
+                    parts.pop().ok_or(Unreadable::Outside)?;
                 }
                 part => parts.push(part),
             }
@@ -174,18 +174,18 @@ impl Beside {
         self.folder.read(&path).map(|_| path)
     }
 
-    fn bytes(&self, table_file: &str, name: &str) -> Result<Arc<[u8]>, String> {
+    fn bytes(&self, table_file: &str, name: &str) -> Result<Arc<[u8]>, Unreadable> {
         self.folder.read(&self.find(table_file, name)?)
     }
 }
 
 impl Resources for Beside {
-    fn template(&self, table_file: &str, name: &str) -> Result<String, String> {
+    fn template(&self, table_file: &str, name: &str) -> Result<String, Unreadable> {
         let bytes = self.bytes(table_file, name)?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| "it is not UTF-8".to_owned())
+        Ok(str::from_utf8(&bytes)?.to_owned())
     }
 
-    fn module(&self, table_file: &str, name: &str) -> Result<ScriptFile, String> {
+    fn module(&self, table_file: &str, name: &str) -> Result<ScriptFile, Unreadable> {
         let found = self.find(table_file, name);
         let path = match found {
             Ok(path) => path,
@@ -194,7 +194,7 @@ impl Resources for Beside {
         Ok(ScriptFile { folder: Arc::clone(&self.folder), path })
     }
 
-    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, String> {
+    fn schema(&self, table_file: &str, name: &str) -> Result<Vec<u8>, Unreadable> {
         self.bytes(table_file, name).map(|bytes| bytes.to_vec())
     }
 
