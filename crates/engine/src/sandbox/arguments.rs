@@ -9,7 +9,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use qlio_data::{Object, Value};
 use rquickjs::{
-    Ctx, Exception, Function, IntoJs, Object as JsObject, Value as JsValue, function::Opt,
+    Ctx, Exception, Function, IntoJs, Object as JsObject, String as JsString, Value as JsValue,
+    function::Opt,
 };
 
 use super::{
@@ -275,9 +276,31 @@ fn changed_headers<'js>(
         return Ok(HeaderChange::None);
     }
     if let Some(written) = view::written_members(headers)? {
-        return header_texts(entered, &written).map(HeaderChange::Some);
+        return written_headers(entered, &written).map(HeaderChange::Some);
     }
     header_texts(entered, headers).map(HeaderChange::All)
+}
+
+/// Headers that a hook has written and not read, which are texts and numbers (see `HeaderView` in `kernel/views.js`).
+fn written_headers<'js>(
+    entered: &Entered<'_, 'js>,
+    written: &JsObject<'js>,
+) -> Result<Object, Fault> {
+    let mut headers = Object::new();
+    for (count, member) in written.props::<JsString<'js>, JsValue<'js>>().enumerate() {
+        let (name, value) = member?;
+        if count >= entered.limits.result_elements {
+            return Err(Fault::result("a hook has written too many headers"));
+        }
+        let text = match value.as_string() {
+            Some(text) => Some(convert::string_text(entered.ctx, text)?.into()),
+            None => entered.to_value(&value)?.scalar_text(),
+        };
+        if let Some(text) = text {
+            headers.insert(convert::string_text(entered.ctx, &name)?, Value::String(text));
+        }
+    }
+    Ok(headers)
 }
 
 /// Headers with text values; members without a value are left out.

@@ -145,10 +145,12 @@ pub(super) fn look_behind<'js>(
 }
 
 /// What a script has written into headers of which it has read nothing.
-pub(super) fn written_members<'js>(value: &JsValue<'js>) -> rquickjs::Result<Option<JsValue<'js>>> {
+pub(super) fn written_members<'js>(
+    value: &JsValue<'js>,
+) -> rquickjs::Result<Option<JsObject<'js>>> {
     let Some(proxy) = value.as_proxy() else { return Ok(None) };
     let handler = proxy.handler()?;
     let is_written = handler.get::<_, Option<bool>>("isWritten")? == Some(true);
     let is_unread = is_written && !handler.get::<_, JsValue<'js>>("source")?.is_null();
-    if is_unread { Ok(Some(proxy.target()?.into_value())) } else { Ok(None) }
+    if is_unread { Ok(Some(proxy.target()?)) } else { Ok(None) }
 }

@@ -111,6 +111,8 @@ exports.generate = function (template) {
     }
 };
 
+const ESCAPED_IN_JSON = /["\\\u0000-\u001f\ud800-\udfff]/;
+
 // What `<%=` does to a value, by the type of the body.
 exports.escapes = {
     markup(value) {
@@ -118,8 +120,12 @@ exports.escapes = {
         if (!/[&<>"]/.test(text)) { return text; }
         return text.replace(/&(?!#?[a-zA-Z0-9]+;)/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
     },
-    // The inside of a JSON string.
-    json(value) { return JSON.stringify(String(value)).slice(1, -1); },
+    // The inside of a JSON string. Most values have nothing to escape.
+    json(value) {
+        const text = String(value);
+        if (typeof value === 'number' || !ESCAPED_IN_JSON.test(text)) { return text; }
+        return JSON.stringify(text).slice(1, -1);
+    },
     form(value) { return encodeURIComponent(String(value).toWellFormed()); },
 };
 
