@@ -6,7 +6,11 @@ use std::{
     net::SocketAddr,
     os::unix::{fs::PermissionsExt as _, net::UnixStream},
     process::{Command, Stdio},
-    thread,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -32,23 +36,56 @@ const ROUTE: (&str, &str) = (
     "return {\"ok\": 1} via route '/r/{id}?a={a}' with optional params using method get",
 );
 
-/// A route that has its worker put half a million rows beside each other, in turns of a millisecond.
-pub(crate) const SLOW_ROUTE: &str = "t = [{\"n\": 700}];
+/// A route whose runs end before they would let others go first.
+pub(crate) const BUSY_ROUTE: (&str, &str) = (
+    "routes/busy.ql",
+    "t = [{\"n\": 40}];
   lists = select range(1, n) as ids from t;
   return select count(*) as pairs from lists as a, a.ids as x, lists as b, b.ids as y
-  via route '/slow' using method get";
+  via route '/busy' using method get",
+);
 
-/// Requests for it that come at once: each turn of the worker waits for one of each.
-const SLOW_REQUESTS: usize = 200;
+/// Clients that ask for it together, each again when all of a group have their answers, and how many groups there are.
+const FLOOD: (usize, usize) = (50, 4);
 
-/// Asks for it so often that a worker is late with all else, until the connections are dropped.
-pub(crate) fn keep_busy(server: &ServerProcess) -> [Connection; SLOW_REQUESTS] {
-    let slow = Request::get("/slow").to_bytes(server.address());
-    [(); SLOW_REQUESTS].map(|()| {
-        let mut connection = Connection::open(server.address(), PATIENCE).unwrap();
-        connection.send(&slow).unwrap();
-        connection
-    })
+/// So many clients that a worker is late with all else in each of its turns, until this is dropped.
+pub(crate) struct Flood {
+    is_over: Arc<AtomicBool>,
+    groups: Vec<JoinHandle<()>>,
+}
+
+impl Flood {
+    pub(crate) fn begin(server: &ServerProcess) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let address = server.address();
+        let groups = (0..FLOOD.1).map(|_| {
+            let is_over = Arc::clone(&is_over);
+            thread::spawn(move || {
+                let request = Request::get("/busy").to_bytes(address);
+                let open = |_| Connection::open(address, PATIENCE).unwrap();
+                let mut connections: Vec<Connection> = (0..FLOOD.0).map(open).collect();
+                while !is_over.load(Ordering::Relaxed) {
+                    for connection in &mut connections {
+                        connection.send(&request).unwrap();
+                    }
+                    for connection in &mut connections {
+                        assert_eq!(connection.answer("GET").unwrap().status, 200);
+                    }
+                }
+            })
+        });
+        Self { groups: groups.collect(), is_over }
+    }
+}
+
+impl Drop for Flood {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for group in self.groups.drain(..) {
+            // A client that fails fails the test, unless that has failed already.
+            assert!(group.join().is_ok() || thread::panicking(), "a client of the flood failed");
+        }
+    }
 }
 
 /// The address that the server has told of its admin listener.
@@ -262,9 +299,9 @@ fn scripts_over_websocket_are_counted_and_listed_and_can_be_stopped() {
 /// The only worker has many turns to give, and is late for everything else.
 #[test]
 fn operators_are_answered_while_all_workers_are_busy() {
-    let folder = folder(&[("routes/slow.ql", SLOW_ROUTE)]);
+    let folder = folder(&[BUSY_ROUTE]);
     let (server, admin) = serve(&folder, &["--workers", "1"]);
-    let connections = keep_busy(&server);
+    let flood = Flood::begin(&server);
     let mut lag = 0.0_f64;
     let mut slowest = Duration::ZERO;
     let began = Instant::now();
@@ -279,7 +316,7 @@ fn operators_are_answered_while_all_workers_are_busy() {
     }
     assert!(lag > 0.1, "the worker was late by {lag} s only");
     assert!(slowest < Duration::from_millis(500), "{slowest:?}");
-    drop(connections);
+    drop(flood);
 }
 
 #[test]

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 
 use super::{
     PATIENCE, SERVE,
-    admin::{SLOW_ROUTE, admin_of, ask, keep_busy, sample},
+    admin::{BUSY_ROUTE, Flood, admin_of, ask, sample},
     binary, folder, run,
 };
 
@@ -207,7 +207,7 @@ fn wait_until_told(socket: &UnixDatagram, wanted: &str) -> String {
 /// SUP-6: a server whose worker answers nobody is restarted, because it does not say that it works.
 #[test]
 fn the_watchdog_hears_nothing_while_a_worker_is_late() {
-    let folder = folder(&[("routes/slow.ql", SLOW_ROUTE)]);
+    let folder = folder(&[BUSY_ROUTE]);
     let path = folder.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -218,13 +218,13 @@ fn the_watchdog_hears_nothing_while_a_worker_is_late() {
     let server = server.unwrap_or_else(|error| panic!("{error}"));
     let admin = admin_of(&server);
     wait_until_told(&socket, "WATCHDOG=1");
-    let connections = keep_busy(&server);
+    let flood = Flood::begin(&server);
     // In half a second it would be told some twenty times.
     socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     assert!(wait(PATIENCE, || socket.recv(&mut [0; 1024]).is_err()), "it is told all the time");
     let lag = || sample(admin, "qlio_worker_lag_seconds{worker=\"0\"}").parse::<f64>().unwrap();
     assert!(wait(PATIENCE, || lag() > 0.02), "the worker is never late, at last by {} s", lag());
-    drop(connections);
+    drop(flood);
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     wait_until_told(&socket, "WATCHDOG=1");
 }
