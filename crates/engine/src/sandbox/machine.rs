@@ -10,16 +10,14 @@ use std::{
 
 use foldhash::quality::RandomState;
 use qlio_data::{Object, Value, codec::Stop};
-use rquickjs::{
-    Ctx, Exception, Module, Runtime, Value as JsValue,
-    loader::{ImportAttributes, Loader, Resolver},
-};
+use rquickjs::{Ctx, Runtime, Value as JsValue};
 
 use super::{
     arguments::Inputs,
     convert::{self, Bounds},
     error::{Activity, Fault, ScriptError, ScriptErrorKind, explain},
     function::Scope,
+    imports::NoImports,
     instance::{Decode, Entry, HostState, Instance, Kernel},
     limits::{Meter, SandboxLimits},
     log::{LogBuffer, LogLine},
@@ -491,38 +489,6 @@ fn run_rest(ctx: &Ctx<'_>, meter: &Meter) -> bool {
         }
     }
     true
-}
-
-/// Scripts import nothing: what they may use, `require` finds, and the kernel is among what an import would find.
-struct NoImports;
-
-impl NoImports {
-    fn refuse(ctx: &Ctx<'_>) -> rquickjs::Error {
-        Exception::throw_type(ctx, "`import` is not available in the sandbox; use `require`")
-    }
-}
-
-impl Resolver for NoImports {
-    fn resolve<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        _: &str,
-        _: &str,
-        _: Option<ImportAttributes<'js>>,
-    ) -> rquickjs::Result<String> {
-        Err(Self::refuse(ctx))
-    }
-}
-
-impl Loader for NoImports {
-    fn load<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        _: &str,
-        _: Option<ImportAttributes<'js>>,
-    ) -> rquickjs::Result<Module<'js>> {
-        Err(Self::refuse(ctx))
-    }
 }
 
 impl Machine {

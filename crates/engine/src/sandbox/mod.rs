@@ -25,6 +25,7 @@ mod convert;
 mod error;
 mod function;
 mod hooks;
+mod imports;
 mod instance;
 mod lazy;
 mod limits;

@@ -181,13 +181,7 @@ function beginConnector(call, exports, kind, key, askedMax) {
 function setClock(now) { clock = now; }
 function runTimer(now) {
     if (outcome.state !== 0 || timers.length === 0 || timers[timers.length - 1].due > now) { return false; }
-    const timer = timers.pop();
-    if (timer.every) { timer.due = now + timer.every; insertTimer(timer); }
-    try {
-        timer.callback.apply(undefined, timer.rest);
-    } catch (error) {
-        fail(error);
-    }
+    fire(timers.pop(), now);
     return true;
 }
 function takeRequests() {

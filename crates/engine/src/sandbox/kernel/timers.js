@@ -34,11 +34,16 @@ function tick(deadline) {
     const timer = timers.pop();
     if (!timer || timer.due > deadline) { return false; }
     clock = timer.due;
-    if (timer.every) { timer.due = clock + timer.every; insertTimer(timer); }
+    fire(timer, clock);
+    return true;
+}
+
+// Calls what a timer is for; what comes again does so from `now` on.
+function fire(timer, now) {
+    if (timer.every) { timer.due = now + timer.every; insertTimer(timer); }
     try {
         timer.callback.apply(undefined, timer.rest);
     } catch (error) {
         fail(error);
     }
-    return true;
 }
