@@ -13,6 +13,9 @@ use crate::{Text, path::step, percent};
 /// JavaScript's largest array index; larger numbers are ordinary names.
 const INDEX_MAX: usize = 4_294_967_294;
 
+/// Names that are looked for one by one.
+const FEW_NAMES: usize = 16;
+
 /// A URI, taken apart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MutableUri {
@@ -45,6 +48,27 @@ impl MutableUri {
         };
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
         Self { base: base(address), params: parse_query(query), fragment }
+    }
+
+    /// Gives a parameter one value. It stands behind all others then (HOK-6).
+    pub fn set_param(&mut self, name: &str, value: Text) {
+        self.params.retain(|(held, _)| **held != *name);
+        self.append(name, value);
+    }
+
+    /// Adds a value to a parameter.
+    pub fn add_param(&mut self, name: &str, value: Text) {
+        match self.params.iter_mut().find(|(held, _)| **held == *name) {
+            Some((_, values)) => values.push(value),
+            None => self.append(name, value),
+        }
+    }
+
+    fn append(&mut self, name: &str, value: Text) {
+        self.params.push((Text::from(name), vec![value]));
+        if index_of(name).is_some() {
+            order(&mut self.params);
+        }
     }
 }
 
@@ -93,16 +117,34 @@ fn parse_query(query: &str) -> Vec<(Text, Vec<Text>)> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let name = Text::from(percent::decode_form_lossy(name));
         let value = Text::from(percent::decode_form_lossy(value));
-        let at = *positions.entry(name.clone()).or_insert(params.len());
-        match params.get_mut(at) {
+        // A few names are found sooner without a table of them.
+        let at = if params.len() < FEW_NAMES {
+            params.iter().position(|(held, _)| *held == name)
+        } else {
+            if positions.is_empty() {
+                positions.extend(params.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)));
+            }
+            let next = params.len();
+            let at = *positions.entry(name.clone()).or_insert(next);
+            (at < next).then_some(at)
+        };
+        match at.and_then(|at| params.get_mut(at)) {
             Some((_, values)) => values.push(value),
             None => params.push((name, vec![value])),
         }
     }
-    let index = |name: &Text| step::index_of(name).filter(|index| *index <= INDEX_MAX);
-    // Indexes come first, ascending; the others stay as they are.
-    params.sort_by_key(|(name, _)| index(name).map_or((true, 0), |index| (false, index)));
+    order(&mut params);
     params
+}
+
+/// Indexes come first, ascending; the others stay as they are.
+fn order(params: &mut [(Text, Vec<Text>)]) {
+    params.sort_by_key(|(name, _)| index_of(name).map_or((true, 0), |index| (false, index)));
+}
+
+/// What a name is as an array index of JavaScript.
+fn index_of(name: &str) -> Option<usize> {
+    step::index_of(name).filter(|index| *index <= INDEX_MAX)
 }
 
 fn write_path(text: &str) -> String {
@@ -122,7 +164,9 @@ fn base(address: &str) -> String {
         Some((user, host)) => (Some(user), host),
         None => (None, authority),
     };
-    let mut base = scheme.to_ascii_lowercase();
+    let mut base = String::with_capacity(address.len() + 1);
+    base.push_str(scheme);
+    base.make_ascii_lowercase();
     base.push_str("://");
     if let Some(user) = user {
         percent::encode_path(user, &mut base);
@@ -135,6 +179,10 @@ fn base(address: &str) -> String {
 
 /// Lower case, but for the digits of escapes.
 fn host_into(host: &str, base: &mut String) {
+    if host.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b':')) {
+        base.push_str(host);
+        return;
+    }
     let encoded = write_path(&host.to_lowercase());
     let mut escape_digits = 0;
     for character in encoded.chars() {

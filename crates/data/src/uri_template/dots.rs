@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::{Piece, expand};
 use crate::{Params, percent};
@@ -90,6 +90,9 @@ fn path_of(uri: &str) -> &str {
 }
 
 fn in_path(path: &str) -> usize {
+    if memchr2(b'.', b'%', path.as_bytes()).is_none() {
+        return 0;
+    }
     let path = decoded(path);
     let segments = path.split(|byte| matches!(byte, b'/' | b'\\'));
     let names = segments.map(|segment| &segment[..memchr(b';', segment).unwrap_or(segment.len())]);

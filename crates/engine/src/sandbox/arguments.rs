@@ -7,9 +7,9 @@ use std::cell::Cell;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use qlio_data::{Object, Value};
+use qlio_data::{Object, Text, Value};
 use rquickjs::{
-    Ctx, Exception, Function, IntoJs, Object as JsObject, String as JsString, Value as JsValue,
+    Array as JsArray, Ctx, Exception, Function, IntoJs, Object as JsObject, Value as JsValue,
     function::Opt,
 };
 
@@ -215,13 +215,16 @@ pub(super) fn read_result<'js>(
         // Answered before.
         Hook::ValidateParam => HookResult::Refused(None),
         Hook::PatchUri => {
-            let text = |uri: &Value| uri.as_str().map(str::to_owned);
-            let (uris, is_list) = match entered.to_value(result)? {
-                Value::Absent => (Vec::new(), false),
-                Value::Array(uris) => (uris.iter().filter_map(text).collect(), true),
-                uri => (text(&uri).into_iter().collect(), false),
-            };
-            HookResult::Uris { uris, is_list }
+            let mut uris = Vec::new();
+            match result.as_array() {
+                None => uris.extend(text_of(entered, result)?),
+                Some(list) => {
+                    for uri in list.iter::<JsValue<'js>>() {
+                        uris.extend(text_of(entered, &uri?)?);
+                    }
+                }
+            }
+            HookResult::Uris { uris, is_list: result.is_array() }
         }
         Hook::PatchHeaders => HookResult::Headers(changed_headers(entered, result)?),
         Hook::BodyTemplate | Hook::PatchBody => {
@@ -267,7 +270,7 @@ fn text_of<'js>(entered: &Entered<'_, 'js>, value: &JsValue<'js>) -> Result<Opti
     }
 }
 
-/// What a hook made of headers.
+/// What a hook made of headers: nothing, a list of what it wrote, or all (see `changeOfHeaders` in `kernel/hooks.js`).
 fn changed_headers<'js>(
     entered: &Entered<'_, 'js>,
     headers: &JsValue<'js>,
@@ -275,29 +278,30 @@ fn changed_headers<'js>(
     if headers.is_undefined() {
         return Ok(HeaderChange::None);
     }
-    if let Some(written) = view::written_members(headers)? {
-        return written_headers(entered, &written).map(HeaderChange::Some);
+    match headers.as_array() {
+        Some(written) => written_headers(entered, written).map(HeaderChange::Some),
+        None => header_texts(entered, headers).map(HeaderChange::All),
     }
-    header_texts(entered, headers).map(HeaderChange::All)
 }
 
-/// Headers that a hook has written and not read, which are texts and numbers (see `HeaderView` in `kernel/views.js`).
+/// Headers that a hook has written and not read: names and values in turn, which are texts and numbers.
 fn written_headers<'js>(
     entered: &Entered<'_, 'js>,
-    written: &JsObject<'js>,
+    written: &JsArray<'js>,
 ) -> Result<Object, Fault> {
     let mut headers = Object::new();
-    for (count, member) in written.props::<JsString<'js>, JsValue<'js>>().enumerate() {
-        let (name, value) = member?;
-        if count >= entered.limits.result_elements {
+    let mut members = written.iter::<JsValue<'js>>();
+    while let (Some(name), Some(value)) = (members.next(), members.next()) {
+        if headers.len() >= entered.limits.result_elements {
             return Err(Fault::result("a hook has written too many headers"));
         }
-        let text = match value.as_string() {
-            Some(text) => Some(convert::string_text(entered.ctx, text)?.into()),
+        let (name, value) = (text_of(entered, &name?)?, value?);
+        let text = match text_of(entered, &value)? {
+            Some(text) => Some(Text::from(text)),
             None => entered.to_value(&value)?.scalar_text(),
         };
-        if let Some(text) = text {
-            headers.insert(convert::string_text(entered.ctx, &name)?, Value::String(text));
+        if let (Some(name), Some(text)) = (name, text) {
+            headers.insert(name, Value::String(text));
         }
     }
     Ok(headers)

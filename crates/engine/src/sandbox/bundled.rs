@@ -35,6 +35,7 @@ pub(super) static KERNEL: Bundled = Bundled {
         include_str!("kernel/outcome.js"),
         include_str!("kernel/views.js"),
         include_str!("kernel/sessions.js"),
+        include_str!("kernel/arguments.js"),
         include_str!("kernel/hooks.js"),
         include_str!("kernel/connectors.js"),
         include_str!("kernel/functions.js"),

@@ -60,6 +60,8 @@ pub(super) struct Instance {
     serial: u64,
     context: Context,
     kernel: Persistent<JsObject<'static>>,
+    /// The kernel's function that is called most.
+    call_hook: Persistent<Function<'static>>,
     /// Exports by entry; see [`Entry`].
     entries: RefCell<HashMap<Entry, Persistent<JsValue<'static>>, RandomState>>,
     /// Compiled templates by id, with the version that is.
@@ -81,15 +83,18 @@ impl Instance {
         host: &Rc<HostState>,
     ) -> rquickjs::Result<Self> {
         let context = Context::full(runtime)?;
-        let kernel = context.with(|ctx| {
+        let (kernel, call_hook) = context.with(|ctx| {
             let services = host_services(&ctx, realm, host)?;
             let kernel: JsObject<'_> = bundled::KERNEL.function(&ctx)?.call((services,))?;
-            Ok::<_, rquickjs::Error>(Persistent::save(&ctx, kernel))
+            let call_hook: Function<'_> = kernel.get("callHook")?;
+            let call_hook = Persistent::save(&ctx, call_hook);
+            Ok::<_, rquickjs::Error>((Persistent::save(&ctx, kernel), call_hook))
         })?;
         Ok(Self {
             serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
             context,
             kernel,
+            call_hook,
             entries: RefCell::default(),
             templates: RefCell::default(),
         })
@@ -148,6 +153,11 @@ impl Instance {
         self.kernel(ctx)?.call::<_, ()>("loadTemplate", (id as f64, text, file, escape))?;
         self.templates.borrow_mut().insert(id, version);
         Ok(())
+    }
+
+    /// What calls a hook in the kernel.
+    pub(super) fn call_hook<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Function<'js>> {
+        self.call_hook.clone().restore(ctx)
     }
 
     pub(super) fn kernel<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Kernel<'js>> {

@@ -268,8 +268,9 @@ impl HookSession {
                     return validate(entered, (self.js_id(), call), exports, params);
                 }
                 let is_async = entered.limits.hooks_async;
-                let arguments = (self.js_id(), call, exports, hook.name(), given, is_async);
-                let first: JsValue<'_> = entered.kernel.call("callHook", arguments)?;
+                let arguments = (self.js_id(), call, exports, hook as u32, given, is_async);
+                let call_hook = entered.instance.call_hook(entered.ctx)?;
+                let first: JsValue<'_> = call_hook.call(arguments)?;
                 let silence = "the hook did not answer";
                 let result = entered.drive(first, entered.limits.time_ms, silence)?;
                 arguments::read_result(entered, hook, &result)

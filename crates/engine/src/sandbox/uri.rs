@@ -4,11 +4,11 @@
 
 use qlio_data::{
     Text,
-    mutable_uri::{self, MutableUri, UriText},
+    mutable_uri::{MutableUri, UriText},
 };
 use rquickjs::{
     Array as JsArray, Coerced, Ctx, Exception, Function, Object as JsObject, String as JsString,
-    Value as JsValue, atom::PredefinedAtom,
+    Value as JsValue, atom::PredefinedAtom, function::Opt,
 };
 
 use super::convert;
@@ -20,7 +20,7 @@ const URI_BYTES_MAX: usize = 1 << 20;
 pub(super) fn add<'js>(ctx: &Ctx<'js>, services: &JsObject<'js>) -> rquickjs::Result<()> {
     services.set("takeUri", Function::new(ctx.clone(), take)?)?;
     services.set("uriText", Function::new(ctx.clone(), put_together)?)?;
-    services.set("normalUri", Function::new(ctx.clone(), normalise)?)
+    services.set("editedUri", Function::new(ctx.clone(), edit)?)
 }
 
 /// Puts the parameters of a URI into `params`, and gives all the rest as the text of a URI.
@@ -52,10 +52,6 @@ fn put_together<'js>(
     frame: String,
     params: JsObject<'js>,
 ) -> rquickjs::Result<String> {
-    let refuse_long = |uri: &UriText| {
-        let message = format!("the URI is longer than {URI_BYTES_MAX} bytes");
-        if uri.len() > URI_BYTES_MAX { Err(Exception::throw_range(&ctx, &message)) } else { Ok(()) }
-    };
     let (base, fragment) = match frame.split_once('#') {
         Some((base, fragment)) => (base.to_owned(), Some(fragment)),
         None => (frame.clone(), None),
@@ -65,16 +61,58 @@ fn put_together<'js>(
         let (name, value) = member?;
         let name = convert::string_text(&ctx, &name)?;
         let Some(list) = value.as_array() else {
-            uri.push_param(&name, &printed(&value)?);
-            refuse_long(&uri)?;
+            push_param(&ctx, &mut uri, &name, &printed(&value)?)?;
             continue;
         };
         for element in list.iter::<JsValue<'js>>() {
-            uri.push_param(&name, &printed(&element?)?);
-            refuse_long(&uri)?;
+            push_param(&ctx, &mut uri, &name, &printed(&element?)?)?;
         }
     }
     Ok(uri.finish(fragment))
+}
+
+/// Appends a parameter, or refuses a URI that is too long.
+fn push_param(
+    ctx: &Ctx<'_>,
+    uri: &mut UriText,
+    name: &str,
+    value: &str,
+) -> rquickjs::Result<()> {
+    uri.push_param(name, value);
+    if uri.len() > URI_BYTES_MAX {
+        let message = format!("the URI is longer than {URI_BYTES_MAX} bytes");
+        return Err(Exception::throw_range(ctx, &message));
+    }
+    Ok(())
+}
+
+/// The normal form of a URI after parameters were set and added: an operation, a name and a value in turn (see
+/// `EDITS` in `modules/mutable_uri.js`).
+fn edit<'js>(
+    ctx: Ctx<'js>,
+    text: JsString<'js>,
+    edits: Opt<JsValue<'js>>,
+) -> rquickjs::Result<String> {
+    let mut uri = MutableUri::parse(convert::string_text(&ctx, &text)?.trim());
+    if let Some(edits) = edits.0.as_ref().and_then(JsValue::as_array) {
+        let mut edits = edits.iter::<JsValue<'js>>();
+        while let (Some(operation), Some(name), Some(value)) =
+            (edits.next(), edits.next(), edits.next())
+        {
+            let (name, value) = (printed(&name?)?, printed(&value?)?);
+            match operation?.as_int() {
+                Some(0) => uri.set_param(&name, value.into()),
+                _ => uri.add_param(&name, value.into()),
+            }
+        }
+    }
+    let mut edited = UriText::new(uri.base);
+    for (name, values) in &uri.params {
+        for value in values {
+            push_param(&ctx, &mut edited, name, value)?;
+        }
+    }
+    Ok(edited.finish(uri.fragment.as_deref()))
 }
 
 /// Scalars print; what else a script put among the parameters is empty.
@@ -83,13 +121,12 @@ fn printed(value: &JsValue<'_>) -> rquickjs::Result<String> {
     if let Some(text) = value.as_string() {
         return convert::string_text(ctx, text);
     }
+    if let Some(number) = value.as_int() {
+        return Ok(number.to_string());
+    }
     let is_printed = value.is_number() || value.is_bool() || value.is_big_int() || {
         let class: JsObject<'_> = ctx.globals().get(PredefinedAtom::String)?;
         value.as_object().is_some_and(|object| object.is_instance_of(&class))
     };
     if is_printed { Ok(value.get::<Coerced<String>>()?.0) } else { Ok(String::new()) }
-}
-
-fn normalise<'js>(ctx: Ctx<'js>, text: JsString<'js>) -> rquickjs::Result<String> {
-    Ok(mutable_uri::normalize(convert::string_text(&ctx, &text)?.trim()))
 }

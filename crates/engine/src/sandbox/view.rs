@@ -131,7 +131,7 @@ pub(super) fn look_behind<'js>(
     }
     let Some(source) = source.as_function() else { return Ok(Behind::Nothing) };
     let at: JsValue<'js> = handler.get("at")?;
-    if handler.get::<_, Option<bool>>("isWritten")? == Some(true) {
+    if handler.get::<_, Option<JsObject<'js>>>("written")?.is_some() {
         // What it was and what was written into it are put together when something asks for its members.
         if let Some(view) = value.as_object() {
             view.contains_key("")?;
@@ -142,15 +142,4 @@ pub(super) fn look_behind<'js>(
     TAKEN.take();
     source.call::<_, ()>((at, nothing(), nothing()))?;
     Ok(TAKEN.take().map_or(Behind::Nothing, Behind::Value))
-}
-
-/// What a script has written into headers of which it has read nothing.
-pub(super) fn written_members<'js>(
-    value: &JsValue<'js>,
-) -> rquickjs::Result<Option<JsObject<'js>>> {
-    let Some(proxy) = value.as_proxy() else { return Ok(None) };
-    let handler = proxy.handler()?;
-    let is_written = handler.get::<_, Option<bool>>("isWritten")? == Some(true);
-    let is_unread = is_written && !handler.get::<_, JsValue<'js>>("source")?.is_null();
-    if is_unread { Ok(Some(proxy.target()?)) } else { Ok(None) }
 }

@@ -82,6 +82,26 @@ fn the_oauth_example_signs_and_gets_tokens() {
     }
 }
 
+#[test]
+fn the_hooks_example_mends_what_its_api_does() {
+    let apis = example("hooks").join("apis");
+    let canned = |file: &str| {
+        Respond::json(serde_json::from_str(&fs::read_to_string(apis.join(file)).unwrap()).unwrap())
+    };
+    let upstream = Upstream::with([
+        Expectation::get("/parcels?customer=member-7&units=metric").respond(canned("parcels.json")),
+        Expectation::get("/parcels?customer=nobody&units=metric")
+            .respond(canned("parcels@customer=nobody.json")),
+    ])
+    .unwrap();
+    let (server, _folder) = serve("hooks", upstream.base());
+    let parcels = get(&server, "/parcels/member-7");
+    assert_eq!(parcels[0], json!({"no": "P-100", "place": "Oban", "kg": 0.65}));
+    assert_eq!(upstream.requests()[0].header("x-api-version").as_deref(), Some("2"));
+    let lost = fetch(server.address(), &Request::get("/parcels/nobody"), PATIENCE).unwrap();
+    assert_eq!(lost.status, 404, "{}", lost.text());
+}
+
 /// The rows of the XML answer as the messages say them: no attributes, scalars by their text.
 fn without_attributes(value: &Value) -> Value {
     match value {

@@ -1,53 +1,39 @@
-// Hooks and auth modules: their arguments, made when a hook looks at them, and what their results mean.
-
-const argumentTraps = create(null);
-function makeArgument(handler, target, name) {
-    const value = target[name];
-    if (value !== undefined) { return value; }
-    const make = handler.makers[name];
-    if (make === undefined || hasOwn(target, name)) { return value; }
-    return target[name] = make(handler, target);
-}
-argumentTraps.get = function (target, name) {
-    return typeof name === 'symbol' ? target[name] : makeArgument(this, target, name);
-};
-argumentTraps.set = function (target, name, value) { target[name] = value; return true; };
-for (const trap of ['has', 'deleteProperty', 'ownKeys', 'getOwnPropertyDescriptor', 'defineProperty', 'preventExtensions']) {
-    const reflect = Reflect[trap];
-    argumentTraps[trap] = function (target, a, b) {
-        for (const name of keys(this.makers)) { makeArgument(this, target, name); }
-        setPrototypeOf(this, null);
-        return reflect(target, a, b);
-    };
-}
-
-function Arguments(makers, id, call) {
-    this.makers = makers;
-    this.id = id;
-    this.call = call;
-}
-Arguments.prototype = argumentTraps;
+// Hooks and auth modules: what each may look at, what their results mean, and how they are called.
 
 const statement = (handler) => statementOf(handler.call);
 const params = (handler) => paramsOf(handler.id, handler.call);
 const uriText = (handler) => ask(URI, handler.call);
 const uri = (handler) => mutableUri(ask(URI, handler.call));
-const headers = (handler) =>
-    new ProxyClass({}, new HeaderView(handler.call));
+const headers = (handler) => headersView(handler.call);
 const body = (handler) => ask(BODY, handler.call, undefined, view);
 const bytes = (handler) => bufferOf(ask(BYTES, handler.call));
 
-function textOrNothing(result) { return result ? String(result) : undefined; }
-function withHeaders(result, args) { return { payload: payloadOf(result), headers: args.headers }; }
+// The headers that the running call has been shown.
+let shownHeaders;
+let shownBy;
+function headersView(call) {
+    shownBy = new HeaderView(call);
+    return shownHeaders = new ProxyClass({}, shownBy);
+}
+// What a hook has made of headers: nothing, a list of the names and values that it wrote without reading any, or all
+// that there are to be.
+function changeOfHeaders(given) {
+    if (given === shownHeaders && shownBy.source !== null) { return shownBy.written === null ? undefined : shownBy.written; }
+    // A list of the hook's own is nothing that headers are made of.
+    return Array.isArray(given) ? null : given;
+}
 
-// The arguments that a hook may look at, and what its result means.
+function textOrNothing(result) { return result ? String(result) : undefined; }
+function withHeaders(result, args) { return { payload: payloadOf(result), headers: changeOfHeaders(args.headers) }; }
+
+// The hooks in the order of hooks.rs: the arguments that each may look at, and what its result means.
 const hooks = {
     'validate param': { makers: { __proto__: null, statement, params } },
     'patch uri': {
         makers: { __proto__: null, statement, params },
         after(result) {
             if (!result) { return undefined; }
-            if (!Array.isArray(result)) { return formatted(result); }
+            if (result === shownUri || !Array.isArray(result)) { return formatted(result); }
             const out = [];
             for (const item of result) { if (item) { out.push(formatted(item)); } }
             return out;
@@ -55,7 +41,7 @@ const hooks = {
     },
     'patch headers': {
         makers: { __proto__: null, uri, headers, statement, params },
-        after(result, args) { return result || args.headers; },
+        after(result, args) { return changeOfHeaders(result || args.headers); },
     },
     'body template': { makers: { __proto__: null, uri, headers, statement, params }, after: withHeaders },
     'patch body': { makers: { __proto__: null, uri, headers, statement, params }, after: withHeaders },
@@ -85,46 +71,45 @@ const hooks = {
     },
 };
 
-// Most hooks do not look at `this`, which is the statement; then it need not be made. A function that does names it.
-const sourceOf = Function.prototype.toString;
-const lookingAtThis = new WeakMap();
-function looksAtThis(hook) {
-    let looks = lookingAtThis.get(hook);
-    if (looks === undefined) {
-        looks = /this|super|native code/.test(apply(sourceOf, hook, []));
-        lookingAtThis.set(hook, looks);
-    }
-    return looks;
-}
 
-// An object with the arguments that cost nothing, of what the host gives: that object, the URI or the status
-// alone, or nothing.
-function argumentsOf(given) {
-    switch (typeof given) {
-    case 'number': return { status: given, log };
-    case 'string': return { uri: mutableUri(given), log };
-    case 'undefined': return { log };
-    default: given.log = log; return given;
-    }
-}
-
-function callHook(id, call, exports, name, given, isAsync) {
-    running = call;
-    const hook = exports[name];
-    if (typeof hook !== 'function') { throw new TypeError('`' + name + '` is not a function'); }
+// By their numbers, as the host calls them, with the function that was called last and what is known of it.
+const numberedHooks = keys(hooks).map((name) => {
     const { makers, after } = hooks[name];
-    const args = argumentsOf(given);
-    const handler = new Arguments(makers, id, call);
-    const self = looksAtThis(hook) ? makeArgument(handler, args, 'statement') : undefined;
-    forgetTimers();
-    const result = hook.call(self, new ProxyClass(args, handler));
-    if (isThenable(result)) {
-        if (!isAsync) { throw new Error('hook ' + name + ' returned a promise, but hooks.async is off'); }
+    // The others are given more, or make one argument of another.
+    const hasFew = !/compute|body$|parse|validate/.test(name);
+    return { name, makers, after, Named: hasFew ? nameableArguments(makers) : undefined, last: undefined, traits: undefined };
+});
+
+function callHook(id, call, exports, number, given, isAsync) {
+    running = call;
+    runningSession = id;
+    const kind = numberedHooks[number];
+    const hook = exports[kind.name];
+    if (kind.last !== hook) {
+        if (typeof hook !== 'function') { throw new TypeError('`' + kind.name + '` is not a function'); }
+        kind.traits = traitsOf(hook);
+        kind.last = hook;
+    }
+    shownHeaders = null;
+    const { traits, after } = kind;
+    let args;
+    let seen;
+    if (kind.Named !== undefined && traits.namesOnlyMembers) {
+        args = seen = new kind.Named(call, given, traits);
+    } else {
+        args = argumentsOf(given);
+        seen = new ProxyClass(args, new Arguments(kind.makers, id, call));
+    }
+    if (timers.length !== 0 || clock !== 0) { forgetTimers(); }
+    const result = traits.looksAtThis ? hook.call(seen.statement, seen) : hook(seen);
+    if (result !== shownHeaders && result !== shownUri && (typeof result === 'object' || typeof result === 'function')
+        && isThenable(result)) {
+        if (!isAsync) { throw new Error('hook ' + kind.name + ' returned a promise, but hooks.async is off'); }
         expect((answer) => after(answer, args));
         result.then(succeed, fail);
         return poll();
     }
-    forgetTimers();
+    if (timers.length !== 0) { forgetTimers(); }
     return after(result, args);
 }
 

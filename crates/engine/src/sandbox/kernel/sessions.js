@@ -34,8 +34,10 @@ function paramsOf(id, call) {
 }
 // `statement` is a read-only copy: what a hook writes into it, the next one does not see.
 function askStatement(call, target, make) { ask(STATEMENT, call, target, make); }
+function StatementView(call) { this.at = call; }
+StatementView.prototype = assign(create(viewTraps), { source: askStatement, make: frozenView });
 function statementOf(call) {
-    return new ProxyClass({}, new View(askStatement, call, frozenView, false));
+    return new ProxyClass({}, new StatementView(call));
 }
 function closeSession(id) { sessions.delete(id); parked.delete(id); }
 // What scripts have written into `params`; undefined if nothing, as mostly.
@@ -45,13 +47,15 @@ function overlayOf(id) {
 }
 
 let MutableURI;
+// The address that the running call was shown last.
+let shownUri;
 function mutableUri(text) {
     if (MutableURI === undefined) { MutableURI = requireBundled('ql.io-mutable-uri'); }
-    return new MutableURI(text);
+    return shownUri = new MutableURI(text);
 }
 
 function formatted(uri) {
-    if (uri !== null && typeof uri === 'object' && typeof uri.format === 'function') {
+    if (uri === shownUri || uri !== null && typeof uri === 'object' && typeof uri.format === 'function') {
         const text = uri.format();
         return typeof text === 'string' ? text : String(text);
     }

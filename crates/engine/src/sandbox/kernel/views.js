@@ -9,7 +9,7 @@ function fill(handler, target) {
     const { source, at, make, isFrozen } = handler;
     setPrototypeOf(handler, null);
     handler.source = null;
-    source(at, target, make);
+    source(at, target, make, handler);
     if (isFrozen) { freeze(target); }
 }
 const viewTraps = create(null);
@@ -22,42 +22,52 @@ viewTraps.get = function (target, name) {
     fill(this, target);
     return target[name];
 };
-// What the interpreter makes most of, and quickest by a constructor.
-function View(source, at, make, isFrozen) {
+viewTraps.make = view;
+viewTraps.isFrozen = false;
+const frozenTraps = assign(create(viewTraps), { make: frozenView, isFrozen: true });
+// What the interpreter makes most of, and quickest by a constructor, with no more members than the two that it has
+// room for at once.
+function View(source, at) {
     this.source = source;
     this.at = at;
-    this.make = make;
-    this.isFrozen = isFrozen;
 }
 View.prototype = viewTraps;
 function view(isList, source, at) {
-    return new ProxyClass(isList ? [] : {}, new View(source, at, view, false));
+    return new ProxyClass(isList ? [] : {}, new View(source, at));
 }
-// Headers, to which hooks mostly only add: what is written waits in the target until something of them is read.
-const headerTraps = create(viewTraps);
-function HeaderView(call) {
-    this.source = fillHeaders;
-    this.at = call;
-    this.make = view;
-    this.isFrozen = false;
-    this.isWritten = false;
+function FrozenView(source, at) {
+    this.source = source;
+    this.at = at;
 }
-HeaderView.prototype = headerTraps;
-headerTraps.set = function (target, name, value) {
-    // What is no text takes a header away.
-    if (typeof value === 'string' || typeof value === 'number') { this.isWritten = true; } else { fill(this, target); }
-    target[name] = value;
-    return true;
-};
-function fillHeaders(call, target, make) {
-    if (target === undefined) { ask(HEADER_MEMBERS, call); return; }
-    const written = { ...target };
-    for (const name of keys(written)) { delete target[name]; }
-    ask(HEADER_MEMBERS, call, target, make);
-    assign(target, written);
-}
+FrozenView.prototype = frozenTraps;
 function frozenView(isList, source, at) {
-    return new ProxyClass(isList ? [] : {}, new View(source, at, frozenView, true));
+    return new ProxyClass(isList ? [] : {}, new FrozenView(source, at));
+}
+// Headers, to which hooks mostly only add: what is written waits in a list of names and values until something of
+// them is read.
+function HeaderView(call) { this.at = call; }
+HeaderView.prototype = assign(create(viewTraps), {
+    source: fillHeaders,
+    written: null,
+    set(target, name, value) {
+        // What is no text takes a header away.
+        if (typeof name !== 'string' || typeof value !== 'string' && typeof value !== 'number') {
+            fill(this, target);
+            target[name] = value;
+        } else if (this.written === null) {
+            this.written = [name, value];
+        } else {
+            this.written.push(name, value);
+        }
+        return true;
+    },
+});
+function fillHeaders(call, target, make, handler) {
+    ask(HEADER_MEMBERS, call, target, make);
+    const written = target === undefined ? undefined : handler.written;
+    if (written) {
+        for (let i = 0; i < written.length; i += 2) { target[written[i]] = written[i + 1]; }
+    }
 }
 
 // ---- what the running call may ask for; the numbers are those of arguments.rs
@@ -73,5 +83,6 @@ const CONFIG = 8;
 const HAS_WRITTEN = 1;
 const HAS_CONFIG = 2;
 const { ask } = host;
-// The number of the running call.
+// The numbers of the running call and of its session.
 let running = 0;
+let runningSession = 0;

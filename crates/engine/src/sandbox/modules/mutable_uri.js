@@ -6,12 +6,17 @@
 const TEXT = Symbol('text');
 // What it has been taken apart to: `frame`, all but the query, and `params`.
 const PARTS = Symbol('parts');
+// What has been done to the parameters before: an operation, a name and a value, in turn. Most hooks set one or two
+// and look at none, which the host does to the text.
+const EDITS = Symbol('edits');
+const EDITS_MAX = 24;
+const SET = 0;
+const ADD = 1;
 
 function MutableURI(text) {
     if (new.target === undefined && !(this instanceof MutableURI)) { return new MutableURI(text); }
-    if (text === undefined || text === null || text === '') { throw new Error('a URI must not be empty'); }
+    if (!text && (text === undefined || text === null || text === '')) { throw new Error('a URI must not be empty'); }
     this[TEXT] = typeof text === 'string' ? text : String(text);
-    this[PARTS] = undefined;
 }
 
 function paramsOf(uri) {
@@ -19,10 +24,30 @@ function paramsOf(uri) {
     if (parts === undefined) {
         const params = {};
         uri[PARTS] = parts = { frame: host.takeUri(uri[TEXT], params), params };
+        const edits = uri[EDITS] || [];
+        for (let i = 0; i < edits.length; i += 3) { operations[edits[i]](params, edits[i + 1], edits[i + 2]); }
     }
     return parts.params;
 }
 
+// Objects are for the script's own parameters; all else prints the same whoever does it.
+function edit(uri, operation, name, value) {
+    if (!name || value === undefined || value === null) { check(name, value, true); }
+    const text = typeof name === 'string' ? name : String(name);
+    const edits = uri[EDITS];
+    if (uri[PARTS] !== undefined || typeof value === 'object') {
+        operations[operation](paramsOf(uri), text, value);
+    } else if (edits === undefined) {
+        uri[EDITS] = [operation, text, value];
+    } else if (edits.length < EDITS_MAX) {
+        edits.push(operation, text, value);
+    } else {
+        operations[operation](paramsOf(uri), text, value);
+    }
+    return uri;
+}
+
+const { isArray } = Array;
 const define = Object.defineProperty;
 const hasOwn = Object.prototype.hasOwnProperty;
 function own(params, name) { return hasOwn.call(params, name); }
@@ -38,12 +63,20 @@ function set(params, name, value) {
 function add(params, name, value) {
     if (!own(params, name)) {
         set(params, name, value);
-    } else if (Array.isArray(params[name])) {
+    } else if (isArray(params[name])) {
         params[name].push(value);
     } else {
         set(params, name, [params[name], value]);
     }
 }
+
+// It moves behind all others, as if it had been removed and added (HOK-6).
+function replace(params, name, value) {
+    delete params[name];
+    set(params, name, value);
+}
+
+const operations = [replace, add];
 
 function check(name, value, hasValue) {
     if (name === undefined || name === null || name === '') { throw new Error('a parameter needs a name'); }
@@ -54,19 +87,13 @@ function check(name, value, hasValue) {
 
 Object.assign(MutableURI.prototype, {
     addParam(name, value) {
+        if (!isArray(value)) { return edit(this, ADD, name, value); }
         check(name, value, true);
-        const params = paramsOf(this);
-        if (!Array.isArray(value)) { add(params, String(name), value); return this; }
-        for (const item of value) { add(params, String(name), item); }
+        for (const item of value) { add(paramsOf(this), String(name), item); }
         return this;
     },
     setParam(name, value) {
-        check(name, value, true);
-        const params = paramsOf(this);
-        // It moves behind all others, as if it had been removed and added (HOK-6).
-        delete params[name];
-        set(params, String(name), Array.isArray(value) ? value.slice() : value);
-        return this;
+        return edit(this, SET, name, isArray(value) ? value.slice() : value);
     },
     removeParam(name, value) {
         check(name);
@@ -75,7 +102,7 @@ Object.assign(MutableURI.prototype, {
         const held = params[name];
         if (value === undefined || value === null) {
             delete params[name];
-        } else if (Array.isArray(held)) {
+        } else if (isArray(held)) {
             const rest = held.filter((item) => String(item) !== String(value));
             if (rest.length === 0) { delete params[name]; } else { params[name] = rest.length === 1 ? rest[0] : rest; }
         } else if (String(held) === String(value)) {
@@ -93,7 +120,7 @@ Object.assign(MutableURI.prototype, {
             const held = params[name];
             if (held === '') {
                 delete params[name];
-            } else if (Array.isArray(held)) {
+            } else if (isArray(held)) {
                 const rest = held.filter((item) => item !== '');
                 if (rest.length === 0) { delete params[name]; } else if (rest.length < held.length) { params[name] = rest; }
             }
@@ -102,7 +129,7 @@ Object.assign(MutableURI.prototype, {
     },
     format() {
         const parts = this[PARTS];
-        return parts === undefined ? host.normalUri(this[TEXT]) : host.uriText(parts.frame, parts.params);
+        return parts === undefined ? host.editedUri(this[TEXT], this[EDITS]) : host.uriText(parts.frame, parts.params);
     },
     toString() { return this.format(); },
     toJSON() { return this.format(); },
