@@ -6,42 +6,44 @@
 //! that are array indexes to JavaScript come first in ascending order. Dot segments and ports stay
 //! as written, and nothing is resolved against anything.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
-use crate::{Text, path::step, percent};
+use crate::{path::step, percent};
 
 /// JavaScript's largest array index; larger numbers are ordinary names.
 const INDEX_MAX: usize = 4_294_967_294;
 
-/// Names that are looked for one by one.
+/// As many names are compared with each other; more are looked up.
 const FEW_NAMES: usize = 16;
 
 /// A URI, taken apart.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MutableUri {
+pub struct MutableUri<'a> {
     /// Scheme, authority and path, normalised.
     pub base: String,
-    /// Decoded names with their decoded values, in the order in which JavaScript has the members of an object.
-    pub params: Vec<(Text, Vec<Text>)>,
+    /// Decoded names and values: all values of a name stand together, and the names in the order in which JavaScript
+    /// has the members of an object.
+    pub params: Vec<Param<'a>>,
     /// Normalised, without `#`.
     pub fragment: Option<String>,
 }
+
+/// A name with one of its values.
+pub type Param<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// Normalises a URI (URI-18).
 pub fn normalize(uri: &str) -> String {
     let MutableUri { base, params, fragment } = MutableUri::parse(uri);
     let mut text = UriText::new(base);
-    for (name, values) in &params {
-        for value in values {
-            text.push_param(name, value);
-        }
+    for (name, value) in &params {
+        text.push_param(name, value);
     }
     text.finish(fragment.as_deref())
 }
 
-impl MutableUri {
+impl<'a> MutableUri<'a> {
     /// Takes a URI apart; any text is one.
-    pub fn parse(text: &str) -> Self {
+    pub fn parse(text: &'a str) -> Self {
         let (text, fragment) = match text.split_once('#') {
             Some((text, fragment)) => (text, Some(write_path(fragment))),
             None => (text, None),
@@ -51,22 +53,23 @@ impl MutableUri {
     }
 
     /// Gives a parameter one value. It stands behind all others then (HOK-6).
-    pub fn set_param(&mut self, name: &str, value: Text) {
-        self.params.retain(|(held, _)| **held != *name);
+    pub fn set_param(&mut self, name: String, value: String) {
+        self.params.retain(|(held, _)| *held != name);
         self.append(name, value);
     }
 
     /// Adds a value to a parameter.
-    pub fn add_param(&mut self, name: &str, value: Text) {
-        match self.params.iter_mut().find(|(held, _)| **held == *name) {
-            Some((_, values)) => values.push(value),
+    pub fn add_param(&mut self, name: String, value: String) {
+        match self.params.iter().rposition(|(held, _)| *held == name) {
+            Some(last) => self.params.insert(last + 1, (Cow::Owned(name), Cow::Owned(value))),
             None => self.append(name, value),
         }
     }
 
-    fn append(&mut self, name: &str, value: Text) {
-        self.params.push((Text::from(name), vec![value]));
-        if index_of(name).is_some() {
+    fn append(&mut self, name: String, value: String) {
+        let is_index = index_of(&name).is_some();
+        self.params.push((Cow::Owned(name), Cow::Owned(value)));
+        if is_index {
             order(&mut self.params);
         }
     }
@@ -110,36 +113,35 @@ impl UriText {
     }
 }
 
-fn parse_query(query: &str) -> Vec<(Text, Vec<Text>)> {
-    let mut params: Vec<(Text, Vec<Text>)> = Vec::new();
-    let mut positions: HashMap<Text, usize> = HashMap::new();
+fn parse_query(query: &str) -> Vec<Param<'_>> {
+    let mut params: Vec<Param<'_>> = Vec::new();
+    let mut is_ordered = true;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let name = Text::from(percent::decode_form_lossy(name));
-        let value = Text::from(percent::decode_form_lossy(value));
-        // A few names are found sooner without a table of them.
-        let at = if params.len() < FEW_NAMES {
-            params.iter().position(|(held, _)| *held == name)
-        } else {
-            if positions.is_empty() {
-                positions.extend(params.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)));
-            }
-            let next = params.len();
-            let at = *positions.entry(name.clone()).or_insert(next);
-            (at < next).then_some(at)
-        };
-        match at.and_then(|at| params.get_mut(at)) {
-            Some((_, values)) => values.push(value),
-            None => params.push((name, vec![value])),
-        }
+        let name = percent::decode_form_lossy(name);
+        is_ordered &= params.len() < FEW_NAMES
+            && index_of(&name).is_none()
+            && params.iter().all(|(held, _)| *held != name);
+        params.push((name, percent::decode_form_lossy(value)));
     }
-    order(&mut params);
+    if !is_ordered {
+        order(&mut params);
+    }
     params
 }
 
-/// Indexes come first, ascending; the others stay as they are.
-fn order(params: &mut [(Text, Vec<Text>)]) {
-    params.sort_by_key(|(name, _)| index_of(name).map_or((true, 0), |index| (false, index)));
+/// Indexes come first, ascending; the others stay as they are, each where its name stands first.
+fn order(params: &mut [Param<'_>]) {
+    let mut firsts: HashMap<String, usize> = HashMap::new();
+    for (at, (name, _)) in params.iter().enumerate() {
+        if !firsts.contains_key(&**name) {
+            firsts.insert(name.to_string(), at);
+        }
+    }
+    params.sort_by_cached_key(|(name, _)| match index_of(name) {
+        Some(index) => (false, index),
+        None => (true, firsts.get(&**name).copied().unwrap_or_default()),
+    });
 }
 
 /// What a name is as an array index of JavaScript.
@@ -234,12 +236,30 @@ mod tests {
     #[test]
     fn parameters_are_decoded_and_collected() {
         let uri = MutableUri::parse("/q?b=x+y&7=1&b=%C3%A5&c");
-        let params: Vec<_> = uri
-            .params
-            .iter()
-            .map(|(name, values)| (&**name, values.iter().map(|value| &**value).collect()))
-            .collect::<Vec<(&str, Vec<&str>)>>();
-        assert_eq!(params, [("7", vec!["1"]), ("b", vec!["x y", "å"]), ("c", vec![""])]);
+        let params: Vec<(&str, &str)> =
+            uri.params.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(params, [("7", "1"), ("b", "x y"), ("b", "å"), ("c", "")]);
+    }
+
+    #[test]
+    fn many_parameters_are_collected_as_few_are() {
+        let query: Vec<_> = (0..40).map(|at| format!("n{}={at}", at % 20)).collect();
+        let uri = format!("/q?{}&3=x", query.join("&"));
+        let collected: Vec<_> = (0..20).map(|at| format!("n{at}={at}&n{at}={}", at + 20)).collect();
+        assert_eq!(normalize(&uri), format!("/q?3=x&{}", collected.join("&")));
+    }
+
+    #[test]
+    fn parameters_are_set_behind_all_and_added_to_their_own() {
+        let mut uri = MutableUri::parse("/q?a=1&b=2");
+        uri.add_param("a".to_owned(), "3".to_owned());
+        uri.set_param("5".to_owned(), "x".to_owned());
+        uri.set_param("b".to_owned(), "y".to_owned());
+        uri.add_param("c".to_owned(), "z".to_owned());
+        uri.set_param("a".to_owned(), "4".to_owned());
+        let params: Vec<_> =
+            uri.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(params, ["5=x", "b=y", "c=z", "a=4"]);
     }
 
     proptest! {

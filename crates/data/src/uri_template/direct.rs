@@ -116,15 +116,16 @@ impl Compiler {
     }
 
     fn end_name(&mut self) -> Option<()> {
-        let name = percent::decode_form_lossy(&self.name.take()?);
+        let name = self.name.take()?;
+        let name = percent::decode_form_lossy(&name);
         // Such names may change places, which is left to normalising as a whole.
-        if step::index_of(&name).is_some() || self.names.contains(&name) {
+        if step::index_of(&name).is_some() || self.names.contains(&*name) {
             return None;
         }
         self.literal.push(if self.names.is_empty() { '?' } else { '&' });
         percent::encode_component(&name, &mut self.literal);
         self.literal.push('=');
-        self.names.insert(name);
+        self.names.insert(name.into_owned());
         Some(())
     }
 

@@ -4,14 +4,16 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use qlio_data::{Object, Text, Value, uri_template::Expansion};
 use qlio_syntax::diagnostic::codes;
 
 use super::{
     Call,
     rendering::rendered_apart,
-    view::{TemplateNames, lazy_statement, to_object, visible_params, write_headers},
+    view::{
+        TemplateNames, invalid_header, lazy_statement, to_object, visible_params, write_headers,
+    },
 };
 use crate::{
     body::{
@@ -214,9 +216,13 @@ impl Hooks {
         if !self.has(Hook::PatchHeaders) {
             return Ok(headers);
         }
+        let headers = Rc::new(headers);
         let shown = shown_headers(&headers);
-        match self.call(run, HookArgs::PatchHeaders { uri, headers: &shown }).await? {
-            HookResult::Headers(change) => changed(headers, &change),
+        let given = self.call(run, HookArgs::PatchHeaders { uri, headers: &shown }).await?;
+        drop(shown);
+        let headers = Rc::unwrap_or_clone(headers);
+        match given {
+            HookResult::Headers(change) => changed(headers, change),
             _ => Ok(headers),
         }
     }
@@ -231,7 +237,7 @@ impl Hooks {
         if !self.has(Hook::BodyTemplate) {
             return Ok(None);
         }
-        let shown = shown_headers(headers);
+        let shown = shown_headers(&Rc::new(headers.clone()));
         self.body_hook(run, HookArgs::BodyTemplate { uri, headers: &shown }, headers).await
     }
 
@@ -246,7 +252,7 @@ impl Hooks {
         if !self.has(Hook::PatchBody) {
             return Ok(body);
         }
-        let shown = shown_headers(headers);
+        let shown = shown_headers(&Rc::new(headers.clone()));
         let args = HookArgs::PatchBody { uri, headers: &shown, body: &body };
         let patched = self.body_hook(run, args, headers).await?;
         Ok(patched.unwrap_or(body))
@@ -260,7 +266,7 @@ impl Hooks {
     ) -> Result<Option<Payload>, RunError> {
         match self.call(run, args).await? {
             HookResult::Body { payload, headers: change } => {
-                *headers = changed(std::mem::take(headers), &change)?;
+                *headers = changed(std::mem::take(headers), change)?;
                 Ok(payload)
             }
             _ => Ok(None),
@@ -343,7 +349,7 @@ impl Hooks {
             method: &call.verb.method,
             uri,
             body: (!body.is_empty()).then_some(&*body),
-            headers: &shown_headers(headers),
+            headers: &shown_headers(&Rc::new(headers.clone())),
             request_id_name: &call.run.engine.settings().request_id_header,
         };
         match self.call(call.run, args).await? {
@@ -457,19 +463,27 @@ pub(super) fn written(session: &HookSession) -> Vec<(Text, Value)> {
 }
 
 /// The headers of a request, for hooks.
-fn shown_headers(headers: &HeaderMap) -> Lazy {
-    let headers = headers.clone();
+fn shown_headers(headers: &Rc<HeaderMap>) -> Lazy {
+    let headers = Rc::clone(headers);
     Lazy::new(HEADERS_WEIGHT, move || Value::object(to_object(&headers)))
 }
 
 /// Headers after a hook.
-fn changed(mut headers: HeaderMap, change: &HeaderChange) -> Result<HeaderMap, RunError> {
+fn changed(mut headers: HeaderMap, change: HeaderChange) -> Result<HeaderMap, RunError> {
     match change {
         HeaderChange::None => {}
-        HeaderChange::Some(written) => write_headers(&mut headers, written)?,
+        HeaderChange::Some(written) => {
+            for (name, value) in written {
+                let (parsed, value) = (HeaderName::try_from(&name), HeaderValue::try_from(value));
+                let (Ok(parsed), Ok(value)) = (parsed, value) else {
+                    return Err(invalid_header(&name));
+                };
+                headers.insert(parsed, value);
+            }
+        }
         HeaderChange::All(all) => {
             headers = HeaderMap::with_capacity(all.len());
-            write_headers(&mut headers, all)?;
+            write_headers(&mut headers, &all)?;
         }
     }
     Ok(headers)

@@ -408,13 +408,15 @@ pub(super) fn to_object(headers: &HeaderMap) -> Object {
     object
 }
 
+/// A header that cannot be sent.
+pub(super) fn invalid_header(name: &str) -> RunError {
+    RunError::gateway(codes::BAD_HEADER, format!("Invalid header value for {name}"))
+}
+
 /// Writes headers as a hook left them; of names that differ in case only the last one stays (CON-31).
 pub(super) fn write_headers(headers: &mut HeaderMap, object: &Object) -> Result<(), RunError> {
     for (name, value) in object.iter() {
-        let invalid = || {
-            let message = format!("Invalid header value for {name}");
-            RunError::gateway(codes::BAD_HEADER, message)
-        };
+        let invalid = || invalid_header(name);
         let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
         headers.remove(&parsed);
         let single = std::slice::from_ref(value);

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use qlio_data::{Object, Text, Value};
+use qlio_data::{Object, Value};
 use rquickjs::{
     Array as JsArray, Ctx, Exception, Function, IntoJs, Object as JsObject, Value as JsValue,
     function::Opt,
@@ -288,20 +288,20 @@ fn changed_headers<'js>(
 fn written_headers<'js>(
     entered: &Entered<'_, 'js>,
     written: &JsArray<'js>,
-) -> Result<Object, Fault> {
-    let mut headers = Object::new();
+) -> Result<Vec<(String, String)>, Fault> {
+    if written.len() > entered.limits.result_elements {
+        return Err(Fault::result("a hook has written too many headers"));
+    }
+    let mut headers = Vec::with_capacity(written.len() / 2);
     let mut members = written.iter::<JsValue<'js>>();
     while let (Some(name), Some(value)) = (members.next(), members.next()) {
-        if headers.len() >= entered.limits.result_elements {
-            return Err(Fault::result("a hook has written too many headers"));
-        }
-        let (name, value) = (text_of(entered, &name?)?, value?);
+        let value = value?;
         let text = match text_of(entered, &value)? {
-            Some(text) => Some(Text::from(text)),
-            None => entered.to_value(&value)?.scalar_text(),
+            Some(text) => Some(text),
+            None => entered.to_value(&value)?.scalar_text().map(|text| text.to_string()),
         };
-        if let (Some(name), Some(text)) = (name, text) {
-            headers.insert(name, Value::String(text));
+        if let (Some(name), Some(text)) = (text_of(entered, &name?)?, text) {
+            headers.push((name, text));
         }
     }
     Ok(headers)

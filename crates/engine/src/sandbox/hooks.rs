@@ -223,8 +223,8 @@ pub enum Parsed {
 pub enum HeaderChange {
     /// It did not touch them.
     None,
-    /// It wrote these and looked at no others, which stay.
-    Some(Object),
+    /// It wrote these, by name, and looked at no others, which stay.
+    Some(Vec<(String, String)>),
     /// These are all.
     All(Object),
 }

@@ -2,10 +2,7 @@
 //! object of the script.
 #![expect(clippy::needless_pass_by_value, reason = "the interpreter hands arguments over by value")]
 
-use qlio_data::{
-    Text,
-    mutable_uri::{MutableUri, UriText},
-};
+use qlio_data::mutable_uri::{MutableUri, UriText};
 use rquickjs::{
     Array as JsArray, Coerced, Ctx, Exception, Function, Object as JsObject, String as JsString,
     Value as JsValue, atom::PredefinedAtom, function::Opt,
@@ -29,19 +26,19 @@ fn take<'js>(
     text: JsString<'js>,
     params: JsObject<'js>,
 ) -> rquickjs::Result<String> {
-    let uri = MutableUri::parse(convert::string_text(&ctx, &text)?.trim());
-    let text_of = |text: &Text| JsString::from_str(ctx.clone(), text);
-    for (name, values) in &uri.params {
-        let value = if let [only] = values.as_slice() {
-            text_of(only)?.into_value()
+    let text = convert::string_text(&ctx, &text)?;
+    let uri = MutableUri::parse(text.trim());
+    for values in uri.params.chunk_by(|one, other| one.0 == other.0) {
+        let value = if let [(_, only)] = values {
+            JsString::from_str(ctx.clone(), only)?.into_value()
         } else {
             let list = JsArray::new(ctx.clone())?;
-            for (at, value) in values.iter().enumerate() {
-                list.set(at, text_of(value)?)?;
+            for (at, (_, value)) in values.iter().enumerate() {
+                list.set(at, &**value)?;
             }
             list.into_value()
         };
-        convert::set_member(&params, name, value)?;
+        convert::set_member(&params, &values[0].0, value)?;
     }
     Ok(UriText::new(uri.base).finish(uri.fragment.as_deref()))
 }
@@ -72,12 +69,7 @@ fn put_together<'js>(
 }
 
 /// Appends a parameter, or refuses a URI that is too long.
-fn push_param(
-    ctx: &Ctx<'_>,
-    uri: &mut UriText,
-    name: &str,
-    value: &str,
-) -> rquickjs::Result<()> {
+fn push_param(ctx: &Ctx<'_>, uri: &mut UriText, name: &str, value: &str) -> rquickjs::Result<()> {
     uri.push_param(name, value);
     if uri.len() > URI_BYTES_MAX {
         let message = format!("the URI is longer than {URI_BYTES_MAX} bytes");
@@ -93,7 +85,8 @@ fn edit<'js>(
     text: JsString<'js>,
     edits: Opt<JsValue<'js>>,
 ) -> rquickjs::Result<String> {
-    let mut uri = MutableUri::parse(convert::string_text(&ctx, &text)?.trim());
+    let text = convert::string_text(&ctx, &text)?;
+    let mut uri = MutableUri::parse(text.trim());
     if let Some(edits) = edits.0.as_ref().and_then(JsValue::as_array) {
         let mut edits = edits.iter::<JsValue<'js>>();
         while let (Some(operation), Some(name), Some(value)) =
@@ -101,16 +94,14 @@ fn edit<'js>(
         {
             let (name, value) = (printed(&name?)?, printed(&value?)?);
             match operation?.as_int() {
-                Some(0) => uri.set_param(&name, value.into()),
-                _ => uri.add_param(&name, value.into()),
+                Some(0) => uri.set_param(name, value),
+                _ => uri.add_param(name, value),
             }
         }
     }
     let mut edited = UriText::new(uri.base);
-    for (name, values) in &uri.params {
-        for value in values {
-            push_param(&ctx, &mut edited, name, value)?;
-        }
+    for (name, value) in &uri.params {
+        push_param(&ctx, &mut edited, name, value)?;
     }
     Ok(edited.finish(uri.fragment.as_deref()))
 }

@@ -131,7 +131,7 @@ pub(super) fn look_behind<'js>(
     }
     let Some(source) = source.as_function() else { return Ok(Behind::Nothing) };
     let at: JsValue<'js> = handler.get("at")?;
-    if handler.get::<_, Option<JsObject<'js>>>("written")?.is_some() {
+    if handler.get::<_, JsValue<'js>>("written")?.is_object() {
         // What it was and what was written into it are put together when something asks for its members.
         if let Some(view) = value.as_object() {
             view.contains_key("")?;

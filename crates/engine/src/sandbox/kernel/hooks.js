@@ -33,7 +33,11 @@ const hooks = {
         makers: { __proto__: null, statement, params },
         after(result) {
             if (!result) { return undefined; }
-            if (result === shownUri || !Array.isArray(result)) { return formatted(result); }
+            if (result === shownUri) {
+                const text = result.format();
+                return typeof text === 'string' ? text : String(text);
+            }
+            if (!Array.isArray(result)) { return formatted(result); }
             const out = [];
             for (const item of result) { if (item) { out.push(formatted(item)); } }
             return out;

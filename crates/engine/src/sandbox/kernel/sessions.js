@@ -55,7 +55,7 @@ function mutableUri(text) {
 }
 
 function formatted(uri) {
-    if (uri === shownUri || uri !== null && typeof uri === 'object' && typeof uri.format === 'function') {
+    if (uri !== null && typeof uri === 'object' && typeof uri.format === 'function') {
         const text = uri.format();
         return typeof text === 'string' ? text : String(text);
     }

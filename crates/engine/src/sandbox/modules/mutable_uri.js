@@ -93,7 +93,7 @@ Object.assign(MutableURI.prototype, {
         return this;
     },
     setParam(name, value) {
-        return edit(this, SET, name, isArray(value) ? value.slice() : value);
+        return edit(this, SET, name, typeof value === 'object' && isArray(value) ? value.slice() : value);
     },
     removeParam(name, value) {
         check(name);

@@ -2,7 +2,7 @@
 
 use super::*;
 use bytes::Bytes;
-use qlio_data::Object;
+use qlio_data::{Object, Text};
 
 /// A patch `p.js` with this source, and sessions of it.
 pub(super) struct Table {
@@ -179,9 +179,101 @@ fn patch_headers_returns_or_changes_them() {
 fn described(change: HeaderChange) -> String {
     match change {
         HeaderChange::None => "none".to_owned(),
-        HeaderChange::Some(written) => format!("some {}", text_of(&Value::object(written))),
+        HeaderChange::Some(written) => {
+            let written = written.into_iter().map(|(name, value)| (Text::from(name), value.into()));
+            format!("some {}", text_of(&Value::object(written.collect())))
+        }
         HeaderChange::All(all) => format!("all {}", text_of(&Value::object(all))),
     }
+}
+
+/// A hook that names members of its argument and one that hands it on are given it in two ways, which nobody can tell.
+#[test]
+fn a_hook_cannot_tell_in_which_way_it_is_given_its_argument() {
+    let (headers, body) = (lazy(r#"{"accept": "x"}"#), lazy(r#"{"code": 44, "list": [1]}"#));
+    let status = |code: &str| {
+        let table = Table::new(&format!("exports['patch response'] = {code};"));
+        let session = table.session(r#"{"q": "a b", "config": {"key": "k"}}"#);
+        let args = HookArgs::PatchResponse {
+            uri: "http://h/?b=1",
+            status: 404,
+            headers: &headers,
+            body: &body,
+        };
+        match session.call(&table.patch, args) {
+            Ok(HookResult::Response(value)) => {
+                format!(
+                    "{} {}",
+                    text_of(&value),
+                    text_of(&Value::object(session.overlay().clone()))
+                )
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => error.message,
+        }
+    };
+    for (code, expected) in [
+        ("return [args.status, args.uri, args.headers.accept];", r#"[404,"http://h/?b=1","x"] {}"#),
+        ("args.status = 7; args.uri = [args.status]; return args.uri;", "[7] {}"),
+        ("args.headers.a = 1; return args.headers;", r#"{"accept":"x","a":1} {}"#),
+        ("args.headers = null; return args.headers;", "null {}"),
+        (
+            "args.params.seen = args.params.q; return args.params.config;",
+            r#"{"key":"k"} {"seen":"a b"}"#,
+        ),
+        (
+            "args.body.list.push(args.body.code); return args.body;",
+            r#"{"code":44,"list":[1,44]} {}"#,
+        ),
+        ("return [this === args.statement, args.statement.limit];", "[true,10] {}"),
+        ("return [typeof args.log, args.log('info', 'x')];", r#"["function",null] {}"#),
+        (
+            "return (function () { return args.uri.getParam('b') + args.status; }());",
+            r#""1404" {}"#,
+        ),
+        (
+            "delete args.status; return [args.status, typeof args.status];",
+            r#"[null,"undefined"] {}"#,
+        ),
+        ("delete args.body; return typeof args.body;", r#""undefined" {}"#),
+        (
+            "return Object.keys(args).sort();",
+            r#"["body","headers","log","params","statement","status","uri"] {}"#,
+        ),
+        ("args.uri = function () { return Object.keys(this).length; }; return args.uri();", "7 {}"),
+        ("return arguments[0] === args && args.hasOwnProperty('body');", "true {}"),
+        (
+            "return [args['status'], 'body' in args, args.toString()];",
+            r#"[404,true,"[object Object]"] {}"#,
+        ),
+        ("args.status.x.y;", "cannot read property 'y' of undefined"),
+    ] {
+        let named = status(&format!("function (args) {{ {code} }}"));
+        let handed_on = status(&format!("function (args) {{ var all = args; {code} }}"));
+        assert_eq!(named, expected, "{code}");
+        assert_eq!(handed_on, expected, "{code}");
+    }
+}
+
+#[test]
+fn an_argument_kept_beyond_its_call_has_what_was_looked_at() {
+    let table = Table::new(
+        "var kept; exports['patch status'] = function (args) {
+             if (kept) { return kept.status + (kept.headers.n | 0); }
+             args.headers.n; kept = args; };
+         exports['patch mediaType'] = function (args) {
+             var look = function () { return args.body; };
+             if (exports.look) { return exports.look(); }
+             exports.look = look; };",
+    );
+    assert_eq!(table.status("1"), None);
+    assert_eq!(table.status("1"), Some(404));
+    let (headers, body) = (no_headers(), lazy("7"));
+    let args =
+        HookArgs::PatchMediaType { uri: "http://h/", status: 200, headers: &headers, body: &body };
+    assert!(matches!(table.call(args), Ok(HookResult::MediaType(None))));
+    let error = table.call(args).unwrap_err();
+    assert_eq!(error.message, "what a hook was given can not be kept beyond its call");
 }
 
 #[test]
