@@ -64,6 +64,30 @@ pub(crate) struct Behaviour {
     rate: f64,
 }
 
+/// Why a member can not be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BehaviourError {
+    #[error("`{name}` is no {wanted}")]
+    Kind { name: String, wanted: &'static str },
+    #[error("`{0}` is not known")]
+    Unknown(String),
+    #[error("`{0}` must be between 0 and {DELAY_MS_MAX} milliseconds")]
+    Delay(String),
+    #[error("`{0}` must be {1}")]
+    Value(&'static str, &'static str),
+    #[error("`{0}` can not be {1}")]
+    Unfit(&'static str, &'static str),
+    #[error("there is no type `{0}`")]
+    Type(String),
+}
+
+impl BehaviourError {
+    /// The error of a member of another kind.
+    pub(super) fn kind(name: &str, wanted: &'static str) -> Self {
+        Self::Kind { name: name.to_owned(), wanted }
+    }
+}
+
 impl Default for Behaviour {
     fn default() -> Self {
         Self {
@@ -84,7 +108,7 @@ impl Default for Behaviour {
 ///
 /// # Errors
 /// Names the parameter that is no number.
-pub(super) fn normalised(name: &str, value: &Value) -> Result<Value, String> {
+pub(super) fn normalised(name: &str, value: &Value) -> Result<Value, BehaviourError> {
     if !NUMBERS.contains(&name) {
         return Ok(value.clone());
     }
@@ -95,7 +119,7 @@ pub(super) fn normalised(name: &str, value: &Value) -> Result<Value, String> {
         }
         _ => None,
     };
-    number.ok_or_else(|| format!("`{name}` is no number"))
+    number.ok_or_else(|| BehaviourError::kind(name, "number"))
 }
 
 impl Behaviour {
@@ -103,11 +127,12 @@ impl Behaviour {
     ///
     /// # Errors
     /// Says which member is wrong. An unknown type is no error here: it is answered with 400.
-    pub(super) fn read(members: &Object) -> Result<Self, String> {
+    pub(super) fn read(members: &Object) -> Result<Self, BehaviourError> {
         let text = |name: &str, default: &str| match members.get(name) {
             None | Some(Value::Absent) => Ok(default.to_owned()),
             Some(value) => {
-                value.as_str().map(str::to_owned).ok_or_else(|| format!("`{name}` is no text"))
+                let text = value.as_str().map(str::to_owned);
+                text.ok_or_else(|| BehaviourError::kind(name, "text"))
             }
         };
         let delay = |name: &str| match number(members, name)? {
@@ -115,18 +140,18 @@ impl Behaviour {
             Some(number) if (0.0..=DELAY_MS_MAX).contains(&number) => {
                 Ok(Some(Duration::from_secs_f64(number / 1000.0)))
             }
-            Some(_) => Err(format!("`{name}` must be between 0 and {DELAY_MS_MAX} milliseconds")),
+            Some(_) => Err(BehaviourError::Delay(name.to_owned())),
         };
         let mut behaviour = Self { kind: text("type", "normal")?, ..Self::default() };
         behaviour.error_kind = text("errorType", "status")?;
         if behaviour.error_kind == "error-rate" {
-            return Err("`errorType` can not be `error-rate` itself".to_owned());
+            return Err(BehaviourError::Unfit("errorType", "`error-rate` itself"));
         }
         behaviour.latency = delay("latency")?;
         (behaviour.lo, behaviour.hi) = (delay("lo")?, delay("hi")?);
         if let Some(rate) = number(members, "rate")? {
             if !(0.0..=1.0).contains(&rate) {
-                return Err("`rate` must be between 0 and 1".to_owned());
+                return Err(BehaviourError::Value("rate", "between 0 and 1"));
             }
             behaviour.rate = rate;
         }
@@ -142,7 +167,7 @@ impl Behaviour {
             let code = code.filter(|code| (200..600).contains(code));
             behaviour.status = code
                 .and_then(|code| StatusCode::from_u16(code).ok())
-                .ok_or("`code` must be a status from 200 to 599")?;
+                .ok_or(BehaviourError::Value("code", "a status from 200 to 599"))?;
         }
         match members.get("body") {
             None | Some(Value::Absent) => {}
@@ -154,7 +179,7 @@ impl Behaviour {
         }
         if members.get("contentType").is_some() {
             behaviour.content_type = HeaderValue::try_from(text("contentType", "")?)
-                .map_err(|_| "`contentType` can not be a header".to_owned())?;
+                .map_err(|_| BehaviourError::Unfit("contentType", "a header"))?;
         }
         Ok(behaviour)
     }
@@ -163,14 +188,14 @@ impl Behaviour {
     ///
     /// # Errors
     /// Says which member is wrong; types that nobody knows are wrong, too.
-    pub(crate) fn of_mock(members: &Object) -> Result<Self, String> {
+    pub(crate) fn of_mock(members: &Object) -> Result<Self, BehaviourError> {
         if let Some((name, _)) = members.iter().find(|(name, _)| !NAMES.contains(&name.as_str())) {
-            return Err(format!("`{name}` is not known"));
+            return Err(BehaviourError::Unknown(name.to_string()));
         }
         let behaviour = Self::read(members)?;
         match behaviour.unknown_type() {
             None => Ok(behaviour),
-            Some(kind) => Err(format!("there is no type `{kind}`")),
+            Some(kind) => Err(BehaviourError::Type(kind.to_owned())),
         }
     }
 
@@ -290,12 +315,12 @@ pub(super) fn json_answer(status: StatusCode, value: &Value) -> Response<MockBod
     response
 }
 
-fn number(members: &Object, name: &str) -> Result<Option<f64>, String> {
+fn number(members: &Object, name: &str) -> Result<Option<f64>, BehaviourError> {
     match members.get(name) {
         None | Some(Value::Absent) => Ok(None),
         Some(value) => match normalised(name, value)? {
             Value::Number(number) => Ok(Some(number.as_f64())),
-            _ => Err(format!("`{name}` is no number")),
+            _ => Err(BehaviourError::kind(name, "number")),
         },
     }
 }
@@ -304,7 +329,7 @@ fn number(members: &Object, name: &str) -> Result<Option<f64>, String> {
 mod tests {
     use super::*;
 
-    fn behaviour(text: &str) -> Result<Behaviour, String> {
+    fn behaviour(text: &str) -> Result<Behaviour, BehaviourError> {
         match json::parse_str(text).unwrap().into_tree() {
             Value::Object(members) => Behaviour::read(&members),
             _ => panic!("no object"),
@@ -361,7 +386,7 @@ mod tests {
             (r#"{"type": 1}"#, "`type` is no text"),
             (r#"{"errorType": "error-rate"}"#, "`errorType` can not be `error-rate` itself"),
         ] {
-            assert_eq!(behaviour(text).unwrap_err(), message);
+            assert_eq!(behaviour(text).unwrap_err().to_string(), message);
         }
         assert_eq!(behaviour(r#"{"type": "wobbly"}"#).unwrap().unknown_type(), Some("wobbly"));
     }

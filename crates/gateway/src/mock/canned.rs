@@ -32,21 +32,28 @@ pub(crate) struct Place {
     pairs: Vec<(String, String)>,
 }
 
+/// Why the part of a file name that says which requests are meant does not say it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlaceError {
+    #[error("`@{0}` must begin with a method, such as `@GET_books`")]
+    Method(String),
+    #[error(transparent)]
+    Target(#[from] Refused),
+}
+
 impl Place {
     /// Reads `<METHOD>_<path>`, where `_` stands for `/` (and for itself) and `?` begins a query.
     ///
     /// # Errors
     /// Says what is wrong with it.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, PlaceError> {
         let (method, target) = text.split_once('_').unwrap_or((text, ""));
         let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
         let method = Method::from_bytes(method.as_bytes()).ok().filter(|_| is_method);
-        let method = method
-            .ok_or_else(|| format!("`@{text}` must begin with a method, such as `@GET_books`"))?;
+        let method = method.ok_or_else(|| PlaceError::Method(text.to_owned()))?;
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let pairs = find::pairs(query).map_err(|refused| refused.message().to_owned())?;
-        let path =
-            percent::decode(path).map_err(|error| Refused::from(error).message().to_owned())?;
+        let pairs = find::pairs(query)?;
+        let path = percent::decode(path).map_err(Refused::from)?;
         Ok(Self { method, path: flat(&path), pairs })
     }
 
@@ -124,10 +131,10 @@ async fn answer(answers: &[CannedAnswer], request: Request<Incoming>) -> Respons
             response
         }
         Ok(None) => {
-            let reason = format!("no mock answers `{} {}`", head.method, head.uri);
-            refuse(StatusCode::NOT_FOUND, &reason)
+            let reason = format_args!("no mock answers `{} {}`", head.method, head.uri);
+            refuse(StatusCode::NOT_FOUND, reason)
         }
-        Err(refused) => refuse(StatusCode::BAD_REQUEST, refused.message()),
+        Err(refused) => refuse(StatusCode::BAD_REQUEST, refused),
     }
 }
 

@@ -35,30 +35,22 @@ pub(crate) struct Wanted {
 }
 
 /// Why a request can not be looked up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
     /// A segment such as `..`, or one that hides a separator.
+    #[error("the path leads out of the folder")]
     Escape,
     /// Percent-encoding that is broken or no UTF-8.
+    #[error("the path is not properly percent-encoded")]
     Malformed,
     /// Too many segments or pairs.
+    #[error("the path or the query has too many parts")]
     TooMany,
 }
 
 impl From<MalformedEncoding> for Refused {
     fn from(_: MalformedEncoding) -> Self {
         Self::Malformed
-    }
-}
-
-impl Refused {
-    /// The reason for the client.
-    pub(crate) fn message(self) -> &'static str {
-        match self {
-            Self::Escape => "the path leads out of the folder",
-            Self::Malformed => "the path is not properly percent-encoded",
-            Self::TooMany => "the path or the query has too many parts",
-        }
     }
 }
 

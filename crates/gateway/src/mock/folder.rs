@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 
 use super::find::Wanted;
-use super::rules::{FILE_NAME, Rule, Rules};
+use super::rules::{FILE_NAME, Rule, RuleError, Rules};
 
 const NAMES_PER_FOLDER_MAX: usize = 10_000;
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -47,8 +47,30 @@ pub(super) enum Found {
     File { name: String, content: Bytes, rule: Rule },
     /// No file; these paths are near.
     Nothing { near: Vec<String> },
-    /// A file that can not be used, and why.
-    Broken(String),
+}
+
+/// Why a file or a folder can not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("the link leads out of the folder")]
+    Escape,
+    #[error("{bytes} bytes are more than {bytes_max}")]
+    TooLarge { bytes: u64, bytes_max: u64 },
+    #[error("more than {NAMES_PER_FOLDER_MAX} names in one folder")]
+    TooMany,
+}
+
+/// Why the folder can not answer a request.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FolderError {
+    #[error(transparent)]
+    Listing(#[from] FileError),
+    #[error("`{0}`: {1}")]
+    File(PathBuf, FileError),
+    #[error("`{0}`: {1}")]
+    Rules(PathBuf, RuleError),
 }
 
 impl Store {
@@ -64,7 +86,11 @@ impl Store {
         })
     }
 
-    pub(super) fn find(&mut self, wanted: &Wanted, accept: Option<&str>) -> Found {
+    pub(super) fn find(
+        &mut self,
+        wanted: &Wanted,
+        accept: Option<&str>,
+    ) -> Result<Found, FolderError> {
         let mut folders = vec![self.root.clone()];
         for segment in &wanted.folders {
             let below = folders[folders.len() - 1].join(segment);
@@ -74,28 +100,23 @@ impl Store {
             folders.push(below);
         }
         let folder = folders[folders.len() - 1].clone();
-        let chosen = match self.listing(&folder) {
-            Ok(names) => wanted.choose(names.iter().map(String::as_str), accept).map(str::to_owned),
-            Err(why) => return Found::Broken(why),
+        let names = self.listing(&folder)?.iter().map(String::as_str);
+        let Some(name) = wanted.choose(names, accept).map(str::to_owned) else {
+            return self.nothing(wanted, &folders);
         };
-        let Some(name) = chosen else { return self.nothing(wanted, &folders) };
-        let rule = match self.rule(&folders, &name) {
-            Ok(rule) => rule,
-            Err(why) => return Found::Broken(why),
-        };
+        let rule = self.rule(&folders, &name)?;
         match self.content(&folder.join(&name)) {
-            Ok(content) => Found::File { name, content, rule },
-            Err(why) => Found::Broken(format!("`{name}`: {why}")),
+            Ok(content) => Ok(Found::File { name, content, rule }),
+            Err(error) => Err(FolderError::File(name.into(), error)),
         }
     }
 
-    fn listing(&mut self, folder: &Path) -> Result<&[String], String> {
-        let stamp = stamp(folder).map_err(|error| error.to_string())?;
+    fn listing(&mut self, folder: &Path) -> Result<&[String], FileError> {
+        let stamp = stamp(folder)?;
         let known = self.listings.get(folder).is_some_and(|(known, _)| *known == stamp);
         if !known {
-            let real = folder.canonicalize().map_err(|error| error.to_string())?;
-            if !real.starts_with(&self.root) {
-                return Err("the link leads out of the folder".to_owned());
+            if !folder.canonicalize()?.starts_with(&self.root) {
+                return Err(FileError::Escape);
             }
             let names = read_names(folder)?;
             if self.listings.len() >= KEPT_FOLDERS_MAX {
@@ -106,7 +127,7 @@ impl Store {
         Ok(self.listings.get(folder).map_or(&[], |(_, names)| names))
     }
 
-    fn rule(&mut self, folders: &[PathBuf], name: &str) -> Result<Rule, String> {
+    fn rule(&mut self, folders: &[PathBuf], name: &str) -> Result<Rule, FolderError> {
         let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.join(FILE_NAME)).collect();
         for path in &paths {
             let Ok(stamp) = stamp(path) else {
@@ -116,9 +137,10 @@ impl Store {
             if self.rules.get(path).is_some_and(|(known, _)| *known == stamp) {
                 continue;
             }
-            let shown = path.strip_prefix(&self.root).unwrap_or(path).display();
-            let text = fs::read_to_string(path).map_err(|error| format!("`{shown}`: {error}"))?;
-            let rules = Rules::parse(&text).map_err(|why| format!("`{shown}`: {why}"))?;
+            let shown = || path.strip_prefix(&self.root).unwrap_or(path).to_owned();
+            let text = fs::read_to_string(path)
+                .map_err(|error| FolderError::File(shown(), error.into()))?;
+            let rules = Rules::parse(&text).map_err(|error| FolderError::Rules(shown(), error))?;
             if self.rules.len() >= KEPT_FOLDERS_MAX {
                 self.rules.clear();
             }
@@ -132,21 +154,22 @@ impl Store {
         Ok(Rules::resolve(&rules, name))
     }
 
-    fn content(&mut self, path: &Path) -> Result<Bytes, String> {
-        let stamp = stamp(path).map_err(|error| error.to_string())?;
+    fn content(&mut self, path: &Path) -> Result<Bytes, FileError> {
+        let stamp = stamp(path)?;
         if let Some((known, content)) = self.contents.get(path)
             && *known == stamp
         {
             return Ok(content.clone());
         }
-        let real = path.canonicalize().map_err(|error| error.to_string())?;
+        let real = path.canonicalize()?;
         if !real.starts_with(&self.root) {
-            return Err("the link leads out of the folder".to_owned());
+            return Err(FileError::Escape);
         }
         if stamp.length > FILE_BYTES_MAX {
-            return Err(format!("{} bytes are more than {FILE_BYTES_MAX}", stamp.length));
+            let (bytes, bytes_max) = (stamp.length, FILE_BYTES_MAX);
+            return Err(FileError::TooLarge { bytes, bytes_max });
         }
-        let content = Bytes::from(fs::read(&real).map_err(|error| error.to_string())?);
+        let content = Bytes::from(fs::read(&real)?);
         if let Some((_, old)) = self.contents.remove(path) {
             self.kept_bytes -= old.len();
         }
@@ -158,21 +181,19 @@ impl Store {
     }
 
     /// The names in the innermost folder that exists, those that begin like the wanted one first.
-    fn nothing(&mut self, wanted: &Wanted, folders: &[PathBuf]) -> Found {
+    fn nothing(&mut self, wanted: &Wanted, folders: &[PathBuf]) -> Result<Found, FolderError> {
         let depth = folders.len() - 1;
         let before: String = wanted.folders[..depth].iter().flat_map(|one| ["/", one]).collect();
         let next = wanted.folders.get(depth).unwrap_or(&wanted.name).clone();
-        let names = match self.listing(&folders[depth]) {
-            Ok(names) => names,
-            Err(why) => return Found::Broken(why),
-        };
+        let names = self.listing(&folders[depth])?;
         let shared =
             |name: &str| name.bytes().zip(next.bytes()).take_while(|(a, b)| a == b).count();
         let mut near: Vec<&String> =
             names.iter().filter(|name| !name.starts_with(['_', '.'])).collect();
         near.sort_by(|a, b| shared(b).cmp(&shared(a)).then(a.cmp(b)));
         near.truncate(NEAR_MAX);
-        Found::Nothing { near: near.into_iter().map(|name| format!("{before}/{name}")).collect() }
+        let near = near.into_iter().map(|name| format!("{before}/{name}")).collect();
+        Ok(Found::Nothing { near })
     }
 }
 
@@ -183,12 +204,12 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
 
 /// The names in a folder, sub-folders with a slash at the end; names that are no UTF-8 can not be
 /// asked for and are left out.
-fn read_names(folder: &Path) -> Result<Vec<String>, String> {
+fn read_names(folder: &Path) -> Result<Vec<String>, FileError> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
-        let entry = entry.map_err(|error| error.to_string())?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
         if names.len() == NAMES_PER_FOLDER_MAX {
-            return Err(format!("more than {NAMES_PER_FOLDER_MAX} names in one folder"));
+            return Err(FileError::TooMany);
         }
         if let Ok(mut name) = entry.file_name().into_string() {
             if entry.path().is_dir() {

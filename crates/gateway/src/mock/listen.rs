@@ -4,7 +4,7 @@
 //! serves. Every kind of mock (folder, proxy, recorder, replay, canned answers of tests) is such a
 //! handler; this module knows none of them.
 
-use std::{convert::Infallible, fmt, io, net::SocketAddr, path::PathBuf, pin::Pin, sync::Arc};
+use std::{convert::Infallible, fmt, net::SocketAddr, pin::Pin, sync::Arc};
 
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -13,7 +13,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::body::MockBody;
+use super::{body::MockBody, error::MockError};
 
 /// How many connections a listener serves at once; further ones wait in the system's queue.
 pub(super) const CONNECTIONS_MAX: usize = 4096;
@@ -23,36 +23,6 @@ pub(crate) type Answering = Pin<Box<dyn Future<Output = Response<MockBody>> + Se
 
 /// Answers a request, given the client's address. It never fails: mocks answer their own faults.
 pub(crate) type Handler = Arc<dyn Fn(Request<Incoming>, SocketAddr) -> Answering + Send + Sync>;
-
-/// Why there is no mock server.
-#[derive(Debug)]
-pub(crate) enum MockError {
-    /// The folder can not be read.
-    Folder(PathBuf, io::Error),
-    /// The address can not be listened on.
-    Listen(String, io::Error),
-    /// A configuration or recording can not be used, and why.
-    Unusable(String),
-}
-
-impl fmt::Display for MockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Folder(path, error) => write!(f, "folder `{}`: {error}", path.display()),
-            Self::Listen(address, error) => write!(f, "can not listen on `{address}`: {error}"),
-            Self::Unusable(reason) => f.write_str(reason),
-        }
-    }
-}
-
-impl std::error::Error for MockError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Folder(_, error) | Self::Listen(_, error) => Some(error),
-            Self::Unusable(_) => None,
-        }
-    }
-}
 
 /// A mock server that is bound and waits to be run.
 pub(crate) struct MockServer {

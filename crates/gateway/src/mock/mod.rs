@@ -33,6 +33,7 @@
 mod behaviour;
 mod body;
 pub(crate) mod canned;
+mod error;
 pub(crate) mod find;
 mod folder;
 mod listen;
@@ -58,8 +59,9 @@ use std::{
 
 pub(crate) use behaviour::Behaviour;
 pub(crate) use body::MockBody;
+pub(crate) use error::MockError;
 pub(crate) use listen::accept_all;
-pub(crate) use listen::{Handler, MockError, MockServer};
+pub(crate) use listen::{Handler, MockServer};
 
 use folder::Store;
 

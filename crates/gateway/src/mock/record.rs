@@ -28,6 +28,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Handler, Log, MockBody, MockError, MockServer, body,
+    error::Unusable,
     upstream::{Answer, Upstream, bad_gateway, refuse},
 };
 
@@ -77,11 +78,10 @@ struct Store {
 pub(crate) async fn serve(options: RecordOptions) -> Result<MockServer, MockError> {
     let base = options.upstream.trim_end_matches('/').to_owned();
     if !base.starts_with("http://") && !base.starts_with("https://") {
-        let reason = format!("the upstream `{base}` must begin with `http://` or `https://`");
-        return Err(MockError::Unusable(reason));
+        return Err(Unusable::Upstream(base).into());
     }
     let store = Store::open(&options.folder)?;
-    let upstream = Upstream::new().map_err(|error| MockError::Unusable(error.to_string()))?;
+    let upstream = Upstream::new().map_err(Unusable::from)?;
     let recorder = Arc::new(Recorder {
         base,
         upstream,
@@ -112,10 +112,10 @@ impl Recorder {
         let begun = Instant::now();
         let answer = match self.upstream.call(head.method, uri, &head.headers, body).await {
             Ok(answer) => answer,
-            Err(reason) => {
-                let line = format_args!("{} {target} 502 - {reason}", asked.method);
+            Err(error) => {
+                let line = format_args!("{} {target} 502 - {error}", asked.method);
                 super::log(&self.log, line);
-                return bad_gateway(&reason);
+                return bad_gateway(error);
             }
         };
         let status = answer.status.as_u16();
@@ -130,9 +130,9 @@ impl Recorder {
                 super::log(&self.log, format_args!("{line} {file}"));
                 answer.into_response()
             }
-            Err(reason) => {
-                super::log(&self.log, format_args!("{line} - {reason}"));
-                refuse(StatusCode::INTERNAL_SERVER_ERROR, &reason)
+            Err(error) => {
+                super::log(&self.log, format_args!("{line} - {error}"));
+                refuse(StatusCode::INTERNAL_SERVER_ERROR, error)
             }
         }
     }
@@ -144,6 +144,15 @@ struct Asked {
     path: String,
     hash: String,
     headers: Value,
+}
+
+/// Why an exchange is not kept.
+#[derive(Debug, thiserror::Error)]
+enum RecordError {
+    #[error("the recording holds {EXCHANGES_MAX} exchanges, more do not fit")]
+    Full,
+    #[error("the exchange can not be recorded: {0}")]
+    Io(io::Error),
 }
 
 impl Store {
@@ -161,12 +170,8 @@ impl Store {
         } else {
             // Only an index that ends as ours do can be gone on with.
             let text = fs::read_to_string(&path).map_err(failed)?;
-            let end = text.strip_suffix(TAIL).map(str::len).ok_or_else(|| {
-                let reason =
-                    format!("`{}` was changed by hand; record into a new folder", path.display());
-                MockError::Unusable(reason)
-            })?;
-            end as u64
+            let end = text.strip_suffix(TAIL).map(str::len);
+            end.ok_or(Unusable::Changed(path))? as u64
         };
         let mut store = Self { folder: folder.to_owned(), index, end, count: known };
         store.append("").map_err(failed)?;
@@ -174,9 +179,14 @@ impl Store {
     }
 
     /// Keeps one exchange; answers the name of its file.
-    fn add(&mut self, asked: &Asked, answer: &Answer, latency: Duration) -> Result<String, String> {
+    fn add(
+        &mut self,
+        asked: &Asked,
+        answer: &Answer,
+        latency: Duration,
+    ) -> Result<String, RecordError> {
         if self.count >= EXCHANGES_MAX {
-            return Err(format!("the recording holds {EXCHANGES_MAX} exchanges, more do not fit"));
+            return Err(RecordError::Full);
         }
         let number = self.count + 1;
         let file = format!("{number}.{}.{}", answer.status.as_u16(), type_in_name(&answer.headers));
@@ -195,7 +205,7 @@ impl Store {
         let separator = if self.count == 0 { "\n" } else { ",\n" };
         fs::write(self.folder.join(&file), &answer.body)
             .and_then(|()| self.append(&format!("{separator}{line}")))
-            .map_err(|error| format!("the exchange can not be recorded: {error}"))?;
+            .map_err(RecordError::Io)?;
         self.count = number;
         Ok(file)
     }

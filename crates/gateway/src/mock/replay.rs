@@ -23,12 +23,18 @@ use hyper::{
     body::Incoming,
     header::{HeaderName, HeaderValue},
 };
-use qlio_data::{Value, codec::json};
+use qlio_data::{
+    Value,
+    codec::{DecodeError, json},
+};
 use qlio_engine::transport::shown_uri;
 use qlio_syntax::source::LineIndex;
 
 use super::{
-    Handler, Log, MockBody, MockError, MockServer, body, find,
+    Handler, Log, MockBody, MockError, MockServer, body,
+    error::Unusable,
+    find,
+    folder::FileError,
     record::{EXCHANGES_MAX, INDEX, hash},
     upstream::{Answer, refuse},
 };
@@ -74,6 +80,29 @@ pub(super) struct Recorded {
     status: StatusCode,
     headers: HeaderMap,
     latency: Duration,
+}
+
+/// Why the index of a recording, or an exchange in it, can not be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IndexError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    #[error("line {line}: invalid JSON: {error}")]
+    NotJson { line: u32, error: DecodeError },
+    #[error("there is no list `exchanges`")]
+    NoList,
+    #[error("more than {EXCHANGES_MAX} exchanges")]
+    TooMany,
+    #[error("exchange {0}: {1}")]
+    Exchange(usize, Box<Self>),
+    #[error("`{0}` is no {1}")]
+    Kind(String, &'static str),
+    #[error("`file` must be a name in the folder, not `{0}`")]
+    Outside(String),
+    #[error("`headers` holds what is no header")]
+    Headers,
 }
 
 /// Exchanges that ask for exactly the same, and how many answers were given.
@@ -152,8 +181,8 @@ impl Player {
         let (method, target) = (head.method.as_str(), target);
         let Some(recorded) = self.find(method, target, &body) else {
             super::log(&self.log, format_args!("{method} {target} 404 -"));
-            let reason = format!("nothing recorded for `{method} {target}`");
-            return refuse(StatusCode::NOT_FOUND, &reason);
+            let reason = format_args!("nothing recorded for `{method} {target}`");
+            return refuse(StatusCode::NOT_FOUND, reason);
         };
         let wait = match self.latency {
             Latency::Recorded => recorded.latency.min(LATENCY_MAX),
@@ -171,8 +200,9 @@ impl Player {
                 body: body.into(),
             }
             .into_response(),
-            Err(reason) => {
-                refuse(StatusCode::INTERNAL_SERVER_ERROR, &format!("`{}`: {reason}", recorded.file))
+            Err(error) => {
+                let reason = format_args!("`{}`: {error}", recorded.file);
+                refuse(StatusCode::INTERNAL_SERVER_ERROR, reason)
             }
         }
     }
@@ -184,30 +214,33 @@ impl Player {
 /// Names the exchange that can not be used, and why.
 pub(super) fn read_index(folder: &Path) -> Result<Vec<Recorded>, MockError> {
     let path = folder.join(INDEX);
-    let unusable = |reason: &str| MockError::Unusable(format!("`{}`: {reason}", path.display()));
-    let bytes = read_bounded(&path, INDEX_BYTES_MAX).map_err(|reason| unusable(&reason))?;
-    let text = String::from_utf8(bytes).map_err(|_| unusable("it is not UTF-8"))?;
+    read_exchanges(&path).map_err(|error| Unusable::Index(path, error).into())
+}
+
+fn read_exchanges(index: &Path) -> Result<Vec<Recorded>, IndexError> {
+    let bytes = read_bounded(index, INDEX_BYTES_MAX)?;
+    let text = String::from_utf8(bytes).map_err(|_| IndexError::NotUtf8)?;
     let index = json::parse_str(&text).map_err(|error| {
         let line = LineIndex::new(&text).line(error.offset as u32);
-        unusable(&format!("line {line}: invalid JSON: {}", error.reason))
+        IndexError::NotJson { line, error }
     })?;
     let exchanges = index.member("exchanges");
-    let exchanges = exchanges.elements().ok_or_else(|| unusable("there is no list `exchanges`"))?;
+    let exchanges = exchanges.elements().ok_or(IndexError::NoList)?;
     if exchanges.len() > EXCHANGES_MAX {
-        return Err(unusable(&format!("more than {EXCHANGES_MAX} exchanges")));
+        return Err(IndexError::TooMany);
     }
-    let read = exchanges.iter().enumerate().map(|(at, exchange)| {
-        Recorded::read(exchange)
-            .map_err(|reason| unusable(&format!("exchange {number}: {reason}", number = at + 1)))
+    let read = (1..).zip(exchanges.iter()).map(|(number, exchange)| {
+        Recorded::read(exchange).map_err(|error| IndexError::Exchange(number, Box::new(error)))
     });
     read.collect()
 }
 
 impl Recorded {
-    fn read(exchange: &Value) -> Result<Self, String> {
+    fn read(exchange: &Value) -> Result<Self, IndexError> {
+        let wrong = |name: &str, wanted| IndexError::Kind(name.to_owned(), wanted);
         let text = |name: &str| {
             let value = exchange.member(name);
-            value.as_str().map(str::to_owned).ok_or_else(|| format!("`{name}` is no text"))
+            value.as_str().map(str::to_owned).ok_or_else(|| wrong(name, "text"))
         };
         let number = |name: &str| match exchange.member(name) {
             Value::Number(number) => number.as_i64().and_then(|number| u64::try_from(number).ok()),
@@ -215,10 +248,10 @@ impl Recorded {
         };
         let file = text("file")?;
         if file.is_empty() || file.starts_with('.') || file.contains(['/', '\\', '\0']) {
-            return Err(format!("`file` must be a name in the folder, not `{file}`"));
+            return Err(IndexError::Outside(file));
         }
         let target = text("path")?;
-        let (path, pairs) = split(&target).ok_or_else(|| format!("`{target}` is no path"))?;
+        let (path, pairs) = split(&target).ok_or_else(|| wrong(&target, "path"))?;
         let status = number("status").and_then(|status| u16::try_from(status).ok());
         let status = status.filter(|status| (200..600).contains(status));
         let status = status.and_then(|status| StatusCode::from_u16(status).ok());
@@ -228,7 +261,7 @@ impl Recorded {
                 let value = value.as_str().and_then(|value| HeaderValue::try_from(value).ok());
                 let name = HeaderName::try_from(name.as_str()).ok();
                 let (Some(name), Some(value)) = (name, value) else {
-                    return Err("`headers` holds what is no header".to_owned());
+                    return Err(IndexError::Headers);
                 };
                 headers.insert(name, value);
             }
@@ -239,7 +272,7 @@ impl Recorded {
             path,
             pairs,
             hash: text("requestHash").unwrap_or_default(),
-            status: status.ok_or("`status` is no status from 200 to 599")?,
+            status: status.ok_or_else(|| wrong("status", "status from 200 to 599"))?,
             headers,
             latency: Duration::from_millis(number("latency").unwrap_or(0)),
         })
@@ -254,12 +287,12 @@ fn split(target: &str) -> Option<(String, Vec<(String, String)>)> {
     Some((path.to_owned(), pairs))
 }
 
-fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
-    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > bytes_max {
-        return Err(format!("{size} bytes are more than {bytes_max}"));
+fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, FileError> {
+    let bytes = fs::metadata(path)?.len();
+    if bytes > bytes_max {
+        return Err(FileError::TooLarge { bytes, bytes_max });
     }
-    fs::read(path).map_err(|error| error.to_string())
+    Ok(fs::read(path)?)
 }
 
 #[cfg(test)]

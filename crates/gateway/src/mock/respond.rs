@@ -48,11 +48,11 @@ pub(super) async fn respond(shared: Arc<Shared>, request: Request<Incoming>) -> 
 fn look_up(shared: &Shared, path: &str, query: &str, accept: Option<&str>) -> Answer {
     let wanted = match Wanted::parse(path, query) {
         Ok(wanted) => wanted,
-        Err(refused) => return failure(status_of(refused), refused.message(), &[]),
+        Err(refused) => return failure(status_of(refused), &refused.to_string(), &[]),
     };
     let found = shared.store.lock().unwrap_or_else(PoisonError::into_inner).find(&wanted, accept);
     match found {
-        Found::File { name, content, rule } => Answer {
+        Ok(Found::File { name, content, rule }) => Answer {
             status: rule
                 .status
                 .and_then(|code| StatusCode::from_u16(code).ok())
@@ -63,11 +63,11 @@ fn look_up(shared: &Shared, path: &str, query: &str, accept: Option<&str>) -> An
             latency: rule.latency,
             from: Some(name),
         },
-        Found::Nothing { near } => {
+        Ok(Found::Nothing { near }) => {
             let target = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
             failure(StatusCode::NOT_FOUND, &format!("no canned answer for `{target}`"), &near)
         }
-        Found::Broken(why) => failure(StatusCode::INTERNAL_SERVER_ERROR, &why, &[]),
+        Err(error) => failure(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string(), &[]),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use qlio_data::codec::json;
+use qlio_data::codec::{DecodeError, json};
 use qlio_data::{Object, Value};
 
 /// The name of the rule file in a folder.
@@ -21,6 +21,19 @@ pub(super) struct Rule {
 pub(super) struct Rules {
     folder: Rule,
     files: Vec<(String, Rule)>,
+}
+
+/// Why a rule file can not be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RuleError {
+    #[error(transparent)]
+    NotJson(#[from] DecodeError),
+    #[error("{0} is no object")]
+    NoObject(String),
+    #[error("{place}: `{name}` is no {wanted}")]
+    Kind { place: String, name: String, wanted: &'static str },
+    #[error("{0}: `{1}` is not known")]
+    Unknown(String, String),
 }
 
 impl Rule {
@@ -42,8 +55,8 @@ impl Rules {
     ///
     /// # Errors
     /// Says what is wrong with it; unknown keys are errors.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let whole = json::parse_str(text).map_err(|error| error.to_string())?;
+    pub(super) fn parse(text: &str) -> Result<Self, RuleError> {
+        let whole = json::parse_str(text)?;
         let members = object(&whole, "the file")?;
         let mut rules = Self { folder: rule(&members, "the file", &["files"])?, files: Vec::new() };
         if let Some(files) = members.get("files") {
@@ -66,21 +79,24 @@ impl Rules {
     }
 }
 
-fn object(value: &Value, place: &str) -> Result<Object, String> {
+fn object(value: &Value, place: &str) -> Result<Object, RuleError> {
     match value.into_tree() {
         Value::Object(members) => Ok((*members).clone()),
-        _ => Err(format!("{place} is no object")),
+        _ => Err(RuleError::NoObject(place.to_owned())),
     }
 }
 
-fn rule(members: &Object, place: &str, others: &[&str]) -> Result<Rule, String> {
+fn rule(members: &Object, place: &str, others: &[&str]) -> Result<Rule, RuleError> {
     let mut rule = Rule::default();
     for (name, value) in members.iter() {
         let number = || match value {
             Value::Number(number) => number.as_i64().and_then(|number| u64::try_from(number).ok()),
             _ => None,
         };
-        let wrong = |wanted: &str| format!("{place}: `{}` is no {wanted}", name.as_str());
+        let wrong = |wanted| {
+            let (place, name) = (place.to_owned(), name.to_string());
+            RuleError::Kind { place, name, wanted }
+        };
         match name.as_str() {
             "latency" => {
                 let milliseconds = number().ok_or_else(|| wrong("number of milliseconds"))?;
@@ -98,7 +114,7 @@ fn rule(members: &Object, place: &str, others: &[&str]) -> Result<Rule, String> 
                 }
             }
             other if others.contains(&other) => {}
-            other => return Err(format!("{place}: `{other}` is not known")),
+            other => return Err(RuleError::Unknown(place.to_owned(), other.to_owned())),
         }
     }
     Ok(rule)
@@ -126,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let message = |text| Rules::parse(text).unwrap_err();
+        let message = |text| Rules::parse(text).unwrap_err().to_string();
         assert_eq!(message(r#"{"latncy": 1}"#), "the file: `latncy` is not known");
         assert_eq!(message(r#"{"status": 99}"#), "the file: `status` is no status");
         let nested = message(r#"{"files": {"a": {"latency": -1}}}"#);

@@ -4,7 +4,7 @@
 //! Built on the engine's transport, so that TLS, pooling and limits are those of the gateway. Redirects
 //! are handed through, failures are no reason to back off, and bodies arrive without content coding.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use hyper::{
@@ -13,7 +13,7 @@ use hyper::{
 };
 use qlio_data::{Object, Value};
 use qlio_engine::transport::{
-    ACCEPT_ENCODING, Exchange, SettingsError, Transport, TransportSettings,
+    ACCEPT_ENCODING, Exchange, SettingsError, Transport, TransportError, TransportSettings,
 };
 
 use super::{behaviour::json_answer, body::MockBody};
@@ -50,6 +50,11 @@ pub(super) struct Answer {
     pub(super) body: Bytes,
 }
 
+/// An upstream that can not be reached or does not answer properly; in words for the client.
+#[derive(Debug, thiserror::Error)]
+#[error("the upstream failed: {0}")]
+pub(super) struct UpstreamError(TransportError);
+
 impl Upstream {
     pub(super) fn new() -> Result<Self, SettingsError> {
         let settings = TransportSettings {
@@ -63,14 +68,14 @@ impl Upstream {
     /// Makes one exchange.
     ///
     /// # Errors
-    /// The upstream can not be reached or does not answer properly; in words for the client.
+    /// There is no answer of the upstream.
     pub(super) async fn call(
         &self,
         method: Method,
         uri: String,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, UpstreamError> {
         let mut exchange = Exchange::new(method, uri);
         exchange.headers = end_to_end(headers).into();
         if exchange.headers.contains_key(header::ACCEPT_ENCODING) {
@@ -82,8 +87,7 @@ impl Upstream {
         exchange.follows_redirects = false;
         (exchange.backoff_min, exchange.backoff_max) = (Duration::ZERO, Duration::ZERO);
         let is_head = exchange.method == Method::HEAD;
-        let reply = self.transport.send(exchange).await;
-        let reply = reply.map_err(|error| format!("the upstream failed: {error}"))?;
+        let reply = self.transport.send(exchange).await.map_err(UpstreamError)?;
         let mut headers = end_to_end(reply.headers.map());
         if is_head && let Some(length) = reply.headers.map().get(header::CONTENT_LENGTH) {
             headers.insert(header::CONTENT_LENGTH, length.clone());
@@ -103,13 +107,13 @@ impl Answer {
 }
 
 /// The answer where there is none of the upstream.
-pub(super) fn bad_gateway(reason: &str) -> Response<MockBody> {
+pub(super) fn bad_gateway(reason: impl fmt::Display) -> Response<MockBody> {
     refuse(StatusCode::BAD_GATEWAY, reason)
 }
 
 /// A fault of the mock or of its client.
-pub(super) fn refuse(status: StatusCode, reason: &str) -> Response<MockBody> {
-    let body: Object = [("message", Value::from(reason))].into_iter().collect();
+pub(super) fn refuse(status: StatusCode, reason: impl fmt::Display) -> Response<MockBody> {
+    let body: Object = [("message", Value::from(reason.to_string()))].into_iter().collect();
     json_answer(status, &Value::object(body))
 }
 

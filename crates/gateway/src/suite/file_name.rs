@@ -102,7 +102,7 @@ fn answer<'a>(name: &'a str, place: Option<&str>) -> Result<Option<(&'a str, Kin
         let status = code
             .and_then(|code| StatusCode::from_u16(code).ok())
             .ok_or_else(|| format!("`{status}` is no status from 200 to 599"))?;
-        let place = place.map(Place::parse).transpose()?;
+        let place = place.map(Place::parse).transpose().map_err(|error| error.to_string())?;
         return Ok(Some((test, Kind::Answer { port, status, content_type, place })));
     }
     Ok(None)

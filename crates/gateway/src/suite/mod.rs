@@ -124,9 +124,9 @@ impl Problem {
     }
 
     /// A problem of a file.
-    pub(crate) fn at(file: &str, line: Option<u32>, message: impl Into<String>) -> Self {
+    pub(crate) fn at(file: &str, line: Option<u32>, message: impl std::fmt::Display) -> Self {
         let place = Place { file: file.to_owned(), line };
-        Self { place: Some(place), message: message.into() }
+        Self { place: Some(place), message: message.to_string() }
     }
 }
 

@@ -10,8 +10,8 @@ use hyper::Method;
 use qlio_data::{Object, Text, Value};
 
 use super::{
-    super::behaviour::{Behaviour, NAMES, normalised},
-    pattern::Pattern,
+    super::behaviour::{Behaviour, BehaviourError, NAMES, normalised},
+    pattern::{Pattern, PatternError},
 };
 
 /// The tenant of everybody who is no other's.
@@ -68,6 +68,41 @@ enum Place {
     Port(u16),
 }
 
+/// Why a configuration, one of its entries or a change to one can not be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("the configuration must be one JSON object")]
+    NoObject,
+    #[error("`{0}` is no path, no `*` and no port; tenants and entries can not be mixed")]
+    Mixed(String),
+    #[error("more than {most} {what}")]
+    TooMany { most: usize, what: &'static str },
+    #[error("tenant `{0}` is no object")]
+    TenantNoObject(String),
+    #[error("tenant `{0}`: {1}")]
+    Tenant(String, Box<Self>),
+    #[error("`{EVERYBODY}` and `{GLOBAL}` are the same tenant")]
+    SameTenant,
+    #[error("there is no tenant `{0}`")]
+    NoTenant(String),
+    #[error("the tenant has {ENTRIES_MAX} entries already")]
+    Full,
+    #[error("`{ADDRESSES}` must hold texts")]
+    Addresses,
+    #[error("`{name}`: another entry has the port {port}")]
+    SamePort { name: String, port: String },
+    #[error("`{0}`: {1}")]
+    Entry(String, Box<Self>),
+    #[error(transparent)]
+    Key(#[from] PatternError),
+    #[error(transparent)]
+    Member(#[from] BehaviourError),
+    #[error("it needs a `host`")]
+    NoHost,
+    #[error("`url` must begin with `/`")]
+    Url,
+}
+
 /// Where an upstream is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
@@ -90,7 +125,8 @@ impl Target {
 }
 
 impl Entry {
-    fn read(key: &str, members: &Object) -> Result<Self, String> {
+    fn read(key: &str, members: &Object) -> Result<Self, ConfigError> {
+        let wrong = BehaviourError::kind;
         let place = match port_of(key) {
             Some(port) => Place::Port(port?),
             None => Place::Route(Pattern::parse(key)?),
@@ -109,7 +145,7 @@ impl Entry {
             let is_hi = name == "high" && members.get("hi").is_none();
             let name = if is_hi { "hi" } else { name.as_str() };
             if !is_place && !NAMES.contains(&name) {
-                return Err(format!("`{name}` is not known"));
+                return Err(BehaviourError::Unknown(name.to_owned()).into());
             }
             kept.insert(name, normalised(name, value)?);
         }
@@ -119,38 +155,38 @@ impl Entry {
             None => Ok(None),
             Some(value) => match value.as_str() {
                 Some(text) => Ok(Some(text.to_owned())),
-                None => Err(format!("`{name}` is no text")),
+                None => Err(wrong(name, "text")),
             },
         };
         let is_https = match kept.get("https") {
             None => false,
             Some(Value::Bool(is_https)) => *is_https,
-            Some(_) => return Err("`https` must be true or false".to_owned()),
+            Some(_) => return Err(BehaviourError::Value("https", "true or false").into()),
         };
         let port = match kept.get("port") {
             None if is_https => 443,
             None => 80,
             Some(Value::Number(port)) => {
                 let port = port.as_i64().and_then(|port| u16::try_from(port).ok());
-                port.filter(|port| *port > 0).ok_or("`port` is no port")?
+                port.filter(|port| *port > 0).ok_or_else(|| wrong("port", "port"))?
             }
-            Some(_) => return Err("`port` is no number".to_owned()),
+            Some(_) => return Err(wrong("port", "number").into()),
         };
         let target = text("host")?.map(|host| Target { host, port, is_https });
         if target.is_none() && !behaviour.needs_no_answer() && !is_foreign {
-            return Err("it needs a `host`".to_owned());
+            return Err(ConfigError::NoHost);
         }
         let method = match text("method")? {
             None => None,
             Some(all) if all.is_empty() || all.eq_ignore_ascii_case("all") => None,
             Some(name) => Some(
                 Method::from_bytes(name.to_ascii_uppercase().as_bytes())
-                    .map_err(|_| format!("`{name}` is no method"))?,
+                    .map_err(|_| wrong(&name, "method"))?,
             ),
         };
         let url = text("url")?.filter(|url| !url.is_empty());
         if url.as_ref().is_some_and(|url| !url.starts_with('/')) {
-            return Err("`url` must begin with `/`".to_owned());
+            return Err(ConfigError::Url);
         }
         Ok(Self { key: key.to_owned(), members: kept, behaviour, target, method, url, place })
     }
@@ -182,9 +218,9 @@ impl Config {
     ///
     /// # Errors
     /// Says which entry is wrong, and how.
-    pub(super) fn read(value: &Value) -> Result<Self, String> {
+    pub(super) fn read(value: &Value) -> Result<Self, ConfigError> {
         let Value::Object(members) = value.into_tree() else {
-            return Err("the configuration must be one JSON object".to_owned());
+            return Err(ConfigError::NoObject);
         };
         let members = by_port(&members)?;
         let is_entry = |name: &str, value: &Value| {
@@ -193,11 +229,8 @@ impl Config {
         let flat = members.iter().filter(|(name, value)| is_entry(name, value)).count();
         if flat > 0 && flat < members.len() {
             let mut others = members.iter().filter(|(name, value)| !is_entry(name, value));
-            let other = others.next().map(|(name, _)| name);
-            return Err(format!(
-                "`{}` is no path, no `*` and no port; tenants and entries can not be mixed",
-                other.map_or("", |name| name)
-            ));
+            let other = others.next().map(|(name, _)| name.to_string());
+            return Err(ConfigError::Mixed(other.unwrap_or_default()));
         }
         let mut config = Self { is_flat: flat == members.len(), tenants: Vec::new() };
         if config.is_flat {
@@ -205,17 +238,17 @@ impl Config {
             return Ok(config);
         }
         if members.len() > TENANTS_MAX {
-            return Err(format!("more than {TENANTS_MAX} tenants"));
+            return Err(ConfigError::TooMany { most: TENANTS_MAX, what: "tenants" });
         }
         for (name, value) in members.iter() {
             let Value::Object(entries) = value else {
-                return Err(format!("tenant `{name}` is no object"));
+                return Err(ConfigError::TenantNoObject(name.to_string()));
             };
             let read = if name == EVERYBODY { GLOBAL } else { name.as_str() };
             let mut tenant = Tenant::read(read, entries)
-                .map_err(|reason| format!("tenant `{name}`: {reason}"))?;
+                .map_err(|error| ConfigError::Tenant(name.to_string(), Box::new(error)))?;
             if config.tenant(read).is_some() {
-                return Err(format!("`{EVERYBODY}` and `{GLOBAL}` are the same tenant"));
+                return Err(ConfigError::SameTenant);
             }
             if tenant.addresses.is_empty() && name.parse::<IpAddr>().is_ok() {
                 tenant.addresses.push(name.to_string());
@@ -286,11 +319,11 @@ impl Config {
         tenant: &str,
         key: &str,
         changes: &[(String, String)],
-    ) -> Result<Entry, String> {
-        let holder = self.tenant(tenant).ok_or_else(|| format!("there is no tenant `{tenant}`"))?;
+    ) -> Result<Entry, ConfigError> {
+        let holder = self.tenant(tenant).ok_or_else(|| ConfigError::NoTenant(tenant.to_owned()))?;
         let known = self.entry(tenant, key);
         if known.is_none() && holder.entries.len() >= ENTRIES_MAX {
-            return Err(format!("the tenant has {ENTRIES_MAX} entries already"));
+            return Err(ConfigError::Full);
         }
         let mut members = known.map(|entry| entry.members.clone()).unwrap_or_default();
         for (name, text) in changes {
@@ -329,22 +362,26 @@ impl Tenant {
         Self { name: name.to_owned(), addresses: Vec::new(), entries: Vec::new() }
     }
 
-    fn read(name: &str, members: &Object) -> Result<Self, String> {
+    fn read(name: &str, members: &Object) -> Result<Self, ConfigError> {
         let mut tenant = Self::empty(name);
         if members.len() > ENTRIES_MAX {
-            return Err(format!("more than {ENTRIES_MAX} entries"));
+            return Err(ConfigError::TooMany { most: ENTRIES_MAX, what: "entries" });
         }
         for (key, value) in members.iter() {
             if key == ADDRESSES {
-                let elements = value.elements().ok_or("`addresses` is no list")?;
+                let elements = value.elements();
+                let elements = elements.ok_or_else(|| BehaviourError::kind(ADDRESSES, "list"))?;
                 for element in elements.iter() {
-                    let address = element.as_str().ok_or("`addresses` must hold texts")?;
+                    let address = element.as_str().ok_or(ConfigError::Addresses)?;
                     tenant.addresses.push(address.to_owned());
                 }
                 continue;
             }
-            let Value::Object(entry) = value else { return Err(format!("`{key}` is no object")) };
-            let entry = Entry::read(key, entry).map_err(|reason| format!("`{key}`: {reason}"))?;
+            let Value::Object(entry) = value else {
+                return Err(BehaviourError::kind(key, "object").into());
+            };
+            let entry = Entry::read(key, entry)
+                .map_err(|error| ConfigError::Entry(key.to_string(), Box::new(error)))?;
             tenant.entries.push(Arc::new(entry));
         }
         Ok(tenant)
@@ -363,7 +400,7 @@ impl Tenant {
 
 /// Entries of TCP that have names of their own and say their port beside them, as the first examples of netmorphic
 /// wrote them, under their ports; anything else as it is.
-fn by_port(members: &Object) -> Result<Object, String> {
+fn by_port(members: &Object) -> Result<Object, ConfigError> {
     let port_beside = |value: &Value| value.member(PROXY_PORT);
     let is_named =
         |(name, value): (&Text, &Value)| !is_key(name) && !port_beside(value).is_nothing();
@@ -374,10 +411,12 @@ fn by_port(members: &Object) -> Result<Object, String> {
     for (name, value) in members.iter() {
         let port = port_beside(value).scalar_text().unwrap_or_default();
         if port_of(&port).is_none_or(|port| port.is_err()) {
-            return Err(format!("`{name}`: `{PROXY_PORT}` is no port"));
+            let error = BehaviourError::kind(PROXY_PORT, "port").into();
+            return Err(ConfigError::Entry(name.to_string(), Box::new(error)));
         }
         if entries.get(&port).is_some() {
-            return Err(format!("`{name}`: another entry has the port {port}"));
+            let (name, port) = (name.to_string(), port.to_string());
+            return Err(ConfigError::SamePort { name, port });
         }
         let Value::Object(members) = value else { continue };
         let kept = members.iter().filter(|(name, _)| *name != PROXY_PORT && *name != PROXY_HOST);
@@ -394,9 +433,9 @@ fn is_tenant(value: &Value) -> bool {
 }
 
 /// The port that an all-digit key names.
-fn port_of(key: &str) -> Option<Result<u16, String>> {
+fn port_of(key: &str) -> Option<Result<u16, BehaviourError>> {
     let is_port = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
-    is_port.then(|| key.parse().map_err(|_| format!("`{key}` is no port")))
+    is_port.then(|| key.parse().map_err(|_| BehaviourError::kind(key, "port")))
 }
 
 /// Whether a key can stand in a configuration.
@@ -410,7 +449,7 @@ mod tests {
 
     use super::*;
 
-    fn config(text: &str) -> Result<Config, String> {
+    fn config(text: &str) -> Result<Config, ConfigError> {
         Config::read(&json::parse_str(text).unwrap())
     }
 
@@ -439,7 +478,7 @@ mod tests {
             let text = format!(
                 r#"{{"a": {{"host": "h", "proxy port": 7}}, "b": {{"host": "h", "proxy port": {port}}}}}"#
             );
-            assert_eq!(config(&text).unwrap_err(), wanted);
+            assert_eq!(config(&text).unwrap_err().to_string(), wanted);
         }
     }
 
@@ -519,7 +558,7 @@ mod tests {
             (r#"{"/a": {"host": "h", "url": "b"}}"#, "`/a`: `url` must begin with `/`"),
             (r#"{"t": {"addresses": "all"}}"#, "tenant `t`: `addresses` is no list"),
         ] {
-            assert_eq!(config(text).unwrap_err(), message);
+            assert_eq!(config(text).unwrap_err().to_string(), message);
         }
         assert!(config(r#"{"/a": {"type": "status"}, "/b": {"type": "drop"}}"#).is_ok());
     }

@@ -17,8 +17,9 @@ use hyper::{
 
 use super::{
     super::{
-        MockBody,
+        MockBody, MockError,
         behaviour::{json_answer, text},
+        error::Unusable,
         find,
     },
     Proxy,
@@ -79,7 +80,7 @@ pub(super) async fn answer(
         (Endpoint::Set, Some(key)) if is_key(&key) => {
             match set(proxy, &tenant, &key, &parameters).await {
                 Ok(response) => response,
-                Err(reason) => text(StatusCode::BAD_REQUEST, reason),
+                Err(error) => text(StatusCode::BAD_REQUEST, error.to_string()),
             }
         }
         (Endpoint::Set, _) => text(StatusCode::BAD_REQUEST, "Bad Url"),
@@ -91,14 +92,15 @@ async fn set(
     tenant: &str,
     key: &str,
     changes: &[(String, String)],
-) -> Result<Response<MockBody>, String> {
-    if let Some(port) = proxy.config().changed(tenant, key, changes)?.tcp_port() {
-        tcp::listen(proxy, port).await.map_err(|error| error.to_string())?;
+) -> Result<Response<MockBody>, MockError> {
+    let changed = proxy.config().changed(tenant, key, changes).map_err(Unusable::from)?;
+    if let Some(port) = changed.tcp_port() {
+        tcp::listen(proxy, port).await?;
     }
     let (entry, whole) = {
         let mut config = proxy.config.write().unwrap_or_else(PoisonError::into_inner);
         // Made again: another change may have come meanwhile.
-        let entry = Arc::new(config.changed(tenant, key, changes)?);
+        let entry = Arc::new(config.changed(tenant, key, changes).map_err(Unusable::from)?);
         config.put(tenant, Arc::clone(&entry));
         (entry, config.to_value())
     };
@@ -106,7 +108,7 @@ async fn set(
     let saved = locked(&proxy.saver).save(&whole);
     match saved {
         Ok(()) => Ok(json_answer(StatusCode::OK, &entry.to_value())),
-        Err(reason) => Ok(text(StatusCode::INTERNAL_SERVER_ERROR, reason)),
+        Err(error) => Ok(text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     }
 }
 

@@ -32,8 +32,10 @@ use super::{
     Handler, Log, MockBody, MockError, MockServer,
     behaviour::text,
     body,
+    error::Unusable,
     upstream::{Upstream, bad_gateway, refuse},
 };
+pub(super) use config::ConfigError;
 use config::{Config, Entry};
 use save::Saver;
 
@@ -96,9 +98,9 @@ pub(crate) struct ProxyServer {
 /// # Errors
 /// The configuration makes no sense, or a port is taken.
 pub(crate) async fn serve(options: ProxyOptions) -> Result<ProxyServer, MockError> {
-    let config = Config::read(&options.config).map_err(MockError::Unusable)?;
+    let config = Config::read(&options.config).map_err(Unusable::from)?;
     let ports: Vec<u16> = config.entries().filter_map(|entry| entry.tcp_port()).collect();
-    let upstream = Upstream::new().map_err(|error| MockError::Unusable(error.to_string()))?;
+    let upstream = Upstream::new().map_err(Unusable::from)?;
     let proxy = Arc::new(Proxy {
         config: RwLock::new(config),
         upstream,
@@ -207,7 +209,7 @@ impl Proxy {
         }
         match self.upstream.call(head.method, uri, &head.headers, body).await {
             Ok(answer) => answer.into_response(),
-            Err(reason) => bad_gateway(&reason),
+            Err(error) => bad_gateway(error),
         }
     }
 }

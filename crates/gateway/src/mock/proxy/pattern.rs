@@ -33,23 +33,38 @@ pub(super) struct Pattern {
     has_rest: bool,
 }
 
+/// Why a key is none of a route.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PatternError {
+    #[error("`{0}` is no path, no `*` and no port")]
+    NoPath(String),
+    #[error("`*` may stand only at the end")]
+    RestInside,
+    #[error("`*` must be a segment of its own")]
+    RestInSegment,
+    #[error("more than {0} segments")]
+    TooMany(usize),
+    #[error("more than {0} segments may be missing")]
+    TooManyOptional(usize),
+}
+
 impl Pattern {
     /// Reads a key.
     ///
     /// # Errors
     /// Says what is wrong with it.
-    pub(super) fn parse(key: &str) -> Result<Self, String> {
+    pub(super) fn parse(key: &str) -> Result<Self, PatternError> {
         let mut parts = Vec::new();
         let mut has_rest = key == "*";
         if !has_rest && !key.starts_with('/') {
-            return Err(format!("`{key}` is no path, no `*` and no port"));
+            return Err(PatternError::NoPath(key.to_owned()));
         }
         for segment in segments(key) {
             if has_rest && key != "*" {
-                return Err("`*` may stand only at the end".to_owned());
+                return Err(PatternError::RestInside);
             }
             if parts.len() == SEGMENTS_MAX {
-                return Err(format!("more than {SEGMENTS_MAX} segments"));
+                return Err(PatternError::TooMany(SEGMENTS_MAX));
             }
             let token = |text: &str| Some(text.strip_prefix('{')?.strip_suffix('}')?.to_owned());
             let stem = segment.strip_suffix('?');
@@ -60,15 +75,13 @@ impl Pattern {
                     parts.push(Part::Stem(stem.to_owned()));
                 }
                 _ if segment == "*" => has_rest = true,
-                _ if segment.contains('*') => {
-                    return Err("`*` must be a segment of its own".to_owned());
-                }
+                _ if segment.contains('*') => return Err(PatternError::RestInSegment),
                 _ => parts.push(Part::Literal(segment.to_owned())),
             }
         }
         let optional = parts.iter().filter(|part| matches!(part, Part::Optional(_))).count();
         if optional > OPTIONAL_MAX {
-            return Err(format!("more than {OPTIONAL_MAX} segments may be missing"));
+            return Err(PatternError::TooManyOptional(OPTIONAL_MAX));
         }
         Ok(Self { parts, has_rest })
     }

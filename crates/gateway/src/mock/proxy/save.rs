@@ -20,6 +20,14 @@ pub(super) struct Saver {
     written: VecDeque<PathBuf>,
 }
 
+/// A configuration that is not saved; in words for the client.
+#[derive(Debug, thiserror::Error)]
+#[error("the change can not be saved in `{folder}`: {error}")]
+pub(super) struct SaveError {
+    folder: PathBuf,
+    error: io::Error,
+}
+
 impl Saver {
     pub(super) fn new(folder: PathBuf) -> Self {
         Self { folder, written: VecDeque::new() }
@@ -28,11 +36,9 @@ impl Saver {
     /// Saves a configuration.
     ///
     /// # Errors
-    /// The file can not be written, in words for the client.
-    pub(super) fn save(&mut self, config: &Value) -> Result<(), String> {
-        self.write(config).map_err(|error| {
-            format!("the change can not be saved in `{}`: {error}", self.folder.display())
-        })
+    /// The file can not be written.
+    pub(super) fn save(&mut self, config: &Value) -> Result<(), SaveError> {
+        self.write(config).map_err(|error| SaveError { folder: self.folder.clone(), error })
     }
 
     fn write(&mut self, config: &Value) -> io::Result<()> {
