@@ -17,7 +17,7 @@
 use qlio_data::{
     Value,
     codec::json,
-    path::{Options, Path},
+    path::{Options, Path, PathError},
     scope::EmptyScope,
 };
 use regex_lite::Regex;
@@ -76,6 +76,40 @@ enum Comparison {
     AtLeast,
 }
 
+/// Why a line is no assertion.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AssertionError {
+    #[error("more than {ASSERTIONS_MAX} assertions")]
+    TooMany,
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("an assertion begins with `status`, `header <name>`, `failed` or `$`, not with `{0}`")]
+    Target(String),
+    #[error("{0} needs a {1}")]
+    Missing(&'static str, &'static str),
+    #[error("expected `==`, `!=`, {0}")]
+    Operator(&'static str),
+    #[error("`{0}`: {1}")]
+    Pattern(String, regex_lite::Error),
+    #[error("after `exists` comes nothing or `false`, not `{0}`")]
+    Exists(String),
+    #[error("after `count` comes `==`, `!=`, `<`, `<=`, `>` or `>=` and a number")]
+    Count,
+    #[error("`{0}` is no whole number")]
+    Number(String),
+}
+
+/// An assertion that does not hold, and what was found instead.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refutation {
+    #[error("`{0}` does not hold: {1}")]
+    Failure(String, PathError),
+    #[error("`{0}` does not hold: there are {1}")]
+    Count(String, usize),
+    #[error("`{}` does not hold: it is {}", .0, shorten(.1))]
+    Value(String, Value),
+}
+
 /// Longer ones first, as they begin alike.
 const COMPARISONS: [(&str, Comparison); 7] = [
     ("==", Comparison::Equal),
@@ -91,7 +125,7 @@ const COMPARISONS: [(&str, Comparison); 7] = [
 ///
 /// # Errors
 /// The lines that are no assertions, with the reasons.
-pub(super) fn parse(text: &str) -> Result<Vec<Assertion>, Vec<(u32, String)>> {
+pub(super) fn parse(text: &str) -> Result<Vec<Assertion>, Vec<(u32, AssertionError)>> {
     let mut assertions = Vec::new();
     let mut problems = Vec::new();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -102,24 +136,23 @@ pub(super) fn parse(text: &str) -> Result<Vec<Assertion>, Vec<(u32, String)>> {
             continue;
         }
         if assertions.len() + problems.len() == ASSERTIONS_MAX {
-            problems.push((number, format!("more than {ASSERTIONS_MAX} assertions")));
+            problems.push((number, AssertionError::TooMany));
             break;
         }
         match parse_line(line) {
             Ok((target, check)) => {
                 assertions.push(Assertion { line: number, text: line.to_owned(), target, check });
             }
-            Err(reason) => problems.push((number, reason)),
+            Err(error) => problems.push((number, error)),
         }
     }
     if problems.is_empty() { Ok(assertions) } else { Err(problems) }
 }
 
-fn parse_line(line: &str) -> Result<(Target, Check), String> {
+fn parse_line(line: &str) -> Result<(Target, Check), AssertionError> {
     if line.starts_with('$') {
         let (path, rest) = line.split_at(path_end(line));
-        let path = Path::parse(path).map_err(|error| error.to_string())?;
-        return Ok((Target::Path(path), parse_check(rest.trim_start(), true)?));
+        return Ok((Target::Path(Path::parse(path)?), parse_check(rest.trim_start(), true)?));
     }
     let end = line.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(line.len());
     let (word, rest) = line.split_at(end);
@@ -131,15 +164,15 @@ fn parse_line(line: &str) -> Result<(Target, Check), String> {
             let end = rest.find(|c: char| c.is_whitespace() || c == '=' || c == '!');
             let (name, rest) = rest.split_at(end.unwrap_or(rest.len()));
             if name.is_empty() {
-                return Err("`header` needs a name".to_owned());
+                return Err(AssertionError::Missing("`header`", "name"));
             }
             let check = parse_check(rest.trim_start(), false)?;
             Ok((Target::Header(name.to_ascii_lowercase()), check))
         }
-        _ => Err(format!(
-            "an assertion begins with `status`, `header <name>`, `failed` or `$`, not with `{}`",
-            line.split_whitespace().next().unwrap_or_default()
-        )),
+        _ => {
+            let first = line.split_whitespace().next().unwrap_or_default();
+            Err(AssertionError::Target(first.to_owned()))
+        }
     }
 }
 
@@ -164,10 +197,10 @@ fn path_end(line: &str) -> usize {
     line.len()
 }
 
-fn parse_check(text: &str, may_count: bool) -> Result<Check, String> {
-    let needs_value = |rest: &str| {
-        let rest = rest.trim();
-        if rest.is_empty() { Err("the operator needs a value".to_owned()) } else { Ok(value(rest)) }
+fn parse_check(text: &str, may_count: bool) -> Result<Check, AssertionError> {
+    let needs_value = |rest: &str| match rest.trim() {
+        "" => Err(AssertionError::Missing("the operator", "value")),
+        rest => Ok(value(rest)),
     };
     if let Some(rest) = text.strip_prefix("==") {
         return Ok(Check::Equals(needs_value(rest)?));
@@ -181,13 +214,13 @@ fn parse_check(text: &str, may_count: bool) -> Result<Check, String> {
             _ => rest.trim().to_owned(),
         };
         let regex = Regex::new(&pattern);
-        return regex.map(Check::Matches).map_err(|error| format!("`{pattern}`: {error}"));
+        return regex.map(Check::Matches).map_err(|error| AssertionError::Pattern(pattern, error));
     }
     if let Some(rest) = text.strip_prefix("exists") {
         return match rest.trim() {
             "" | "true" | "== true" => Ok(Check::Exists(true)),
             "false" | "== false" => Ok(Check::Exists(false)),
-            other => Err(format!("after `exists` comes nothing or `false`, not `{other}`")),
+            other => Err(AssertionError::Exists(other.to_owned())),
         };
     }
     if let Some(rest) = text.strip_prefix("count").filter(|_| may_count) {
@@ -195,17 +228,14 @@ fn parse_check(text: &str, may_count: bool) -> Result<Check, String> {
         for (sign, comparison) in COMPARISONS {
             if let Some(number) = rest.strip_prefix(sign) {
                 let number = number.trim();
-                let number =
-                    number.parse().map_err(|_| format!("`{number}` is no whole number"))?;
-                return Ok(Check::Count(comparison, number));
+                let count = number.parse().map_err(|_| AssertionError::Number(number.to_owned()));
+                return Ok(Check::Count(comparison, count?));
             }
         }
-        return Err(
-            "after `count` comes `==`, `!=`, `<`, `<=`, `>` or `>=` and a number".to_owned()
-        );
+        return Err(AssertionError::Count);
     }
     let operators = if may_count { "`=~`, `exists` or `count`" } else { "`=~` or `exists`" };
-    Err(format!("expected `==`, `!=`, {operators}"))
+    Err(AssertionError::Operator(operators))
 }
 
 /// JSON, or the text as it is.
@@ -223,14 +253,15 @@ impl Assertion {
     ///
     /// # Errors
     /// The value that was found instead, or why none could be.
-    pub(super) fn check(&self, subject: &Subject) -> Result<(), String> {
+    pub(super) fn check(&self, subject: &Subject) -> Result<(), Refutation> {
+        let text = || self.text.clone();
         let matches = match &self.target {
             Target::Status => vec![Value::from(subject.status)],
             Target::Failed => vec![Value::Bool(subject.is_failed)],
             Target::Header(name) => subject.headers.get(name).cloned().into_iter().collect(),
             Target::Path(path) => path
                 .select(&subject.root, &EmptyScope, Options::default())
-                .map_err(|error| self.refute(&error.to_string()))?,
+                .map_err(|error| Refutation::Failure(text(), error))?,
         };
         let found = match &*matches {
             [] => Value::Absent,
@@ -253,20 +284,16 @@ impl Assertion {
                 if comparison.holds(count, *wanted) {
                     return Ok(());
                 }
-                return Err(self.refute(&format!("there are {count}")));
+                return Err(Refutation::Count(text(), count));
             }
         };
-        if holds { Ok(()) } else { Err(self.refute(&format!("it is {}", shorten(&found)))) }
+        if holds { Ok(()) } else { Err(Refutation::Value(text(), found)) }
     }
 
     /// Headers are texts, so `header age == 5` compares with the text `5`.
     fn is_text(&self, found: &Value, wanted: &Value) -> bool {
         let is_header = matches!(self.target, Target::Header(_));
         is_header && found.scalar_text().is_some_and(|text| wanted.scalar_text() == Some(text))
-    }
-
-    fn refute(&self, what: &str) -> String {
-        format!("`{}` does not hold: {what}", self.text)
     }
 }
 
@@ -355,8 +382,10 @@ mod tests {
     #[test]
     fn what_does_not_hold_says_what_is_there() {
         let assertions = parse("\n$.body.items[0].t == Maps\n$.body.items count > 5").unwrap();
-        let said: Vec<_> =
-            assertions.iter().map(|one| (one.line, one.check(&subject()).unwrap_err())).collect();
+        let said: Vec<_> = assertions
+            .iter()
+            .map(|one| (one.line, one.check(&subject()).unwrap_err().to_string()))
+            .collect();
         assert_eq!(
             said,
             [
@@ -372,10 +401,10 @@ mod tests {
         let lines: Vec<u32> = problems.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [1, 2, 3, 4, 5, 6, 7, 8], "{problems:?}");
         assert_eq!(
-            problems[0].1,
+            problems[0].1.to_string(),
             "an assertion begins with `status`, `header <name>`, `failed` or `$`, not with `stats`"
         );
-        assert_eq!(problems[1].1, "expected `==`, `!=`, `=~` or `exists`");
+        assert_eq!(problems[1].1.to_string(), "expected `==`, `!=`, `=~` or `exists`");
     }
 
     #[test]

@@ -6,8 +6,9 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
-    path::Path,
+    fs, io,
+    path::{Path, PathBuf},
+    str::Utf8Error,
 };
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use qlio_syntax::{source::LineIndex, spelling::closest};
 
 use super::{
     Action, Place, Problem, TestCase, Text,
-    file_name::{self, Kind},
+    file_name::{self, FileNameError, Kind},
     route_table,
 };
 use crate::mock::{Behaviour, canned::CannedAnswer};
@@ -47,6 +48,17 @@ struct Parts {
     case: TestCase,
     /// The files, for what belongs to no test.
     files: Vec<String>,
+}
+
+/// Why a file of a test can not be used, whatever it is for.
+#[derive(Debug, thiserror::Error)]
+enum FileError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("it has {0} bytes, more than the limit of {FILE_BYTES_MAX}")]
+    TooLarge(u64),
+    #[error("it is not UTF-8 at byte {}", .0.valid_up_to())]
+    NotUtf8(#[from] Utf8Error),
 }
 
 /// Reads a directory. One that can not be read is one failing test `initFailed`.
@@ -95,7 +107,7 @@ struct Collector<'a> {
     rows: Vec<(route_table::Row, String)>,
     broken: Vec<TestCase>,
     /// Files whose names are of no known form, and what is wrong with those that begin like one.
-    unknown: Vec<(String, Option<String>)>,
+    unknown: Vec<(String, Option<FileNameError>)>,
 }
 
 impl<'a> Collector<'a> {
@@ -123,24 +135,14 @@ impl<'a> Collector<'a> {
         let shown = self.shown(name);
         let (test, kind) = match file_name::parse(name) {
             Ok(Some(found)) => found,
-            Ok(None) => {
-                self.unknown.push((name.to_owned(), None));
-                return;
-            }
-            Err(reason) => {
-                self.unknown.push((name.to_owned(), Some(reason)));
+            of_no_form => {
+                self.unknown.push((name.to_owned(), of_no_form.err()));
                 return;
             }
         };
         let content = self.read(name);
-        let text = || {
-            let content = content.clone()?;
-            String::from_utf8(content.into()).map_err(|error| {
-                format!("it is not UTF-8 at byte {}", error.utf8_error().valid_up_to())
-            })
-        };
         match kind {
-            Kind::Routes => match text() {
+            Kind::Routes => match text(content) {
                 Ok(text) => {
                     let (rows, problems) = route_table::parse(&text);
                     self.rows.extend(rows.into_iter().map(|row| (row, shown.clone())));
@@ -149,18 +151,17 @@ impl<'a> Collector<'a> {
                         self.broken(&format!("{name}:{line}"), vec![problem]);
                     }
                 }
-                Err(reason) => self.broken(name, vec![Problem::at(&shown, None, reason)]),
+                Err(error) => self.broken(name, vec![Problem::at(&shown, None, error)]),
             },
-            Kind::Script => match text() {
+            Kind::Script => match text(content) {
                 Ok(text) => self.scripts.push((test.to_owned(), Text { file: shown, text })),
-                Err(reason) => self.broken(name, vec![Problem::at(&shown, None, reason)]),
+                Err(error) => self.broken(name, vec![Problem::at(&shown, None, error)]),
             },
             _ => {
-                let text = text();
                 let path = self.directory.join(name);
                 let parts = self.parts.entry(test.to_owned()).or_default();
                 parts.files.push(name.to_owned());
-                let added = parts.add(kind, &shown, path, content, text);
+                let added = parts.add(kind, &shown, path, content);
                 if let Err(problem) = added {
                     parts.case.problems.push(problem);
                 }
@@ -168,13 +169,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn read(&self, name: &str) -> Result<Bytes, String> {
+    fn read(&self, name: &str) -> Result<Vec<u8>, FileError> {
         let path = self.directory.join(name);
-        let size = fs::metadata(&path).map_err(|error| error.to_string())?.len();
+        let size = fs::metadata(&path)?.len();
         if size > FILE_BYTES_MAX {
-            return Err(format!("it has {size} bytes, more than the limit of {FILE_BYTES_MAX}"));
+            return Err(FileError::TooLarge(size));
         }
-        fs::read(&path).map(Bytes::from).map_err(|error| error.to_string())
+        Ok(fs::read(&path)?)
     }
 
     fn finish(mut self, names: &[String]) -> Collected {
@@ -214,8 +215,9 @@ impl<'a> Collector<'a> {
         }
         for (name, reason) in std::mem::take(&mut self.unknown) {
             let rest = known.keys().filter_map(|test| name.strip_prefix(test)?.strip_prefix('.'));
-            match rest.min_by_key(|rest| rest.len()).and_then(|rest| reason.or_else(|| slip(rest)))
-            {
+            let rest = rest.min_by_key(|rest| rest.len());
+            let reason = reason.map(|error| error.to_string());
+            match rest.and_then(|rest| reason.or_else(|| slip(rest))) {
                 Some(reason) => {
                     let problem = Problem::at(&self.shown(&name), None, reason);
                     self.broken(&name, vec![problem]);
@@ -272,19 +274,22 @@ fn slip(rest: &str) -> Option<String> {
     Some(format!("no file of a test ends like this; did you mean `.{meant}`?"))
 }
 
+fn text(content: Result<Vec<u8>, FileError>) -> Result<String, FileError> {
+    Ok(String::from_utf8(content?).map_err(|error| error.utf8_error())?)
+}
+
 impl Parts {
     fn add(
         &mut self,
         kind: Kind,
         shown: &str,
-        path: std::path::PathBuf,
-        content: Result<Bytes, String>,
-        text: Result<String, String>,
+        path: PathBuf,
+        content: Result<Vec<u8>, FileError>,
     ) -> Result<(), Problem> {
-        let failed = |reason: String| Problem::at(shown, None, reason);
+        let failed = |error: FileError| Problem::at(shown, None, error);
         match kind {
             Kind::Answer { port, status, content_type, place } => {
-                let body = content.map_err(failed)?;
+                let body = content.map_err(failed)?.into();
                 let mock = self.case.mocks.entry(port).or_default();
                 if mock.answers.iter().any(|answer| answer.place == place) {
                     let message =
@@ -294,21 +299,21 @@ impl Parts {
                 mock.answers.push(CannedAnswer { place, status, content_type, body });
             }
             Kind::Behaviour { port } => {
-                let behaviour = behaviour(&text.map_err(failed)?, shown)?;
+                let behaviour = behaviour(&text(content).map_err(failed)?, shown)?;
                 self.case.mocks.entry(port).or_default().behaviour = behaviour;
             }
             Kind::Request(content_type) => {
                 if self.request.is_some() {
-                    return Err(failed("the test has another request body".to_owned()));
+                    return Err(Problem::at(shown, None, "the test has another request body"));
                 }
-                self.request = Some((content_type, content.map_err(failed)?));
+                self.request = Some((content_type, content.map_err(failed)?.into()));
             }
             Kind::Expectation => {
-                let text = text.map_err(failed)?;
+                let text = text(content).map_err(failed)?;
                 self.case.expectation = Some(Text { file: shown.to_owned(), text });
             }
             Kind::Assertions => {
-                let text = text.map_err(failed)?;
+                let text = text(content).map_err(failed)?;
                 self.case.assertions = Some(Text { file: shown.to_owned(), text });
             }
             Kind::Hooks => self.case.hooks = Some(path),

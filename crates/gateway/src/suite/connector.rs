@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use qlio_data::{Object, Value, codec::json};
-use qlio_engine::{RemoteClient, RemotePage};
+use qlio_engine::{AnswerFault, AskError, RemoteClient, RemotePage};
 use qlio_plan::catalog::{Description, PROTOCOL, RemoteColumn, RemoteSource};
 use qlio_syntax::ast::{ColumnTest, VerbKind};
 
@@ -21,6 +21,19 @@ const ROWS: u64 = 3;
 
 /// Pages that are followed.
 const PAGES_MAX: usize = 5;
+
+/// Why a select has no page.
+#[derive(Debug, thiserror::Error)]
+enum SelectError {
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    #[error(transparent)]
+    Answer(#[from] AnswerFault),
+    #[error("it refuses the select: {0}")]
+    Refused(String),
+    #[error("it answers with {0}, not with 200")]
+    Status(StatusCode),
+}
 
 /// A source of the description, with how it is asked.
 struct Place<'d> {
@@ -130,13 +143,12 @@ async fn ask(
     client: &RemoteClient<'_>,
     place: &Place<'_>,
     more: &[(&str, Value)],
-) -> Result<RemotePage, String> {
-    let asked = client.execute(statement(place.verb, place.at, more)).await;
-    let (status, page) = asked.map_err(|error| error.to_string())?;
-    let page = page.map_err(|fault| fault.to_string())?;
+) -> Result<RemotePage, SelectError> {
+    let (status, page) = client.execute(statement(place.verb, place.at, more)).await?;
+    let page = page?;
     match page.error {
-        Some(error) => Err(format!("it refuses the select: {}", error.message)),
-        None if status != StatusCode::OK => Err(format!("it answers with {status}, not with 200")),
+        Some(error) => Err(SelectError::Refused(error.message)),
+        None if status != StatusCode::OK => Err(SelectError::Status(status)),
         None => Ok(page),
     }
 }
@@ -148,7 +160,7 @@ async fn rows(client: &RemoteClient<'_>, place: &Place<'_>) -> Vec<String> {
         let more: Vec<_> = next.clone().map(|next| ("page", next)).into_iter().collect();
         let page = match ask(client, place, &more).await {
             Ok(page) => page,
-            Err(reason) => return vec![reason],
+            Err(error) => return vec![error.to_string()],
         };
         if let Some(stray) = page.rows.iter().find(|row| !row.is_object()) {
             problems.push(format!("a row is no object: {}", json::to_string(stray)));
@@ -172,7 +184,7 @@ async fn columns(client: &RemoteClient<'_>, place: &Place<'_>) -> Vec<String> {
     let page = match ask(client, place, &[("columns", wanted), ("limit", Value::from(ROWS))]).await
     {
         Ok(page) => page,
-        Err(reason) => return vec![reason],
+        Err(error) => return vec![error.to_string()],
     };
     let rows = page.rows.iter().map(Value::into_tree);
     let strange = rows.filter_map(|row| match &row {
@@ -194,7 +206,7 @@ async fn limit(client: &RemoteClient<'_>, place: &Place<'_>) -> Vec<String> {
             vec![format!("asked for 1 row, it sends {}", page.rows.len())]
         }
         Ok(_) => Vec::new(),
-        Err(reason) => vec![reason],
+        Err(error) => vec![error.to_string()],
     }
 }
 
@@ -202,7 +214,7 @@ async fn limit(client: &RemoteClient<'_>, place: &Place<'_>) -> Vec<String> {
 async fn tests(client: &RemoteClient<'_>, place: &Place<'_>) -> Vec<String> {
     let first = match ask(client, place, &[]).await {
         Ok(page) => page.rows.first().cloned(),
-        Err(reason) => return vec![reason],
+        Err(error) => return vec![error.to_string()],
     };
     let Some(first) = first else { return Vec::new() };
     let mut problems = Vec::new();

@@ -5,7 +5,7 @@
 
 use hyper::{StatusCode, header::HeaderValue};
 
-use crate::mock::canned::Place;
+use crate::mock::canned::{Place, PlaceError};
 
 /// Media types begin with one of these, or with `x-` (RFC 6838, 4.2).
 const TOP_LEVEL: [&str; 10] = [
@@ -42,12 +42,23 @@ pub(super) enum Kind {
     Behaviour { port: u16 },
 }
 
+/// Why a name that is meant as one of a mock or a request is none.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FileNameError {
+    #[error("it should be called `{0}`")]
+    Form(&'static str),
+    #[error("`{0}` is no {1}")]
+    Part(String, &'static str),
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+}
+
 /// Reads the name of a file: the test it belongs to, and what it is for. `None` if it is no file of
 /// a test.
 ///
 /// # Errors
 /// The name is meant as one of a mock or a request, and is none.
-pub(super) fn parse(file: &str) -> Result<Option<(&str, Kind)>, String> {
+pub(super) fn parse(file: &str) -> Result<Option<(&str, Kind)>, FileNameError> {
     if let Some((name, place)) = file.split_once('@')
         && let Some((test, kind)) = answer(name, Some(place))?
     {
@@ -58,7 +69,7 @@ pub(super) fn parse(file: &str) -> Result<Option<(&str, Kind)>, String> {
     }
     if let Some(rest) = file.strip_suffix(".mock.json") {
         let Some((test, port)) = rest.rsplit_once('.').filter(|(test, _)| !test.is_empty()) else {
-            return Err("it should be called `<test>.<port>.mock.json`".to_owned());
+            return Err(FileNameError::Form("<test>.<port>.mock.json"));
         };
         return Ok(Some((test, Kind::Behaviour { port: parse_port(port)? })));
     }
@@ -78,14 +89,17 @@ pub(super) fn parse(file: &str) -> Result<Option<(&str, Kind)>, String> {
     let request = file.rsplit_once(".request.").filter(|(test, _)| !test.is_empty());
     if let Some((test, content_type)) = request {
         let content_type = media_type(&content_type.split('.').collect::<Vec<_>>())
-            .ok_or("it should be called `<test>.request.<type>.<subtype>`")?;
+            .ok_or(FileNameError::Form("<test>.request.<type>.<subtype>"))?;
         return Ok(Some((test, Kind::Request(content_type))));
     }
     Ok(None)
 }
 
 /// Reads `<test>.<port>.<status>.<type>.<subtype>`.
-fn answer<'a>(name: &'a str, place: Option<&str>) -> Result<Option<(&'a str, Kind)>, String> {
+fn answer<'a>(
+    name: &'a str,
+    place: Option<&str>,
+) -> Result<Option<(&'a str, Kind)>, FileNameError> {
     let parts: Vec<&str> = name.split('.').collect();
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     // Port and status stand before the first part that can begin a media type.
@@ -101,15 +115,15 @@ fn answer<'a>(name: &'a str, place: Option<&str>) -> Result<Option<(&'a str, Kin
         let code = status.parse().ok().filter(|code| (200..600).contains(code));
         let status = code
             .and_then(|code| StatusCode::from_u16(code).ok())
-            .ok_or_else(|| format!("`{status}` is no status from 200 to 599"))?;
-        let place = place.map(Place::parse).transpose().map_err(|error| error.to_string())?;
+            .ok_or_else(|| FileNameError::Part(status.to_owned(), "status from 200 to 599"))?;
+        let place = place.map(Place::parse).transpose()?;
         return Ok(Some((test, Kind::Answer { port, status, content_type, place })));
     }
     Ok(None)
 }
 
-fn parse_port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| format!("`{text}` is no port"))
+fn parse_port(text: &str) -> Result<u16, FileNameError> {
+    text.parse().map_err(|_| FileNameError::Part(text.to_owned(), "port"))
 }
 
 /// A media type from its parts between dots.
@@ -190,7 +204,7 @@ mod tests {
             ("a.request.json", "it should be called `<test>.request.<type>.<subtype>`"),
         ] {
             match parse(file) {
-                Err(reason) => assert_eq!(reason, message, "{file}"),
+                Err(error) => assert_eq!(error.to_string(), message, "{file}"),
                 Ok(found) => assert!(found.is_none() && message.is_empty(), "{file}"),
             }
         }

@@ -304,18 +304,26 @@ fn texts(headers: &HeaderMap) -> Object {
     joined.collect()
 }
 
+/// Why what a handler answers can not be sent.
+#[derive(Debug, thiserror::Error)]
+enum AnswerError {
+    #[error("a handler can not answer with the status {0}")]
+    Status(u16),
+    #[error("`{0}: {1}` is no header")]
+    Header(String, String),
+}
+
 /// The answer of a handler; how long it is, and how it is sent, is not the handler's to say.
-fn response(answer: TestAnswer) -> Result<Response<Full<Bytes>>, String> {
+fn response(answer: TestAnswer) -> Result<Response<Full<Bytes>>, AnswerError> {
     let TestAnswer { status, headers, body } = answer;
     let mut response = Response::new(Full::from(body));
     *response.status_mut() = StatusCode::from_u16(status)
         .ok()
         .filter(|status| !status.is_informational())
-        .ok_or_else(|| format!("a handler can not answer with the status {status}"))?;
+        .ok_or(AnswerError::Status(status))?;
     for (name, value) in headers {
-        let invalid = || format!("`{name}: {value}` is no header");
-        let field: HeaderName = name.parse().map_err(|_| invalid())?;
-        let text: HeaderValue = value.parse().map_err(|_| invalid())?;
+        let parsed = name.parse::<HeaderName>().ok().zip(value.parse::<HeaderValue>().ok());
+        let (field, text) = parsed.ok_or(AnswerError::Header(name, value))?;
         if !matches!(field.as_str(), "content-length" | "transfer-encoding" | "connection") {
             response.headers_mut().append(field, text);
         }

@@ -11,7 +11,7 @@ use hyper::{
 };
 use qlio_data::{
     Value,
-    codec::{DecodeLimits, csv},
+    codec::{DecodeError, DecodeLimits, csv},
     projection::Projection,
 };
 
@@ -38,8 +38,29 @@ pub(crate) struct RouteRequest {
     pub body: Option<(HeaderValue, Bytes)>,
 }
 
+/// Why a table, or one of its rows, makes no sense.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RouteTableError {
+    #[error(transparent)]
+    NotCsv(#[from] DecodeError),
+    #[error("there is no header row `name,request,type`")]
+    NoTitles,
+    #[error("the header row needs the columns `name` and `request`")]
+    NoColumns,
+    #[error("{cells} cells under {titles} titles")]
+    TooManyCells { cells: usize, titles: usize },
+    #[error("the test has no name")]
+    NoName,
+    #[error("`{0}` is no {1}")]
+    Kind(String, &'static str),
+    #[error("`{0}` is not properly percent-encoded")]
+    Encoding(String),
+    #[error("`{0}` can not be sent")]
+    Value(String),
+}
+
 /// Reads a file: the rows that make sense, and what is wrong with the others, by line.
-pub(super) fn parse(text: &str) -> (Vec<Row>, Vec<(u32, String)>) {
+pub(super) fn parse(text: &str) -> (Vec<Row>, Vec<(u32, RouteTableError)>) {
     let bytes = Bytes::copy_from_slice(text.as_bytes());
     let decoded = csv::decode(bytes, false, &Projection::All, &DecodeLimits::default());
     let records = match decoded {
@@ -47,7 +68,7 @@ pub(super) fn parse(text: &str) -> (Vec<Row>, Vec<(u32, String)>) {
         Err(error) => {
             let before = &text.as_bytes()[..error.offset.min(text.len())];
             let line = memchr::memchr_iter(b'\n', before).count() + 1;
-            return (Vec::new(), vec![(line as u32, error.reason)]);
+            return (Vec::new(), vec![(line as u32, error.into())]);
         }
     };
     let records = records.elements().map(std::borrow::Cow::into_owned).unwrap_or_default();
@@ -60,13 +81,12 @@ pub(super) fn parse(text: &str) -> (Vec<Row>, Vec<(u32, String)>) {
     };
     let mut numbered = records.iter().map(cells).zip(lines);
     let Some((titles, first_line)) = numbered.next() else {
-        return (Vec::new(), vec![(1, "there is no header row `name,request,type`".to_owned())]);
+        return (Vec::new(), vec![(1, RouteTableError::NoTitles)]);
     };
     let column =
         |wanted: &str| titles.iter().position(|title| title.trim().eq_ignore_ascii_case(wanted));
     let (Some(name), Some(request)) = (column("name"), column("request")) else {
-        let reason = "the header row needs the columns `name` and `request`".to_owned();
-        return (Vec::new(), vec![(first_line, reason)]);
+        return (Vec::new(), vec![(first_line, RouteTableError::NoColumns)]);
     };
     let columns = Columns { name, request, method: column("type"), count: titles.len() };
     let mut rows = Vec::new();
@@ -74,7 +94,7 @@ pub(super) fn parse(text: &str) -> (Vec<Row>, Vec<(u32, String)>) {
     for (cells, line) in numbered {
         match columns.row(&cells, line) {
             Ok(row) => rows.push(row),
-            Err(reason) => problems.push((line, reason)),
+            Err(error) => problems.push((line, error)),
         }
     }
     (rows, problems)
@@ -88,18 +108,19 @@ struct Columns {
 }
 
 impl Columns {
-    fn row(&self, cells: &[String], line: u32) -> Result<Row, String> {
+    fn row(&self, cells: &[String], line: u32) -> Result<Row, RouteTableError> {
         let cell = |at: usize| cells.get(at).map(|cell| cell.trim()).unwrap_or_default();
         if cells.len() > self.count {
-            return Err(format!("{} cells under {} titles", cells.len(), self.count));
+            let (cells, titles) = (cells.len(), self.count);
+            return Err(RouteTableError::TooManyCells { cells, titles });
         }
         let name = cell(self.name);
         if name.is_empty() {
-            return Err("the test has no name".to_owned());
+            return Err(RouteTableError::NoName);
         }
         let target = cell(self.request);
         if !target.starts_with('/') || target.parse::<Uri>().is_err() {
-            return Err(format!("`{target}` is no path with query"));
+            return Err(RouteTableError::Kind(target.to_owned(), "path with query"));
         }
         let method = self.method.map_or("get", cell);
         let method = match method.to_ascii_lowercase().as_str() {
@@ -110,9 +131,8 @@ impl Columns {
             "patch" => Method::PATCH,
             "head" => Method::HEAD,
             other => {
-                return Err(format!(
-                    "`{other}` is no type; use get, post, put, delete, patch or head"
-                ));
+                let wanted = "type; use get, post, put, delete, patch or head";
+                return Err(RouteTableError::Kind(other.to_owned(), wanted));
             }
         };
         let mut headers = HeaderMap::new();
@@ -129,13 +149,13 @@ impl Columns {
     }
 }
 
-fn header(cell: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let wrong = |what: &str| format!("`{cell}` {what}");
-    let decoded = percent::decode(cell).map_err(|_| wrong("is not properly percent-encoded"))?;
-    let (name, value) =
-        decoded.split_once(':').ok_or_else(|| wrong("is no header `Name:value`"))?;
-    let name = HeaderName::try_from(name.trim()).map_err(|_| wrong("is no header `Name:value`"))?;
-    let value = HeaderValue::try_from(value.trim()).map_err(|_| wrong("can not be sent"))?;
+fn header(cell: &str) -> Result<(HeaderName, HeaderValue), RouteTableError> {
+    let decoded = percent::decode(cell).map_err(|_| RouteTableError::Encoding(cell.to_owned()))?;
+    let none = || RouteTableError::Kind(cell.to_owned(), "header `Name:value`");
+    let (name, value) = decoded.split_once(':').ok_or_else(none)?;
+    let name = HeaderName::try_from(name.trim()).map_err(|_| none())?;
+    let value =
+        HeaderValue::try_from(value.trim()).map_err(|_| RouteTableError::Value(cell.to_owned()))?;
     Ok((name, value))
 }
 
@@ -183,7 +203,7 @@ mod tests {
                     \n\
                     \"add \"\"it\"\"\",/books,POST,,X-B: 1,\n";
         let (rows, problems) = parse(text);
-        assert_eq!(problems, []);
+        assert!(problems.is_empty(), "{problems:?}");
         let [first, second] = &*rows else { panic!("{rows:?}") };
         assert_eq!((first.line, first.name.as_str()), (2, "by-subject"));
         assert_eq!(first.request.target, "/books/sea?x=1");
