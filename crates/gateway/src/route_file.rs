@@ -31,32 +31,48 @@ const VERSION_BYTES: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteFileName(String);
 
+/// Why a name is none of a route file.
+#[derive(Debug, thiserror::Error)]
+pub enum RouteFileNameError {
+    /// It is too long.
+    #[error("the name of a file may have {NAME_BYTES_MAX} bytes")]
+    TooLong,
+    /// It has too many folders.
+    #[error("a file may lie in {FOLDERS_MAX} folders inside of each other")]
+    TooDeep,
+    /// It is none on some system, leads out of the folder or is passed over.
+    #[error(
+        "the name of a file below the folder of routes is of letters, digits, `.`, `_` and `-`, \
+         with `/` between folders, and no part of it begins with a dot"
+    )]
+    Part,
+    /// It is that of another file.
+    #[error("the name of a route file ends with `.ql`")]
+    Ending,
+}
+
 impl RouteFileName {
     /// Takes a name that stays in its folder on every system, and that loading does not pass over.
     ///
     /// # Errors
     /// Any other, with the reason.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, RouteFileNameError> {
         if text.len() > NAME_BYTES_MAX {
-            return Err(format!("the name of a file may have {NAME_BYTES_MAX} bytes"));
+            return Err(RouteFileNameError::TooLong);
         }
         let parts: Vec<&str> = text.split('/').collect();
         if parts.len() > FOLDERS_MAX + 1 {
-            return Err(format!("a file may lie in {FOLDERS_MAX} folders inside of each other"));
+            return Err(RouteFileNameError::TooDeep);
         }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let is_part = |part: &&str| {
             !part.is_empty() && !part.starts_with(['.', '-']) && part.bytes().all(is_plain)
         };
         if !parts.iter().all(is_part) {
-            return Err(
-                "the name of a file below the folder of routes is of letters, digits, `.`, \
-                        `_` and `-`, with `/` between folders, and no part of it begins with a dot"
-                    .to_owned(),
-            );
+            return Err(RouteFileNameError::Part);
         }
         if Path::new(text).extension() != Some(OsStr::new("ql")) {
-            return Err("the name of a route file ends with `.ql`".to_owned());
+            return Err(RouteFileNameError::Ending);
         }
         Ok(Self(text.to_owned()))
     }

@@ -52,7 +52,8 @@ impl Draft {
         };
         let file = text_of("file")?
             .ok_or_else(|| Refusal::new(400, "`file`, the name of a route file, is missing"))?;
-        let file = RouteFileName::parse(&file).map_err(|reason| Refusal::new(400, reason))?;
+        let file = RouteFileName::parse(&file);
+        let file = file.map_err(|error| Refusal::new(400, error.to_string()))?;
         let text = text_of("text")?;
         if text.as_ref().is_some_and(|text| text.len() > TEXT_BYTES_MAX) {
             let reason = format!("a route may have {TEXT_BYTES_MAX} bytes, and this one has more");

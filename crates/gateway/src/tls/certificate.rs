@@ -1,7 +1,10 @@
 //! What a certificate says: its names, until when it holds, and who the client is that shows it.
 
 use tokio_rustls::rustls::pki_types::CertificateDer;
-use x509_parser::{certificate::X509Certificate, extensions::GeneralName, prelude::FromDer as _};
+use x509_parser::{
+    certificate::X509Certificate, error::X509Error, extensions::GeneralName, nom,
+    prelude::FromDer as _,
+};
 
 /// Characters of an identity.
 const IDENTITY_CHARS_MAX: usize = 256;
@@ -15,10 +18,14 @@ pub(super) struct Facts {
     pub(super) expires_at: i64,
 }
 
+/// A certificate that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the certificate cannot be read: {0}")]
+pub(super) struct CertificateError(#[from] nom::Err<X509Error>);
+
 /// Reads a certificate.
-pub(super) fn facts(certificate: &CertificateDer<'_>) -> Result<Facts, String> {
-    let (_, parsed) = X509Certificate::from_der(certificate)
-        .map_err(|error| format!("the certificate cannot be read: {error}"))?;
+pub(super) fn facts(certificate: &CertificateDer<'_>) -> Result<Facts, CertificateError> {
+    let (_, parsed) = X509Certificate::from_der(certificate)?;
     let names = alternatives(&parsed).into_iter().filter_map(|name| match name {
         GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
         _ => None,

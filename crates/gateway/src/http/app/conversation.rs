@@ -113,6 +113,11 @@ struct Running {
     session: Option<u64>,
 }
 
+/// A session that would be one too many.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} scripts are run step by step (`wsMaxSessions`)")]
+struct TooManySessions(usize);
+
 impl HttpApp {
     /// Answers a handshake.
     pub(super) fn open_socket(&self, head: Parts) -> Response {
@@ -299,7 +304,7 @@ impl HttpApp {
         let refuse =
             |reason: &str| outbox.push(message::write("error", &words(reason), id.as_ref()));
         match asked {
-            Err(reason) => refuse(&reason),
+            Err(error) => refuse(&error.to_string()),
             Ok(Asked::Events(list)) => {
                 let asked = trace::subscription(&list).unwrap_or_else(|| {
                     // Plans are for those who name them.
@@ -332,7 +337,7 @@ impl HttpApp {
             Ok(Asked::Script { text, is_debug, takes_address }) => {
                 match desk.begin_run(id.clone(), is_debug, bounds) {
                     Ok(begun) => return Ok(Some(Task::Run(Job { text, takes_address, ..begun }))),
-                    Err(reason) => refuse(&reason),
+                    Err(error) => refuse(&error.to_string()),
                 }
             }
             Ok(Asked::Step { session, steps }) => match desk.sessions.get(&session) {
@@ -358,15 +363,12 @@ impl<'a> Desk<'a> {
         id: Option<Value>,
         is_debug: bool,
         bounds: Bounds<'a>,
-    ) -> Result<Job, String> {
+    ) -> Result<Job, TooManySessions> {
         let control = Rc::new(Control::default());
         let mut session = None;
         if is_debug {
             let sessions = &bounds.quotas.sessions;
-            let share = sessions.take(1).ok_or_else(|| {
-                let most = sessions.most();
-                format!("{most} scripts are run step by step (`wsMaxSessions`)")
-            })?;
+            let share = sessions.take(1).ok_or_else(|| TooManySessions(sessions.most()))?;
             self.sessions_so_far += 1;
             let number = self.sessions_so_far;
             let own = Rc::new(Session::new(number, Rc::clone(&control), &bounds.limits));

@@ -3,7 +3,10 @@
 //! One JSON object each. In: the text of a client's message. Out: what it asks, or what is wrong with
 //! it in words for the client; and the text of messages to the client.
 
-use qlio_data::{Object, Value, codec::json};
+use qlio_data::{
+    Object, Value,
+    codec::{DecodeError, json},
+};
 use qlio_engine::event::Step;
 
 /// The longest `id` of a script, in bytes.
@@ -52,26 +55,37 @@ pub(crate) enum Steps {
     All,
 }
 
+/// Why a message asks nothing that can be told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MessageError {
+    #[error("invalid JSON at byte {}: {}", .0.offset, .0.reason)]
+    NotJson(#[from] DecodeError),
+    #[error("`id` must be a number, or text of at most {ID_BYTES_MAX} bytes")]
+    Id,
+    #[error("`{0}` must be the number of a session")]
+    Session(&'static str),
+    #[error("{what} must be {wanted}")]
+    Kind { what: &'static str, wanted: &'static str },
+}
+
 /// A message of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FromClient {
     /// What is asked, or why that cannot be told.
-    pub(crate) asked: Result<Asked, String>,
+    pub(crate) asked: Result<Asked, MessageError>,
     /// The client's name for it, repeated in what it causes.
     pub(crate) id: Option<Value>,
 }
 
 /// Reads a message.
 pub(crate) fn read(text: &str) -> FromClient {
-    let wrong = |reason: String| FromClient { asked: Err(reason), id: None };
+    let wrong = |error: MessageError| FromClient { asked: Err(error), id: None };
     let message = match json::parse_str(text) {
         Ok(message) => message.into_tree(),
-        Err(error) => {
-            return wrong(format!("invalid JSON at byte {}: {}", error.offset, error.reason));
-        }
+        Err(error) => return wrong(error.into()),
     };
     if !message.is_object() {
-        return wrong("a message must be a JSON object".to_owned());
+        return wrong(kind("a message", "a JSON object"));
     }
     let asked = asked(&message);
     // Of the other messages, `id` is the session.
@@ -85,22 +99,26 @@ pub(crate) fn read(text: &str) -> FromClient {
         _ => false,
     };
     if !is_name {
-        return wrong(format!("`id` must be a number, or text of at most {ID_BYTES_MAX} bytes"));
+        return wrong(MessageError::Id);
     }
     FromClient { asked, id: Some(id).filter(|id| !id.is_absent()) }
 }
 
-fn asked(message: &Value) -> Result<Asked, String> {
+fn kind(what: &'static str, wanted: &'static str) -> MessageError {
+    MessageError::Kind { what, wanted }
+}
+
+fn asked(message: &Value) -> Result<Asked, MessageError> {
     let data = message.member("data");
     Ok(match message.member("type").as_str() {
         Some("events") => Asked::Events(data),
         Some("script") => {
-            let text = data.as_str().ok_or("`data` of a script must be text")?;
+            let text = data.as_str().ok_or(kind("`data` of a script", "text"))?;
             let stepped = text.strip_prefix(DEBUG_PREFIX);
             let takes_address = match message.member("result") {
                 Value::Absent => false,
                 result if result.as_str() == Some("url") => true,
-                _ => return Err("`result` of a script must be `url`, or be left out".to_owned()),
+                _ => return Err(kind("`result` of a script", "`url`, or be left out")),
             };
             Asked::Script {
                 text: stepped.unwrap_or(text).to_owned(),
@@ -109,7 +127,7 @@ fn asked(message: &Value) -> Result<Asked, String> {
             }
         }
         Some("plan") => {
-            let text = data.as_str().ok_or("`data` of a plan must be the text of a script")?;
+            let text = data.as_str().ok_or(kind("`data` of a plan", "the text of a script"))?;
             Asked::Plan(text.strip_prefix(DEBUG_PREFIX).unwrap_or(text).to_owned())
         }
         Some("debug") => {
@@ -118,18 +136,18 @@ fn asked(message: &Value) -> Result<Asked, String> {
         Some("kill") => match message.member("run") {
             Value::Absent => Asked::Kill(session(message, "id")?),
             run @ (Value::Number(_) | Value::String(_)) => Asked::KillRun(run),
-            _ => return Err("`run` must be the `id` of a script".to_owned()),
+            _ => return Err(kind("`run`", "the `id` of a script")),
         },
         _ => Asked::Other,
     })
 }
 
 /// Which statements a `debug` message lets through.
-fn steps(message: &Value) -> Result<Steps, String> {
+fn steps(message: &Value) -> Result<Steps, MessageError> {
     match message.member("steps") {
         Value::Absent => {}
         steps if steps.as_str() == Some("all") => return Ok(Steps::All),
-        _ => return Err("`steps` must be `all`, or be left out".to_owned()),
+        _ => return Err(kind("`steps`", "`all`, or be left out")),
     }
     let node = message.member("node");
     if node.is_absent() {
@@ -137,12 +155,12 @@ fn steps(message: &Value) -> Result<Steps, String> {
     }
     let number = node.as_str().and_then(|name| name.strip_prefix('n')?.parse::<u32>().ok());
     let statement = number.and_then(|number| number.checked_sub(1));
-    let statement = statement.ok_or("`node` must be the name of a statement, such as `n4`")?;
+    let statement = statement.ok_or(kind("`node`", "the name of a statement, such as `n4`"))?;
     Ok(Steps::One(Step::Statement(statement)))
 }
 
 /// The number of a session; both names are understood for both messages.
-fn session(message: &Value, name: &str) -> Result<u64, String> {
+fn session(message: &Value, name: &'static str) -> Result<u64, MessageError> {
     [name, "emitterID", "id"]
         .into_iter()
         .find_map(|name| match message.member(name) {
@@ -151,7 +169,7 @@ fn session(message: &Value, name: &str) -> Result<u64, String> {
             _ => None,
         })
         .and_then(|number| u64::try_from(number).ok())
-        .ok_or_else(|| format!("`{name}` must be the number of a session"))
+        .ok_or(MessageError::Session(name))
 }
 
 /// The text of a message to the client.
@@ -234,7 +252,7 @@ mod tests {
             (r#"{"type":"script","data":"x","result":"file"}"#, "`result` of a script"),
             (r#"{"type":"plan"}"#, "`data` of a plan"),
         ] {
-            let error = read(text).asked.expect_err(text);
+            let error = read(text).asked.expect_err(text).to_string();
             assert!(error.contains(reason), "{text}: {error}");
         }
         assert!(read(&long.replace("xx", "x")).asked.is_ok());
