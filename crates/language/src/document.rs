@@ -4,7 +4,7 @@
 //! A change that does not fit its text, or that would make it too large, leaves the document out of
 //! step; nothing is answered about such a one until it is opened again.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use qlio_data::Value;
 use qlio_syntax::source::Span;
@@ -19,6 +19,36 @@ pub const TEXT_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes that the changes of one message may move, all together; each change may move its whole text.
 const MOVED_BYTES_MAX: usize = 1 << 30;
+
+/// Why we do not know what a document holds. The changes of a message have numbers from 1 on.
+#[derive(Debug)]
+pub(crate) enum DocumentError {
+    Missing(&'static str),
+    TooLarge,
+    Late { new: u64, old: u64 },
+    NoText(usize),
+    TooMany(usize),
+    Range(usize),
+    Growth(usize),
+}
+
+impl fmt::Display for DocumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(name) => write!(f, "the document has no `{name}`"),
+            Self::TooLarge => write!(f, "the text is larger than {TEXT_BYTES_MAX} bytes"),
+            Self::Late { new, old } => write!(f, "change {new} arrived behind change {old}"),
+            Self::NoText(n) => write!(f, "change {n} has no text"),
+            Self::TooMany(n) => write!(f, "change {n} is one too many for a text of this size"),
+            Self::Range(n) => write!(f, "change {n} has a range that ends before it begins"),
+            Self::Growth(n) => {
+                write!(f, "change {n} makes the text larger than {TEXT_BYTES_MAX} bytes")
+            }
+        }
+    }
+}
+
+impl std::error::Error for DocumentError {}
 
 /// A text with the index of its positions.
 #[derive(Debug, Clone)]
@@ -60,30 +90,27 @@ impl Document {
     ///
     /// # Errors
     /// Says which change does not fit.
-    pub(crate) fn apply(&mut self, changes: &[Value]) -> Result<(), String> {
+    pub(crate) fn apply(&mut self, changes: &[Value]) -> Result<(), DocumentError> {
         let mut text = self.text.to_string();
         let mut positions = None;
         let mut moved = 0_usize;
-        for (number, change) in changes.iter().enumerate() {
-            let fault = |what: &str| format!("change {} {what}", number + 1);
-            let new = text_at(change, &["text"]).ok_or_else(|| fault("has no text"))?;
+        for (number, change) in (1..).zip(changes) {
+            let new = text_at(change, &["text"]).ok_or(DocumentError::NoText(number))?;
             moved = moved.saturating_add(text.len() + new.len());
             if moved > MOVED_BYTES_MAX {
-                return Err(fault("is one too many for a text of this size"));
+                return Err(DocumentError::TooMany(number));
             }
             let range = change.member("range");
             if range.is_nothing() {
                 text = new;
             } else {
                 let index = positions.get_or_insert_with(|| Positions::of(&text));
-                let span = index
-                    .span(&text, &range)
-                    .ok_or_else(|| fault("has a range that ends before it begins"))?;
+                let span = index.span(&text, &range).ok_or(DocumentError::Range(number))?;
                 text.replace_range(span.range(), &new);
             }
             positions = None;
             if text.len() > TEXT_BYTES_MAX {
-                return Err(fault(&format!("makes the text larger than {TEXT_BYTES_MAX} bytes")));
+                return Err(DocumentError::Growth(number));
             }
         }
         *self = Self::new(text);
@@ -99,7 +126,7 @@ pub(crate) struct OpenDocument {
     /// The number of its last change.
     pub(crate) version: Option<u64>,
     /// What it holds, or why we do not know.
-    pub(crate) content: Result<Document, String>,
+    pub(crate) content: Result<Document, DocumentError>,
 }
 
 impl OpenDocument {
@@ -107,12 +134,12 @@ impl OpenDocument {
     ///
     /// # Errors
     /// It is none.
-    pub(crate) fn open(item: &Value) -> Result<Self, String> {
-        let uri = text_at(item, &["uri"]).ok_or("the document has no `uri`")?;
-        let text = text_at(item, &["text"]).ok_or("the document has no `text`")?;
+    pub(crate) fn open(item: &Value) -> Result<Self, DocumentError> {
+        let uri = text_at(item, &["uri"]).ok_or(DocumentError::Missing("uri"))?;
+        let text = text_at(item, &["text"]).ok_or(DocumentError::Missing("text"))?;
         let version = number_at(item, &["version"]);
         let content = if text.len() > TEXT_BYTES_MAX {
-            Err(format!("the text is larger than {TEXT_BYTES_MAX} bytes"))
+            Err(DocumentError::TooLarge)
         } else {
             Ok(Document::new(text))
         };
@@ -127,7 +154,7 @@ impl OpenDocument {
             && new <= old
             && !is_whole
         {
-            self.content = Err(format!("change {new} arrived behind change {old}"));
+            self.content = Err(DocumentError::Late { new, old });
             return;
         }
         self.version = version.or(self.version);
@@ -135,8 +162,8 @@ impl OpenDocument {
             self.content = Ok(Document::new(""));
         }
         let Ok(document) = &mut self.content else { return };
-        if let Err(reason) = document.apply(changes) {
-            self.content = Err(reason);
+        if let Err(error) = document.apply(changes) {
+            self.content = Err(error);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Messages: JSON-RPC 2.0 in and out.
 //!
-//! In: the text of one message. Out: a [`Message`], or the answer that says why it is none; and the
+//! In: the text of one message. Out: a [`Message`], or the [`Refusal`] that says why it is none; and the
 //! texts of answers and notifications.
 
 use qlio_data::{Value, codec::json};
@@ -68,14 +68,16 @@ impl Refusal {
     }
 }
 
-/// Reads a message; else the answer to what is none.
-pub(crate) fn read(text: &str) -> Result<Message, String> {
-    let refuse = |code, message: String| answer(Value::Null, Err(Refusal { code, message }));
+/// Reads a message.
+///
+/// # Errors
+/// It is none, and is refused without the name of a request.
+pub(crate) fn read(text: &str) -> Result<Message, Refusal> {
     let message = json::parse_str(text).map_err(|error| {
         let message = format!("the message is no JSON: {error} at byte {}", error.offset);
-        refuse(Refusal::PARSE_ERROR, message)
+        Refusal::new(Refusal::PARSE_ERROR, message)
     })?;
-    let invalid = |reason: &str| Err(refuse(Refusal::INVALID_REQUEST, reason.to_owned()));
+    let invalid = |reason: &str| Err(Refusal::new(Refusal::INVALID_REQUEST, reason));
     if !message.is_object() {
         return invalid("a message is an object; lists of messages are not read");
     }

@@ -19,7 +19,7 @@ use crate::{
     action,
     app::{App, AppFile, Host},
     completion, diagnostics,
-    document::{Document, OpenDocument},
+    document::{Document, DocumentError, OpenDocument},
     hover, inlay,
     json::{at, is_true_at, list, number_at, object, text_at},
     lens, link,
@@ -129,7 +129,7 @@ impl<H: Host> Server<H> {
     /// Takes one message; gives the messages that answer it.
     pub fn handle(&mut self, text: &str) -> Vec<String> {
         match message::read(text) {
-            Err(answer) => vec![answer],
+            Err(refusal) => vec![message::answer(Value::Null, Err(refusal))],
             Ok(Message::Answer) => Vec::new(),
             Ok(Message::Notification { method, params }) => {
                 let notified = catch_unwind(AssertUnwindSafe(|| self.notified(&method, &params)));
@@ -185,13 +185,13 @@ impl<H: Host> Server<H> {
     fn open(&mut self, item: &Value) -> Vec<String> {
         let document = match OpenDocument::open(item) {
             Ok(document) => document,
-            Err(reason) => return vec![log(&format!("cannot open a document: {reason}"))],
+            Err(error) => return vec![log(&format!("cannot open a document: {error}"))],
         };
         let path = path_of(&document.uri);
         if self.open.len() >= self.open_max && !self.open.contains_key(&path) {
             return vec![log(&format!("more than {} documents are open", self.open_max))];
         }
-        let told = document.content.as_ref().err().map(|reason| show(&path, reason));
+        let told = document.content.as_ref().err().map(|error| show(&path, error));
         self.note_change(&path);
         self.open.insert(path, document);
         told.into_iter().collect()
@@ -208,9 +208,10 @@ impl<H: Host> Server<H> {
         let changes = params.member("contentChanges");
         let changes = changes.elements().unwrap_or_default();
         document.change(version, &changes);
-        let lost = document.content.as_ref().err().filter(|_| was_known).cloned();
+        let lost = document.content.as_ref().err().filter(|_| was_known);
+        let told = lost.map(|error| show(&path, error));
         self.note_change(&path);
-        lost.map(|reason| show(&path, &reason)).into_iter().collect()
+        told.into_iter().collect()
     }
 
     /// Tables are part of the catalog, so that all is different when one changes.
@@ -346,8 +347,8 @@ impl<H: Host> Server<H> {
             .open
             .get(&path_of(uri))
             .ok_or_else(|| Refusal::params(format!("`{uri}` is not open")))?;
-        open.content.as_ref().map_err(|reason| {
-            Refusal::failed(format!("`{uri}` is out of step, open it again: {reason}"))
+        open.content.as_ref().map_err(|error| {
+            Refusal::failed(format!("`{uri}` is out of step, open it again: {error}"))
         })
     }
 
@@ -578,7 +579,7 @@ fn log(text: &str) -> String {
 }
 
 /// A message for who types: the document is out of step.
-fn show(path: &str, reason: &str) -> String {
+fn show(path: &str, reason: &DocumentError) -> String {
     let text = format!("qlio no longer follows {path}, open it again: {reason}");
     let params = object([("type", Value::int(1)), ("message", Value::from(text))]);
     message::notification("window/showMessage", params)
