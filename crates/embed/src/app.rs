@@ -13,7 +13,7 @@ use std::{
 
 use qlio_engine::{
     Engine, EngineOptions,
-    cache::{Cache, CacheEvent, CacheEventSink},
+    cache::{Cache, CacheConfigError, CacheEvent, CacheEventSink},
     heavy::Heavy,
     transport::{BodyMemory, TransportSettings},
 };
@@ -242,7 +242,8 @@ fn read_settings(options: &Options) -> Result<(AppFolder, Config, Vec<ConfigProb
     let command_line = CommandLine::of_process(false);
     let (config, problems) = match settings {
         AppSettings::OfApp => {
-            files.config = AppFolder::find_settings(root).map_err(OpenError)?;
+            let found = AppFolder::find_settings(root);
+            files.config = found.map_err(|error| OpenError(error.to_string()))?;
             config::read(files.config.as_deref(), &command_line)
         }
         AppSettings::File(file) => {
@@ -304,7 +305,10 @@ impl Told {
 }
 
 /// Starts the response cache; what goes wrong in it becomes a note, and never fails a statement.
-fn start_cache(config: &Config, notes: &Arc<EventQueue>) -> Result<Option<Arc<Cache>>, String> {
+fn start_cache(
+    config: &Config,
+    notes: &Arc<EventQueue>,
+) -> Result<Option<Arc<Cache>>, CacheConfigError> {
     let Some(settings) = config.cache.clone() else { return Ok(None) };
     let notes = Arc::clone(notes);
     let sink: CacheEventSink = Arc::new(move |event: &CacheEvent| {
@@ -312,7 +316,7 @@ fn start_cache(config: &Config, notes: &Arc<EventQueue>) -> Result<Option<Arc<Ca
             notes.push(note("cache", &event.message()));
         }
     });
-    let cache = Cache::new(settings, sink).map_err(|error| error.to_string())?;
+    let cache = Cache::new(settings, sink)?;
     cache.start();
     Ok(Some(cache))
 }

@@ -16,6 +16,11 @@ pub(crate) const OLD_SETTINGS_FILE: &str = "config/dev.json";
 /// The file that names transformers of tables.
 const TRANSFORMERS_FILE: &str = "config/xformers.json";
 
+/// There are two settings files where there may be one.
+#[derive(Debug, thiserror::Error)]
+#[error("there are two settings files, `{0}` and `{1}`; keep one, or name it with `--config`")]
+pub struct TwoSettingsFiles(PathBuf, PathBuf);
+
 /// An app.
 #[derive(Debug, Clone, Default)]
 pub struct AppFolder {
@@ -49,14 +54,10 @@ impl AppFolder {
     ///
     /// # Errors
     /// There are two.
-    pub fn find_settings(root: &Path) -> Result<Option<PathBuf>, String> {
+    pub fn find_settings(root: &Path) -> Result<Option<PathBuf>, TwoSettingsFiles> {
         let mut found = SETTINGS_FILES.into_iter().filter_map(|name| existing(root, name));
         match (found.next(), found.next()) {
-            (Some(first), Some(second)) => Err(format!(
-                "there are two settings files, `{}` and `{}`; keep one, or name it with `--config`",
-                first.display(),
-                second.display()
-            )),
+            (Some(first), Some(second)) => Err(TwoSettingsFiles(first, second)),
             (None, _) => Ok(existing(root, OLD_SETTINGS_FILE)),
             (first, None) => Ok(first),
         }

@@ -39,5 +39,5 @@ mod suite;
 mod tls;
 
 pub use admin::{FAMILIES, Family, Kind};
-pub use app_folder::AppFolder;
+pub use app_folder::{AppFolder, TwoSettingsFiles};
 pub use cli::main;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::ensure;
 use clap::Args;
 
 use super::report;
@@ -44,15 +45,14 @@ impl AppArgs {
     ///
     /// # Errors
     /// `--app` names no folder, or one in which there is nothing of an app.
-    pub(super) fn find_some(&self) -> Result<AppFolder, String> {
+    pub(super) fn find_some(&self) -> anyhow::Result<AppFolder> {
         let app = self.find()?;
-        if self.app.is_some() && app.is_empty() {
-            let names = SETTINGS_FILES.join("`, `");
-            return Err(format!(
-                "there is no app in {}: none of `{names}`, `{OLD_SETTINGS_FILE}`, `tables`, `routes`, `tests`",
-                app.describe()
-            ));
-        }
+        ensure!(
+            self.app.is_none() || !app.is_empty(),
+            "there is no app in {}: none of `{}`, `{OLD_SETTINGS_FILE}`, `tables`, `routes`, `tests`",
+            app.describe(),
+            SETTINGS_FILES.join("`, `")
+        );
         Ok(app)
     }
 
@@ -60,11 +60,10 @@ impl AppArgs {
     ///
     /// # Errors
     /// `--app` names no folder, or the app has two settings files.
-    pub(super) fn find(&self) -> Result<AppFolder, String> {
+    pub(super) fn find(&self) -> anyhow::Result<AppFolder> {
         let root = self.app.clone().unwrap_or_default();
-        if self.app.is_some() && !root.is_dir() {
-            return Err(format!("there is no folder `{}`", root.display()));
-        }
+        let is_there = self.app.is_none() || root.is_dir();
+        ensure!(is_there, "there is no folder `{}`", root.display());
         let mut app = AppFolder::at(&root);
         app.config = match &self.config {
             Some(file) => Some(file.clone()),
@@ -87,7 +86,7 @@ impl AppArgs {
 ///
 /// # Errors
 /// A setting that guards the server cannot be understood, so that nothing may start.
-pub(super) fn read_settings(app: &AppFolder, command_line: &CommandLine) -> Result<Config, String> {
+pub(super) fn read_settings(app: &AppFolder, command_line: &CommandLine) -> anyhow::Result<Config> {
     let (config, problems) = config::read(app.config.as_deref(), command_line);
     report::config(&problems);
     require_guards(&problems)?;
@@ -98,11 +97,12 @@ pub(super) fn read_settings(app: &AppFolder, command_line: &CommandLine) -> Resu
 ///
 /// # Errors
 /// One is not.
-pub(super) fn require_guards(problems: &[ConfigProblem]) -> Result<(), String> {
+pub(super) fn require_guards(problems: &[ConfigProblem]) -> anyhow::Result<()> {
     let count = problems.iter().filter(|problem| problem.ends_start()).count();
-    if count == 0 {
-        return Ok(());
-    }
-    let count = report::count(count, "error");
-    Err(format!("{count} in settings that guard the server; nothing starts with them, in no mode"))
+    ensure!(
+        count == 0,
+        "{} in settings that guard the server; nothing starts with them, in no mode",
+        report::count(count, "error")
+    );
+    Ok(())
 }

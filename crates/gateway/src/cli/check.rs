@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 
-use super::{Exit, app::AppArgs, findings, report};
+use super::{Exit, Failure, app::AppArgs, findings, report};
 use crate::{
     config::{self, CommandLine},
     load,
@@ -36,14 +37,8 @@ enum CheckFormat {
     Sarif,
 }
 
-pub(super) fn check(args: &CheckArgs) -> Exit {
-    let app = match args.app.find() {
-        Ok(app) => app,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
+pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
+    let app = args.app.find()?;
     let (config, problems) = config::read(app.config.as_deref(), &CommandLine::of_process(false));
     let checked = if args.paths.is_empty() {
         load::load(&app.folders, &config)
@@ -71,9 +66,9 @@ pub(super) fn check(args: &CheckArgs) -> Exit {
                 format!("no scripts in {}", paths.collect::<Vec<_>>().join(", "))
             }
         };
-        report::error(&format!("nothing to check: {places}"));
-        return Exit::Failed;
+        return Err(Failure::failed(anyhow!("nothing to check: {places}")));
     }
     report::note(&counts.map(|(count, noun)| report::count(count, noun)).join(", "));
-    if errors > 0 || (args.strict && warnings > 0) { Exit::Failed } else { Exit::Success }
+    let is_failed = errors > 0 || (args.strict && warnings > 0);
+    Ok(if is_failed { Exit::Failed } else { Exit::Success })
 }

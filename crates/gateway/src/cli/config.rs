@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use qlio_data::codec::json;
 
-use super::{Exit, app::AppArgs, report};
+use super::{Exit, Failure, app::AppArgs, report};
 use crate::config::{self, CommandLine};
 
 #[derive(Debug, Args)]
@@ -41,24 +41,18 @@ struct ShowArgs {
     dev: bool,
 }
 
-pub(super) fn config(args: &ConfigArgs) -> Exit {
+pub(super) fn config(args: &ConfigArgs) -> Result<Exit, Failure> {
     match &args.command {
         ConfigCommand::Show(args) => return show(args),
         ConfigCommand::Schema => report::data(&config::schema()),
         ConfigCommand::Docs(DocsArgs { limits: true }) => report::raw(&config::limits()),
         ConfigCommand::Docs(_) => report::raw(&config::reference()),
     }
-    Exit::Success
+    Ok(Exit::Success)
 }
 
-fn show(args: &ShowArgs) -> Exit {
-    let app = match args.app.find() {
-        Ok(app) => app,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
+fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+    let app = args.app.find()?;
     let command_line = CommandLine::of_process(args.dev);
     let (settings, problems) = config::effective(app.config.as_deref(), &command_line);
     let (errors, _) = report::config(&problems);
@@ -67,5 +61,5 @@ fn show(args: &ShowArgs) -> Exit {
         let line = format!("{} = {value}", setting.name);
         report::data(&if args.origin { format!("{line}  # {}", setting.origin) } else { line });
     }
-    if errors > 0 { Exit::Failed } else { Exit::Success }
+    Ok(if errors > 0 { Exit::Failed } else { Exit::Success })
 }

@@ -1,12 +1,13 @@
 //! `qlio explain`: the page of a diagnostic code.
 
+use anyhow::Context;
 use clap::Args;
 use qlio_syntax::{
     diagnostic::{Code, codes},
     spelling::closest,
 };
 
-use super::{Exit, report};
+use super::{Exit, Failure, report};
 
 /// The pages of `docs/errors` by their names, such as `Q2003-unknown-table`.
 const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
@@ -18,17 +19,9 @@ pub(super) struct ExplainArgs {
     code: String,
 }
 
-pub(super) fn explain(args: &ExplainArgs) -> Exit {
-    match page_of(&args.code) {
-        Ok(text) => {
-            report::raw(text);
-            Exit::Success
-        }
-        Err(reason) => {
-            report::error(&reason);
-            Exit::Usage
-        }
-    }
+pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
+    report::raw(page_of(&args.code)?);
+    Ok(Exit::Success)
 }
 
 /// The page of a code; none is missing, as a test of the pages says.
@@ -43,7 +36,7 @@ pub(super) fn number(code: Code) -> String {
 }
 
 /// The page of what somebody calls a code.
-fn page_of(asked: &str) -> Result<&'static str, String> {
+fn page_of(asked: &str) -> anyhow::Result<&'static str> {
     let numbers: Vec<String> = codes::ALL.iter().map(|code| number(*code)).collect();
     let slugs = codes::ALL.iter().map(|code| code.slug);
     // A code may be pasted as messages have it: `Q2003 unknown-table`.
@@ -53,7 +46,7 @@ fn page_of(asked: &str) -> Result<&'static str, String> {
         word.eq_ignore_ascii_case(&number) || word == &number[1..] || word == code.slug
     };
     let found = codes::ALL.iter().find(is_asked).and_then(|code| page(*code));
-    found.ok_or_else(|| {
+    found.with_context(|| {
         let upper = word.to_ascii_uppercase();
         let meant = closest(&upper, numbers.iter().map(String::as_str));
         let advice = match meant.or_else(|| closest(word, slugs)) {
@@ -75,9 +68,9 @@ mod tests {
             let text = page(*code).unwrap();
             assert!(text.starts_with(&format!("# {number} {}\n", code.slug)), "{number}");
             for asked in [&*number, &number.to_lowercase(), &number[1..], code.slug] {
-                assert_eq!(page_of(asked), Ok(text), "{asked}");
+                assert_eq!(page_of(asked).unwrap(), text, "{asked}");
             }
-            assert_eq!(page_of(&code.to_string()), Ok(text));
+            assert_eq!(page_of(&code.to_string()).unwrap(), text);
         }
     }
 
@@ -85,10 +78,11 @@ mod tests {
     fn an_unknown_code_suggests_the_nearest() {
         for (asked, meant) in [("Q203", "Q2003"), ("unknwn-table", "unknown-table")] {
             let expected = format!("there is no code `{asked}`; did you mean `{meant}`?");
-            assert_eq!(page_of(asked), Err(expected));
+            assert_eq!(page_of(asked).unwrap_err().to_string(), expected);
         }
         for asked in ["", "elephant"] {
-            assert!(page_of(asked).unwrap_err().contains("codes look like `Q2003`"), "{asked}");
+            let error = page_of(asked).unwrap_err().to_string();
+            assert!(error.contains("codes look like `Q2003`"), "{asked}");
         }
     }
 }

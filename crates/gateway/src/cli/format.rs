@@ -7,12 +7,13 @@ use std::{
     time::Duration,
 };
 
+use anyhow::{Context, ensure};
 use clap::Args;
 use qlio_syntax::format::format_text;
 use similar::TextDiff;
 use walkdir::WalkDir;
 
-use super::{Exit, app::AppArgs, report};
+use super::{Exit, Failure, app::AppArgs, report};
 
 /// After this time a diff is made coarser, not shorter.
 const DIFF_PATIENCE: Duration = Duration::from_secs(1);
@@ -30,19 +31,12 @@ pub(super) struct FormatArgs {
     check: bool,
 }
 
-pub(super) fn format(args: &FormatArgs) -> Exit {
+pub(super) fn format(args: &FormatArgs) -> Result<Exit, Failure> {
     if args.paths == [Path::new("-")] {
         return format_stdin(args.check);
     }
-    let paths = match scripts(args) {
-        Ok(paths) => paths,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Failed;
-        }
-    };
     let mut exit = Exit::Success;
-    for path in &paths {
+    for path in scripts(args).map_err(Failure::failed)? {
         for entry in WalkDir::new(path).follow_links(true).sort_by_file_name() {
             match entry {
                 Ok(entry)
@@ -60,11 +54,11 @@ pub(super) fn format(args: &FormatArgs) -> Exit {
             }
         }
     }
-    exit
+    Ok(exit)
 }
 
 /// The files and folders that are formatted.
-fn scripts(args: &FormatArgs) -> Result<Vec<PathBuf>, String> {
+fn scripts(args: &FormatArgs) -> anyhow::Result<Vec<PathBuf>> {
     if !args.paths.is_empty() {
         return Ok(args.paths.clone());
     }
@@ -72,10 +66,11 @@ fn scripts(args: &FormatArgs) -> Result<Vec<PathBuf>, String> {
     let tests = Some(app.tests).filter(|tests| tests.exists());
     let paths: Vec<_> =
         [app.folders.tables, app.folders.routes, tests].into_iter().flatten().collect();
-    match paths.as_slice() {
-        [] => Err("nothing to format: no `tables`, `routes` or `tests` in the app's folder".into()),
-        _ => Ok(paths),
-    }
+    ensure!(
+        !paths.is_empty(),
+        "nothing to format: no `tables`, `routes` or `tests` in the app's folder"
+    );
+    Ok(paths)
 }
 
 /// A file that was named outright is formatted whatever its ending.
@@ -126,13 +121,10 @@ fn report_unformatted(shown: &str, text: &str, formatted: &str) {
     report::error(&format!("`{shown}` is not formatted"));
 }
 
-fn format_stdin(is_check: bool) -> Exit {
+fn format_stdin(is_check: bool) -> Result<Exit, Failure> {
     let mut text = String::new();
-    if let Err(error) = std::io::stdin().read_to_string(&mut text) {
-        report::error(&format!("cannot read standard input: {error}"));
-        return Exit::Usage;
-    }
-    match format_text(&text) {
+    std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+    Ok(match format_text(&text) {
         Ok(formatted) if is_check && formatted != text => {
             report_unformatted("stdin", &text, &formatted);
             Exit::Failed
@@ -147,5 +139,5 @@ fn format_stdin(is_check: bool) -> Exit {
             report::diagnostics(&problems, "stdin", &text);
             Exit::Failed
         }
-    }
+    })
 }

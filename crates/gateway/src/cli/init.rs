@@ -8,9 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anyhow::{Context, anyhow};
 use clap::Args;
 
-use super::{Exit, report};
+use super::{Exit, Failure, report};
 use crate::app_folder::{OLD_SETTINGS_FILE, SETTINGS_FILES};
 
 /// The files of the app and what is in them.
@@ -41,25 +42,22 @@ pub(super) struct InitArgs {
     folder: PathBuf,
 }
 
-pub(super) fn init(args: &InitArgs) -> Exit {
+pub(super) fn init(args: &InitArgs) -> Result<Exit, Failure> {
     let taken = taken_names(&args.folder);
     if !taken.is_empty() {
         let (folder, taken) = (args.folder.display(), taken.join("`, `"));
-        report::error(&format!(
+        return Err(Failure::failed(anyhow!(
             "`{folder}` has `{taken}` already; nothing is written. `qlio init DIR` makes an app in another folder"
-        ));
-        return Exit::Failed;
+        )));
     }
     for (name, text) in FILES {
         let path = args.folder.join(name);
-        if let Err(error) = write(&path, text) {
-            report::error(&format!("cannot write `{}`: {error}", path.display()));
-            return Exit::Failed;
-        }
-        report::data(&path.display().to_string());
+        let (shown, written) = (path.display(), write(&path, text));
+        written.with_context(|| format!("cannot write `{shown}`")).map_err(Failure::failed)?;
+        report::data(&shown.to_string());
     }
     report::note("an app with a table, a route and tests; its README.md says how to try it");
-    Exit::Success
+    Ok(Exit::Success)
 }
 
 /// What is there and would be in the way: a file of the app, or settings under another name.

@@ -10,6 +10,7 @@ use std::{
     thread,
 };
 
+use anyhow::Context;
 use clap::Args;
 use qlio_language::{App, AppFile, Ending, Host, Server};
 use qlio_plan::catalog::FileDiagnostics;
@@ -18,7 +19,7 @@ use qlio_syntax::{
     source::Span,
 };
 
-use super::{Exit, report};
+use super::{Exit, Failure};
 use crate::{
     app_folder::AppFolder,
     config::{self, CommandLine, ConfigProblem, Place},
@@ -47,16 +48,10 @@ pub(super) struct LspArgs {
     stdio: bool,
 }
 
-pub(super) fn lsp(args: &LspArgs) -> Exit {
+pub(super) fn lsp(args: &LspArgs) -> Result<Exit, Failure> {
     let LspArgs { app, stdio: _ } = args;
     let folder = app.clone().map_or_else(std::env::current_dir, Ok).and_then(std::path::absolute);
-    let folder = match folder {
-        Ok(folder) => folder,
-        Err(reason) => {
-            report::error(&format!("there is no current folder: {reason}"));
-            return Exit::Usage;
-        }
-    };
+    let folder = folder.context("there is no current folder")?;
     let (sender, messages) = mpsc::sync_channel(WAITING_MAX);
     // It ends with its input, or with the process.
     thread::spawn(move || {
@@ -71,14 +66,10 @@ pub(super) fn lsp(args: &LspArgs) -> Exit {
         }
     });
     let mut server = Server::new(Files, &folder.display().to_string());
-    match answer_all(&mut server, &messages, &mut io::stdout().lock()) {
-        Ok(Ending::Done) => Exit::Success,
-        Ok(_) => Exit::Failed,
-        Err(reason) => {
-            report::error(&format!("the conversation with the editor broke: {reason}"));
-            Exit::Failed
-        }
-    }
+    let ending = answer_all(&mut server, &messages, &mut io::stdout().lock())
+        .context("the conversation with the editor broke")
+        .map_err(Failure::failed)?;
+    Ok(if ending == Ending::Done { Exit::Success } else { Exit::Failed })
 }
 
 fn answer_all(
@@ -170,7 +161,7 @@ impl Host for Files {
                 let problem = Diagnostic::error(
                     qlio_syntax::diagnostic::codes::BAD_CONFIG,
                     Span::default(),
-                    reason,
+                    reason.to_string(),
                 );
                 problems.push(of_file(&file, "", problem));
             }

@@ -2,13 +2,12 @@
 //!
 //! Both are made from the definition of the command line, so that they say what this executable takes.
 
-use std::io;
-
+use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use super::{Cli, Exit, report};
+use super::{Cli, Exit, Failure, report};
 
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArgs {
@@ -22,13 +21,13 @@ pub(super) struct ManArgs {
     command: Option<String>,
 }
 
-pub(super) fn completions(args: &CompletionsArgs) -> Exit {
+pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), NAME, &mut script);
     print(script)
 }
 
-pub(super) fn man(args: &ManArgs) -> Exit {
+pub(super) fn man(args: &ManArgs) -> Result<Exit, Failure> {
     let mut program = Cli::command();
     program.build();
     let page = match &args.command {
@@ -38,8 +37,7 @@ pub(super) fn man(args: &ManArgs) -> Exit {
                 let names: Vec<_> =
                     program.get_subcommands().map(clap::Command::get_name).collect();
                 let names = names.join("`, `");
-                report::error(&format!("no command is called `{name}`; there are `{names}`"));
-                return Exit::Usage;
+                return Err(anyhow!("no command is called `{name}`; there are `{names}`").into());
             };
             found.clone()
         }
@@ -47,26 +45,17 @@ pub(super) fn man(args: &ManArgs) -> Exit {
     // The version alone: the kind of build belongs to `--version`.
     let page = page.version(env!("CARGO_PKG_VERSION"));
     let mut text = Vec::new();
-    match Man::new(page).render(&mut text) {
-        Ok(()) => print(text),
-        Err(error) => fail(&error),
-    }
+    Man::new(page).render(&mut text).context(LOST).map_err(Failure::failed)?;
+    print(text)
 }
 
 /// The executable.
 const NAME: &str = "qlio";
 
-fn print(text: Vec<u8>) -> Exit {
-    match String::from_utf8(text) {
-        Ok(text) => {
-            report::raw(&text);
-            Exit::Success
-        }
-        Err(error) => fail(&io::Error::other(error)),
-    }
-}
+/// What is told of a text that cannot be made.
+const LOST: &str = "cannot write the text";
 
-fn fail(error: &io::Error) -> Exit {
-    report::error(&format!("cannot write the text: {error}"));
-    Exit::Failed
+fn print(text: Vec<u8>) -> Result<Exit, Failure> {
+    report::raw(&String::from_utf8(text).context(LOST).map_err(Failure::failed)?);
+    Ok(Exit::Success)
 }

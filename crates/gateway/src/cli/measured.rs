@@ -3,6 +3,7 @@
 
 use std::{cell::RefCell, collections::HashMap, time::Duration};
 
+use anyhow::{Context, anyhow};
 use qlio_data::{Value, codec::json};
 use qlio_engine::event::Event;
 use qlio_plan::explain::{ExplainedNode, Measured};
@@ -62,10 +63,10 @@ fn note_slowest(measured: &mut Measured, uri: String, elapsed: Duration) {
 pub(super) fn of_packets(
     text: &str,
     nodes: &[ExplainedNode],
-) -> Result<Vec<Option<Measured>>, String> {
+) -> anyhow::Result<Vec<Option<Measured>>> {
     let packets = json::parse_str(text)
-        .map_err(|error| format!("invalid JSON at byte {}: {}", error.offset, error.reason))?;
-    let packets = packets.elements().ok_or("a trace is a list of packets")?;
+        .map_err(|error| anyhow!("invalid JSON at byte {}: {}", error.offset, error.reason))?;
+    let packets = packets.elements().context("a trace is a list of packets")?;
     let mut measured: Vec<Option<Measured>> = vec![None; nodes.len()];
     let mut by_line: HashMap<u32, Vec<usize>> = HashMap::new();
     for (position, node) in nodes.iter().enumerate().rev().filter(|(_, node)| node.kind != "return")

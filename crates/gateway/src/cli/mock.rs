@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
+use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use qlio_bench::upstream::{Upstream, UpstreamOptions};
 use qlio_data::{Value, codec::json};
 
-use super::{Exit, report, signals::StopSignals};
+use super::{Exit, Failure, report, signals::StopSignals};
 use crate::mock::{
     self, MockError, MockOptions, MockServer,
     proxy::{self, PORT_DEFAULT, ProxyOptions, ProxyServer},
@@ -65,17 +66,16 @@ pub(super) struct MockArgs {
     log: bool,
 }
 
-fn latency(text: &str) -> Result<Latency, String> {
-    match text {
-        "none" => Ok(Latency::Fixed(Duration::ZERO)),
-        "recorded" => Ok(Latency::Recorded),
+fn latency(text: &str) -> anyhow::Result<Latency> {
+    Ok(match text {
+        "none" => Latency::Fixed(Duration::ZERO),
+        "recorded" => Latency::Recorded,
         number => {
-            let milliseconds = number.parse();
-            let milliseconds =
-                milliseconds.map_err(|_| "give milliseconds, `none` or `recorded`")?;
-            Ok(Latency::Fixed(Duration::from_millis(milliseconds)))
+            let milliseconds = number.parse().ok();
+            let milliseconds = milliseconds.context("give milliseconds, `none` or `recorded`")?;
+            Latency::Fixed(Duration::from_millis(milliseconds))
         }
-    }
+    })
 }
 
 /// A bound mock of either kind.
@@ -84,32 +84,15 @@ enum Bound {
     Proxy(Box<ProxyServer>),
 }
 
-pub(super) fn mock(args: &MockArgs) -> Exit {
+pub(super) fn mock(args: &MockArgs) -> Result<Exit, Failure> {
     if args.bench_upstream {
-        return bench_upstream(args);
+        bench_upstream(args)?;
+        return Ok(Exit::Success);
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            report::error(&format!("cannot start: {error}"));
-            return Exit::Usage;
-        }
-    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let bound = match bind(args).await {
-            Ok(bound) => bound,
-            Err(reason) => {
-                report::error(&reason);
-                return Exit::Usage;
-            }
-        };
-        let mut signals = match StopSignals::listen() {
-            Ok(signals) => signals,
-            Err(error) => {
-                report::error(&format!("cannot listen to signals: {error}"));
-                return Exit::Usage;
-            }
-        };
+        let bound = bind(args).await?;
+        let mut signals = StopSignals::listen().context("cannot listen to signals")?;
         match bound {
             Bound::Plain(server) => {
                 report::data(&server.url());
@@ -126,7 +109,7 @@ pub(super) fn mock(args: &MockArgs) -> Exit {
                 server.run(signals.next()).await;
             }
         }
-        Exit::Success
+        Ok(Exit::Success)
     })
 }
 
@@ -134,10 +117,9 @@ pub(super) fn mock(args: &MockArgs) -> Exit {
 const BENCH_PORT_DEFAULT: u16 = 6000;
 
 /// The data sets of `qlio bench` (`docs/reference/mock.md`, `docs/reference/bench.md`).
-fn bench_upstream(args: &MockArgs) -> Exit {
+fn bench_upstream(args: &MockArgs) -> anyhow::Result<()> {
     let Latency::Fixed(latency) = args.latency else {
-        report::error("nothing was recorded; give `--latency` milliseconds or `none`");
-        return Exit::Usage;
+        bail!("nothing was recorded; give `--latency` milliseconds or `none`");
     };
     let options = UpstreamOptions {
         host: args.host.clone(),
@@ -151,67 +133,58 @@ fn bench_upstream(args: &MockArgs) -> Exit {
         let upstream = Upstream::start(&options)?;
         Ok((runtime, signals, upstream))
     });
-    match started {
-        Ok((runtime, mut signals, upstream)) => {
-            report::data(&format!("http://{}", upstream.address()));
-            runtime.block_on(signals.next());
-            Exit::Success
-        }
-        Err(error) => {
-            report::error(&format!("cannot serve on {}:{}: {error}", options.host, options.port));
-            Exit::Usage
-        }
-    }
+    let (runtime, mut signals, upstream) =
+        started.with_context(|| format!("cannot serve on {}:{}", options.host, options.port))?;
+    report::data(&format!("http://{}", upstream.address()));
+    runtime.block_on(signals.next());
+    Ok(())
 }
 
-async fn bind(args: &MockArgs) -> Result<Bound, String> {
-    let told = |error: MockError| error.to_string();
+async fn bind(args: &MockArgs) -> anyhow::Result<Bound> {
     let log = || args.log.then(|| Box::new(std::io::stderr()) as Box<dyn Write + Send>);
     let host = args.host.clone();
     let port = args.port.unwrap_or(PORT_DEFAULT);
     if let (Some(folder), Some(upstream)) = (&args.record, &args.upstream) {
         let (folder, upstream) = (folder.clone(), upstream.clone());
         let options = RecordOptions { folder, upstream, host, port, log: log() };
-        return record::serve(options).await.map(Bound::Plain).map_err(told);
+        return record::serve(options).await.map(Bound::Plain).map_err(anyhow::Error::msg);
     }
     if let Some(folder) = &args.replay {
         let (folder, latency) = (folder.clone(), args.latency);
         let options = ReplayOptions { folder, latency, host, port, log: log() };
-        return replay::serve(options).await.map(Bound::Plain).map_err(told);
+        return replay::serve(options).await.map(Bound::Plain).map_err(anyhow::Error::msg);
     }
     let Latency::Fixed(latency) = args.latency else {
-        return Err("`--latency recorded` goes with `--replay`".to_owned());
+        bail!("`--latency recorded` goes with `--replay`");
     };
     let path = args.config.as_deref().or(args.path.as_deref()).unwrap_or(Path::new("."));
     if args.config.is_none() && !path.is_file() {
         let mut options = MockOptions::new(path);
         (options.host, options.port) = (host, args.port.unwrap_or(0));
         (options.latency, options.log) = (latency, log());
-        return mock::serve(options).await.map(Bound::Plain).map_err(told);
+        return mock::serve(options).await.map(Bound::Plain).map_err(anyhow::Error::msg);
     }
-    if !latency.is_zero() {
-        return Err(
-            "a proxy takes its delays from the configuration, not from `--latency`".to_owned()
-        );
-    }
+    ensure!(
+        latency.is_zero(),
+        "a proxy takes its delays from the configuration, not from `--latency`"
+    );
     let mut options = ProxyOptions::new(read_config(path)?);
     (options.host, options.port, options.log) = (host, port, log());
     options.saves.clone_from(&args.saves);
     options.has_remote_control = args.remote_control;
     let server = proxy::serve(options).await;
     server.map(|server| Bound::Proxy(Box::new(server))).map_err(|error| match error {
-        MockError::Unusable(reason) => format!("`{}`: {reason}", path.display()),
-        other => other.to_string(),
+        MockError::Unusable(reason) => anyhow!("`{}`: {reason}", path.display()),
+        other => anyhow::Error::msg(other),
     })
 }
 
-fn read_config(path: &Path) -> Result<Value, String> {
+fn read_config(path: &Path) -> anyhow::Result<Value> {
     let shown = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{shown}`"))?;
     json::parse_str(&text).map_err(|error| {
         let index = qlio_syntax::source::LineIndex::new(&text);
         let place = index.position(&text, error.offset as u32);
-        format!("`{shown}`:{place}: invalid JSON: {}", error.reason)
+        anyhow!("`{shown}`:{place}: invalid JSON: {}", error.reason)
     })
 }

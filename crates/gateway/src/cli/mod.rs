@@ -41,7 +41,7 @@ mod telemetry;
 mod test;
 mod test_connector;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, io, process::ExitCode};
 
 use clap::{Parser, Subcommand, error::ErrorKind};
 
@@ -122,6 +122,36 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Why a command does not do what it is for, and how it ends.
+struct Failure {
+    error: anyhow::Error,
+    exit: Exit,
+}
+
+impl Failure {
+    /// What was given has errors, or what was begun has not succeeded: [`Exit::Failed`].
+    fn failed(error: anyhow::Error) -> Self {
+        Self { error, exit: Exit::Failed }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    /// What most failures are: [`Exit::Usage`].
+    fn from(error: anyhow::Error) -> Self {
+        Self { error, exit: Exit::Usage }
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// The system refuses what a command begins with, such as a thread or a listener.
+    fn from(error: io::Error) -> Self {
+        // Start scripts tell a taken port by this code.
+        let is_taken = error.kind() == io::ErrorKind::AddrInUse;
+        let exit = if is_taken { Exit::PortTaken } else { Exit::Usage };
+        Self { error: anyhow::Error::from(error).context("cannot start"), exit }
+    }
+}
+
 /// The command line with `serve` where it names no command (SRV-56).
 fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_about_us = |first: &OsString| {
@@ -150,7 +180,7 @@ pub fn main() -> ExitCode {
             .into();
         }
     };
-    let exit = match cli.command {
+    let ended = match cli.command {
         Command::Serve(args) => serve::serve(&args),
         Command::Stop(args) => stop::stop(&args),
         Command::Shutdown(args) => stop::shutdown(&args),
@@ -168,12 +198,16 @@ pub fn main() -> ExitCode {
         Command::Config(args) => config::config(&args),
         Command::Functions => {
             report::raw(&qlio_data::compute::function::reference());
-            Exit::Success
+            Ok(Exit::Success)
         }
         Command::Bench(args) => bench::bench(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
     };
+    let exit = ended.unwrap_or_else(|Failure { error, exit }| {
+        report::error(&format!("{error:#}"));
+        exit
+    });
     if exit == Exit::Success && report::is_data_lost() {
         return Exit::Failed.into();
     }

@@ -48,7 +48,7 @@ impl Output {
         value: &'v Value,
         script: &str,
         size: TableSize,
-    ) -> Result<Pieces<'v>, String> {
+    ) -> anyhow::Result<Pieces<'v>> {
         let titles = || titles(script);
         Ok(match self {
             Self::Json => Box::new(std::iter::once(json::to_string(value) + "\n")),

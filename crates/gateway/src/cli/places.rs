@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use anyhow::{Context, bail, ensure};
+
 use crate::{
     config::FrontSettings,
     http::{
@@ -22,7 +24,7 @@ const PORT: u16 = 3000;
 ///
 /// # Errors
 /// The host has no address.
-pub(super) fn named(host: Option<&str>, ports: &[u16]) -> Result<Option<Vec<SocketAddr>>, String> {
+pub(super) fn named(host: Option<&str>, ports: &[u16]) -> anyhow::Result<Option<Vec<SocketAddr>>> {
     if host.is_none() && ports.is_empty() {
         return Ok(None);
     }
@@ -38,8 +40,8 @@ pub(super) fn named(host: Option<&str>, ports: &[u16]) -> Result<Option<Vec<Sock
 pub(super) fn places(
     named: Option<Vec<SocketAddr>>,
     settings: &FrontSettings,
-) -> Result<(Vec<Listen>, Option<Arc<TlsFront>>), String> {
-    let tls = TlsFront::load(&settings.tls).map_err(|problem| problem.to_string())?.map(Arc::new);
+) -> anyhow::Result<(Vec<Listen>, Option<Arc<TlsFront>>)> {
+    let tls = TlsFront::load(&settings.tls)?.map(Arc::new);
     let texts = &settings.listen.places;
     let proxies = Arc::new(Networks::new(&settings.trust.proxies));
     let door = |is_tls: bool, is_proxied: bool| {
@@ -56,19 +58,17 @@ pub(super) fn places(
     let listen = |text: &String| {
         // What cannot be read has been reported, and is a guard: nothing starts with it.
         let place = ListenText::parse(text)
-            .ok_or_else(|| format!("`listen`: `{text}` is no place to listen at"))?;
+            .with_context(|| format!("`listen`: `{text}` is no place to listen at"))?;
         if place.tls && tls.is_none() {
-            return Err(format!("`listen`: `{text}` needs a certificate, `tls.certificate`"));
+            bail!("`listen`: `{text}` needs a certificate, `tls.certificate`");
         }
         if place.proxy && proxies.is_empty() && matches!(place.address, Address::Tcp(_)) {
-            return Err(format!(
-                "`listen`: `{text}` needs the networks of its proxies, `trust.proxies`"
-            ));
+            bail!("`listen`: `{text}` needs the networks of its proxies, `trust.proxies`");
         }
         let door = door(place.tls, place.proxy);
         Ok(Listen { address: place.address, door, inherited: None })
     };
-    let listens = texts.iter().map(listen).collect::<Result<_, String>>()?;
+    let listens = texts.iter().map(listen).collect::<anyhow::Result<_>>()?;
     Ok((listens, tls))
 }
 
@@ -80,7 +80,7 @@ pub(super) fn places(
 pub(super) fn inherit(
     listens: Vec<Listen>,
     inherited: Vec<Arc<InheritedListener>>,
-) -> Result<Vec<Listen>, String> {
+) -> anyhow::Result<Vec<Listen>> {
     let Some(first) = listens.first().filter(|_| !inherited.is_empty()) else {
         return Ok(listens);
     };
@@ -100,12 +100,11 @@ pub(super) fn inherit(
     let (tcp, mut unix): (Vec<_>, Vec<_>) =
         handed.into_iter().partition(|(address, _)| is_tcp(address));
     let wanted = listens.iter().filter(|listen| is_tcp(&listen.address)).count();
-    if !tcp.is_empty() && tcp.len() != wanted {
-        let found = tcp.len();
-        return Err(format!(
-            "`listen`: {found} sockets were handed over for {wanted} addresses; there has to be one for each, in the same order"
-        ));
-    }
+    let found = tcp.len();
+    ensure!(
+        found == 0 || found == wanted,
+        "`listen`: {found} sockets were handed over for {wanted} addresses; there has to be one for each, in the same order"
+    );
     let mut tcp = tcp.into_iter();
     let mut own = |listen: &Listen| match &listen.address {
         Address::Tcp(_) => tcp.next(),
@@ -120,26 +119,24 @@ pub(super) fn inherit(
         let place = own(&listen).map_or_else(|| listen.clone(), |own| bound(&listen, own));
         places.push(place);
     }
-    match unix.first() {
-        Some((Address::Unix(path, _), _)) => Err(format!(
-            "`listen`: the socket `{}` was handed over and is not among the places",
-            path.display()
-        )),
-        _ => Ok(places),
+    if let Some((Address::Unix(path, _), _)) = unix.first() {
+        let path = path.display();
+        bail!("`listen`: the socket `{path}` was handed over and is not among the places");
     }
+    Ok(places)
 }
 
 /// Where a listener is that somebody else has opened.
-fn address_of(listener: &InheritedListener) -> Result<Address, String> {
-    let named = |error: std::io::Error| format!("a socket that was handed over: {error}");
-    match listener {
-        InheritedListener::Tcp(listener) => listener.local_addr().map(Address::Tcp).map_err(named),
+fn address_of(listener: &InheritedListener) -> anyhow::Result<Address> {
+    let what = "a socket that was handed over";
+    Ok(match listener {
+        InheritedListener::Tcp(listener) => Address::Tcp(listener.local_addr().context(what)?),
         InheritedListener::Unix(listener) => {
-            let address = listener.local_addr().map_err(named)?;
-            let path = address.as_pathname().ok_or("a socket that was handed over has no path")?;
-            Ok(Address::Unix(path.to_owned(), SOCKET_MODE))
+            let address = listener.local_addr().context(what)?;
+            let path = address.as_pathname().with_context(|| format!("{what} has no path"))?;
+            Address::Unix(path.to_owned(), SOCKET_MODE)
         }
-    }
+    })
 }
 
 /// Whether only this machine reaches a place.
@@ -151,15 +148,14 @@ pub(super) fn is_local(listen: &Listen) -> bool {
 }
 
 /// The addresses of a host with each of the ports.
-fn addresses(host: &str, ports: &[u16]) -> Result<Vec<SocketAddr>, String> {
-    let ip = match host.parse::<IpAddr>() {
-        Ok(ip) => ip,
+fn addresses(host: &str, ports: &[u16]) -> anyhow::Result<Vec<SocketAddr>> {
+    let ip = if let Ok(ip) = host.parse::<IpAddr>() {
+        ip
+    } else {
         // One family is enough for a name such as localhost, and a free port must be one port.
-        Err(_) => match (host, 0).to_socket_addrs().map(|mut found| found.next()) {
-            Ok(Some(address)) => address.ip(),
-            Ok(None) => return Err(format!("`{host}` has no address")),
-            Err(error) => return Err(format!("cannot resolve `{host}`: {error}")),
-        },
+        let found = (host, 0).to_socket_addrs();
+        let mut found = found.with_context(|| format!("cannot resolve `{host}`"))?;
+        found.next().with_context(|| format!("`{host}` has no address"))?.ip()
     };
     Ok(ports.iter().map(|port| SocketAddr::new(ip, *port)).collect())
 }

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use qlio_data::{Text, redact::replaced};
 use qlio_engine::{
@@ -19,7 +20,7 @@ use qlio_plan::{
 };
 
 use super::{
-    Exit,
+    Exit, Failure,
     app::{AppArgs, read_settings},
     measured::{self, Collected},
     progress, report,
@@ -66,28 +67,10 @@ enum PlanFormat {
     Yuml,
 }
 
-pub(super) fn plan(args: &PlanArgs) -> Exit {
-    let script = match args.script.read() {
-        Ok(script) => script,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
-    let app = match args.app.find_some() {
-        Ok(app) => app,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
-    let config = match read_settings(&app, &CommandLine::of_process(false)) {
-        Ok(config) => config,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Failed;
-        }
-    };
+pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
+    let script = args.script.read()?;
+    let app = args.app.find_some()?;
+    let config = read_settings(&app, &CommandLine::of_process(false)).map_err(Failure::failed)?;
     let Loaded { catalog, problems, .. } = load::load(&app.folders, &config);
     report::catalog(&problems);
     report::note(&format!(
@@ -106,25 +89,17 @@ pub(super) fn plan(args: &PlanArgs) -> Exit {
             report::diagnostics(&compiled.warnings, &script.name, &script.text);
             let explanation = explain(&compiled.plan);
             let measured = if args.run {
-                measure(args, &Arc::new(compiled.plan), &Arc::new(catalog), config).map(Some)
+                Some(measure(args, &Arc::new(compiled.plan), &Arc::new(catalog), config)?)
             } else {
-                args.trace.as_deref().map(|file| of_trace(file, &explanation)).transpose()
+                args.trace.as_deref().map(|file| of_trace(file, &explanation)).transpose()?
             };
-            match measured {
-                Ok(measured) => {
-                    let latency = measured.map(|measured| Latency::of(&explanation, measured));
-                    print(args.format, &explanation, latency.as_ref());
-                }
-                Err(reason) => {
-                    report::error(&reason);
-                    return Exit::Usage;
-                }
-            }
-            Exit::Success
+            let latency = measured.map(|measured| Latency::of(&explanation, measured));
+            print(args.format, &explanation, latency.as_ref());
+            Ok(Exit::Success)
         }
         Err(problems) => {
             report::diagnostics(&problems, &script.name, &script.text);
-            Exit::Failed
+            Ok(Exit::Failed)
         }
     }
 }
@@ -140,11 +115,10 @@ fn print(format: PlanFormat, explanation: &Explanation, latency: Option<&Latency
 }
 
 /// The measurements in a file of packets.
-fn of_trace(file: &Path, explanation: &Explanation) -> Result<Vec<Option<Measured>>, String> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
-    measured::of_packets(&text, &explanation.nodes)
-        .map_err(|reason| format!("`{}`: {reason}", file.display()))
+fn of_trace(file: &Path, explanation: &Explanation) -> anyhow::Result<Vec<Option<Measured>>> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`"))?;
+    measured::of_packets(&text, &explanation.nodes).with_context(|| format!("`{shown}`"))
 }
 
 /// Runs the script, by the operator's own hand; one that fails has taken its time all the same.
@@ -153,7 +127,7 @@ fn measure(
     plan: &Arc<Plan>,
     catalog: &Arc<Catalog>,
     mut config: Config,
-) -> Result<Vec<Option<Measured>>, String> {
+) -> anyhow::Result<Vec<Option<Measured>>> {
     let request = args.request.read()?;
     config.settings.client_params = ClientParams::Any;
     let secrets = catalog.secrets();

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use qlio_engine::cache::{Cache, CacheEvent, CacheEventSink, CacheSettings};
+use qlio_engine::cache::{Cache, CacheConfigError, CacheEvent, CacheEventSink, CacheSettings};
 use qlio_plan::catalog::FileDiagnostics;
 use qlio_syntax::diagnostic::{Diagnostic, Severity};
 
@@ -184,7 +184,9 @@ pub(super) fn count(count: usize, noun: &str) -> String {
 const CACHE_ERROR_PAUSE: Duration = Duration::from_secs(10);
 
 /// Starts the response cache; what goes wrong in it is told, and never fails a statement.
-pub(super) fn start_cache(settings: Option<CacheSettings>) -> Result<Option<Arc<Cache>>, String> {
+pub(super) fn start_cache(
+    settings: Option<CacheSettings>,
+) -> Result<Option<Arc<Cache>>, CacheConfigError> {
     let Some(settings) = settings else { return Ok(None) };
     let last_told = Mutex::new(None::<Instant>);
     let sink: CacheEventSink = Arc::new(move |event: &CacheEvent| {
@@ -203,7 +205,7 @@ pub(super) fn start_cache(settings: Option<CacheSettings>) -> Result<Option<Arc<
             error(&event.message());
         }
     });
-    let cache = Cache::new(settings, sink).map_err(|error| error.to_string())?;
+    let cache = Cache::new(settings, sink)?;
     cache.start();
     Ok(Some(cache))
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Context, anyhow};
 use bytes::Bytes;
 use clap::Args;
 use qlio_data::{Object, Text, Value, codec::json};
@@ -23,22 +24,18 @@ impl RequestArgs {
     ///
     /// # Errors
     /// Why they cannot be read.
-    pub(super) fn read(&self) -> Result<ClientRequest, String> {
+    pub(super) fn read(&self) -> anyhow::Result<ClientRequest> {
         let mut request = ClientRequest::default();
         if let Some(file) = &self.request {
-            let text = std::fs::read_to_string(file)
-                .map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
+            let shown = file.display();
+            let text =
+                std::fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`"))?;
             let value = json::parse_str(&text).map_err(|error| {
-                format!(
-                    "`{}` is not JSON: {} at byte {}",
-                    file.display(),
-                    error.reason,
-                    error.offset
-                )
+                anyhow!("`{shown}` is not JSON: {} at byte {}", error.reason, error.offset)
             })?;
             let member = |name: &str| {
                 object(&value, name)
-                    .ok_or_else(|| format!("`{name}` in `{}` must be an object", file.display()))
+                    .with_context(|| format!("`{name}` in `{shown}` must be an object"))
             };
             request.query = member("query")?;
             request.route = member("route")?;
@@ -61,9 +58,9 @@ impl RequestArgs {
         for variable in &self.variables {
             let (name, text) = variable
                 .split_once('=')
-                .ok_or_else(|| format!("`--var {variable}` needs the form `name=json`"))?;
+                .with_context(|| format!("`--var {variable}` needs the form `name=json`"))?;
             let value = json::parse_str(text)
-                .map_err(|error| format!("`--var {name}`: invalid JSON: {}", error.reason))?;
+                .map_err(|error| anyhow!("`--var {name}`: invalid JSON: {}", error.reason))?;
             request.variables.insert(Text::from(name), value);
         }
         Ok(request)

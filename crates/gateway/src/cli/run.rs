@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Context;
 use clap::Args;
 use qlio_data::{
     Object, Text, Value,
@@ -13,7 +14,7 @@ use qlio_plan::{CompileOptions, Origin, compile};
 use qlio_syntax::diagnostic::Diagnostic;
 
 use super::{
-    Exit,
+    Exit, Failure,
     app::{AppArgs, read_settings},
     output::{Output, TableSize},
     progress, report,
@@ -45,28 +46,11 @@ pub(super) struct RunArgs {
     verbose: bool,
 }
 
-pub(super) fn run(args: &RunArgs) -> Exit {
-    let (script, request) = match (args.script.read(), args.request.read()) {
-        (Ok(script), Ok(request)) => (script, request),
-        (Err(reason), _) | (_, Err(reason)) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
-    let app = match args.app.find() {
-        Ok(app) => app,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
-    let mut config = match read_settings(&app, &CommandLine::of_process(false)) {
-        Ok(config) => config,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Failed;
-        }
-    };
+pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let (script, request) = (args.script.read()?, args.request.read()?);
+    let app = args.app.find()?;
+    let mut config =
+        read_settings(&app, &CommandLine::of_process(false)).map_err(Failure::failed)?;
     // The operator writes the script anyway, so what the request holds may override defaults.
     config.settings.client_params = qlio_engine::ClientParams::Any;
     let Loaded { catalog, problems, .. } = load::load(&app.folders, &config);
@@ -77,7 +61,7 @@ pub(super) fn run(args: &RunArgs) -> Exit {
         CompileOptions { origin: Origin::Stored, file: &script.name, resources: &resources };
     let compiled = match compile(&script.text, &catalog, &options) {
         Ok(compiled) => compiled,
-        Err(problems) => return compile_failed(args, &script, &problems),
+        Err(problems) => return Ok(compile_failed(args, &script, &problems)),
     };
     if args.verbose {
         report::diagnostics(&compiled.warnings, &script.name, &script.text);
@@ -86,14 +70,10 @@ pub(super) fn run(args: &RunArgs) -> Exit {
     let secrets = catalog.secrets().to_vec();
     let outcome = on_runtime(config, |engine| async move {
         progress::run(&engine, &compiled.plan, &catalog, &request, None).await
-    });
+    })?;
     match outcome {
-        Ok(Ok(answer)) => succeeded(args, &script.text, &answer, request_id_header),
-        Ok(Err(error)) => report_failure(args, &error, &secrets),
-        Err(reason) => {
-            report::error(&reason);
-            Exit::Usage
-        }
+        Ok(answer) => succeeded(args, &script.text, &answer, request_id_header),
+        Err(error) => Ok(report_failure(args, &error, &secrets)),
     }
 }
 
@@ -101,18 +81,15 @@ pub(super) fn run(args: &RunArgs) -> Exit {
 pub(super) fn on_runtime<F, R>(
     config: Config,
     work: impl FnOnce(std::rc::Rc<Engine>) -> F,
-) -> Result<R, String>
+) -> anyhow::Result<R>
 where
     F: Future<Output = R>,
 {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start: {error}"))?;
-    runtime.block_on(async {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("cannot start")?.block_on(async {
         let Config { settings, transport, cache, .. } = config;
-        let cache = report::start_cache(cache).unwrap_or_else(|reason| {
-            report::error(&reason);
+        let cache = report::start_cache(cache).unwrap_or_else(|error| {
+            report::error(&error.to_string());
             None
         });
         let engine = Engine::new(EngineOptions {
@@ -122,8 +99,7 @@ where
             describe_error: run_error::body,
             heavy: Heavy::default(),
             meter: None,
-        })
-        .map_err(|error| error.to_string())?;
+        })?;
         let engine = std::rc::Rc::new(engine);
         let done = work(std::rc::Rc::clone(&engine)).await;
         engine.end().await;
@@ -131,7 +107,12 @@ where
     })
 }
 
-fn succeeded(args: &RunArgs, script: &str, answer: &Answer, request_id_header: String) -> Exit {
+fn succeeded(
+    args: &RunArgs,
+    script: &str,
+    answer: &Answer,
+    request_id_header: String,
+) -> Result<Exit, Failure> {
     for warning in &answer.warnings {
         if args.verbose || answer.partial.is_some() {
             report::note(&format!("warning: {warning}"));
@@ -139,16 +120,9 @@ fn succeeded(args: &RunArgs, script: &str, answer: &Answer, request_id_header: S
     }
     if !args.envelope {
         let size = TableSize { rows_max: usize::MAX, width: report::terminal_width() };
-        return match args.output.pieces(&answer.value, script, size) {
-            Ok(pieces) => {
-                report::pieces(pieces);
-                Exit::Success
-            }
-            Err(reason) => {
-                report::error(&reason);
-                Exit::Failed
-            }
-        };
+        let pieces = args.output.pieces(&answer.value, script, size).map_err(Failure::failed)?;
+        report::pieces(pieces);
+        return Ok(Exit::Success);
     }
     let mut headers = Object::new();
     headers.insert("content-type", Value::from("application/json"));
@@ -162,7 +136,7 @@ fn succeeded(args: &RunArgs, script: &str, answer: &Answer, request_id_header: S
     }
     let value = if answer.value.is_absent() { Value::Null } else { answer.value.clone() };
     print_envelope([("value", value), ("headers", Value::object(headers))]);
-    Exit::Success
+    Ok(Exit::Success)
 }
 
 fn report_failure(args: &RunArgs, error: &RunError, secrets: &[String]) -> Exit {

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use anyhow::Context;
 use clap::Args;
 
 /// Where the script comes from.
@@ -32,20 +33,18 @@ impl ScriptArgs {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub(super) fn read(&self) -> Result<Script, String> {
+    pub(super) fn read(&self) -> anyhow::Result<Script> {
         if let Some(text) = &self.expression {
             return Ok(Script { name: "expression".to_owned(), text: text.clone() });
         }
         let file = self.file.as_deref().unwrap_or("-");
         if file == "-" {
             let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .map_err(|error| format!("cannot read standard input: {error}"))?;
+            std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
             return Ok(Script { name: "stdin".to_owned(), text });
         }
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| format!("cannot read `{file}`: {error}"))?;
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("cannot read `{file}`"))?;
         Ok(Script { name: file.to_owned(), text })
     }
 }

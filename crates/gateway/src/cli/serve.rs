@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use anyhow::{Context, anyhow};
 use clap::Args;
 use qlio_data::Value;
 use qlio_engine::{
@@ -17,7 +18,7 @@ use qlio_engine::{
 use tokio::runtime::Runtime;
 
 use super::{
-    Exit,
+    Exit, Failure,
     app::{AppArgs, require_guards},
     inherited::Inherited,
     open_files,
@@ -220,69 +221,17 @@ impl ServeArgs {
     }
 }
 
-pub(super) fn serve(args: &ServeArgs) -> Exit {
+pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     // Before there is a thread.
-    let inherited = match Inherited::take() {
-        Ok(inherited) => inherited,
-        Err(error) => {
-            report::error(&error.to_string());
-            return Exit::Usage;
-        }
-    };
+    let inherited = Inherited::take().map_err(anyhow::Error::from)?;
     if args.supervise {
-        return match supervised(args, inherited) {
-            Ok(supervised) => supervise::supervise(&supervised),
-            Err(NotStarted { reason, exit }) => {
-                report::error(&reason);
-                exit
-            }
-        };
+        return supervise::supervise(&supervised(args, inherited)?);
     }
     if args.supervised {
         supervise::end_with_supervisor();
     }
-    let waiting = match Waiting::begin() {
-        Ok(waiting) => waiting,
-        Err(error) => {
-            report::error(&format!("cannot listen to signals: {error}"));
-            return Exit::Usage;
-        }
-    };
-    match start(args, inherited) {
-        Ok(started) => waiting.wait(started),
-        Err(NotStarted { reason, exit }) => {
-            report::error(&reason);
-            exit
-        }
-    }
-}
-
-/// Why there is no server.
-struct NotStarted {
-    reason: String,
-    exit: Exit,
-}
-
-impl NotStarted {
-    /// Files or settings that cannot be used.
-    fn because(reason: String) -> Self {
-        Self { reason, exit: Exit::Failed }
-    }
-}
-
-impl From<String> for NotStarted {
-    fn from(reason: String) -> Self {
-        Self { reason, exit: Exit::Usage }
-    }
-}
-
-impl From<io::Error> for NotStarted {
-    fn from(error: io::Error) -> Self {
-        // Start scripts tell a taken port by this code.
-        let is_taken = error.kind() == io::ErrorKind::AddrInUse;
-        let exit = if is_taken { Exit::PortTaken } else { Exit::Usage };
-        Self { reason: format!("cannot start: {error}"), exit }
-    }
+    let waiting = Waiting::begin().context("cannot listen to signals")?;
+    waiting.wait(start(args, inherited)?)
 }
 
 /// A running server, the cache that its workers share, and what there is to say about it.
@@ -304,12 +253,12 @@ struct Started {
 
 /// What a supervisor has to know: the listeners, and where operators are listened to. Settings that it cannot use are
 /// told by the server that it starts.
-fn supervised(args: &ServeArgs, inherited: Inherited) -> Result<Supervised, NotStarted> {
+fn supervised(args: &ServeArgs, inherited: Inherited) -> Result<Supervised, Failure> {
     let named = places::named(args.host.as_deref(), &args.port)?;
-    let app = args.app.find().map_err(NotStarted::because)?;
+    let app = args.app.find().map_err(Failure::failed)?;
     let (config, _) = config::read(app.config.as_deref(), &args.command_line());
-    let (listens, _) = places::places(named, &config.front).map_err(NotStarted::because)?;
-    let listens = places::inherit(listens, inherited.clients).map_err(NotStarted::because)?;
+    let (listens, _) = places::places(named, &config.front).map_err(Failure::failed)?;
+    let listens = places::inherit(listens, inherited.clients).map_err(Failure::failed)?;
     let listeners = server::open(&listens)?;
     let gate = config.app_settings(args.dev).gate;
     let admin = AdminListener::bind(&config.front.admin, gate, inherited.admin)?;
@@ -318,20 +267,20 @@ fn supervised(args: &ServeArgs, inherited: Inherited) -> Result<Supervised, NotS
 }
 
 /// Starts the server.
-fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> {
+fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, Failure> {
     let files = open_files::raise_limit();
     let named = places::named(args.host.as_deref(), &args.port)?;
     let (reader, read, cache) = read_app(args)?;
     let front = read.config.front.clone();
-    let (listens, tls) = places::places(named, &front).map_err(NotStarted::because)?;
+    let (listens, tls) = places::places(named, &front).map_err(Failure::failed)?;
     if args.dev && !listens.iter().all(places::is_local) {
-        return Err("`--dev` works on loopback only; use `--host 127.0.0.1`".to_owned().into());
+        return Err(anyhow!("`--dev` works on loopback only; use `--host 127.0.0.1`").into());
     }
-    let listens = places::inherit(listens, inherited.clients).map_err(NotStarted::because)?;
+    let listens = places::inherit(listens, inherited.clients).map_err(Failure::failed)?;
     let (tables, routes) = (read.loaded.catalog.tables().len(), read.loaded.matcher.len());
     let logs = front.logs.as_deref();
     let logs = logs.map(|folder| open_logs(folder, read.loaded.catalog.secrets())).transpose();
-    let logs = logs.map_err(NotStarted::because)?;
+    let logs = logs.map_err(Failure::failed)?;
     let stdout = start_stdout(front.stdout, front.log_level, read.loaded.catalog.secrets())?;
     let workers =
         args.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
@@ -380,9 +329,8 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
     }
     let kind = if args.supervised { Kind::Worker } else { Kind::Master };
     let pid_file = args.pids().map(|folder| {
-        PidFile::create(&folder, kind).map_err(|error| {
-            NotStarted::because(format!("cannot write to `{}`: {error}", folder.display()))
-        })
+        PidFile::create(&folder, kind)
+            .with_context(|| format!("cannot write to `{}`", folder.display()))
     });
     Ok(Started {
         server,
@@ -396,7 +344,7 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, NotStarted> 
         drain_delay: front.drain_delay,
         summary,
         is_supervised: args.supervised,
-        pid_file: pid_file.transpose()?,
+        pid_file: pid_file.transpose().map_err(Failure::failed)?,
     })
 }
 
@@ -412,36 +360,36 @@ fn summarise([routes, tables, workers]: [usize; 3], is_watching: bool) -> String
 ///
 /// # Errors
 /// There is none, or too much is wrong with it.
-fn read_app(args: &ServeArgs) -> Result<(AppReader, ReadApp, Option<Arc<Cache>>), NotStarted> {
+fn read_app(args: &ServeArgs) -> Result<(AppReader, ReadApp, Option<Arc<Cache>>), Failure> {
     let reader = AppReader {
         args: args.app.clone(),
         command_line: args.command_line(),
         is_dev: args.dev,
         is_lenient: !args.is_strict(),
     };
-    let read = reader.read(None).map_err(NotStarted::because)?;
+    let read = reader.read(None).map_err(Failure::failed)?;
     report::config(&read.problems);
     report::catalog(&read.loaded.problems);
     let mut errors = read.errors();
-    let cache = report::start_cache(read.config.cache.clone()).unwrap_or_else(|reason| {
-        report::error(&reason);
+    let cache = report::start_cache(read.config.cache.clone()).unwrap_or_else(|error| {
+        report::error(&error.to_string());
         errors += 1;
         None
     });
-    require_guards(&read.problems).map_err(NotStarted::because)?;
+    require_guards(&read.problems).map_err(Failure::failed)?;
     if args.is_strict() && errors > 0 {
         let errors = report::count(errors, "error");
-        let reason = format!("{errors}; not started. `--lenient` starts with what loads");
-        return Err(NotStarted::because(reason));
+        let error = anyhow!("{errors}; not started. `--lenient` starts with what loads");
+        return Err(Failure::failed(error));
     }
     Ok((reader, read, cache))
 }
 
 /// The log files; secrets of the settings do not get into them.
-fn open_logs(folder: &Path, secrets: &[String]) -> Result<Arc<Logs>, String> {
+fn open_logs(folder: &Path, secrets: &[String]) -> anyhow::Result<Arc<Logs>> {
     Logs::open(folder, secrets.to_vec(), Box::new(report::error))
         .map(Arc::new)
-        .map_err(|error| format!("cannot write log files to `{}`: {error}", folder.display()))
+        .with_context(|| format!("cannot write log files to `{}`", folder.display()))
 }
 
 /// The thread that waits for signals while others serve: one more would have a heap of its own.
@@ -460,17 +408,12 @@ impl Waiting {
 
     /// Serves until somebody asks it to stop, then lets requests in flight finish and the cache end. The
     /// addresses are told once signals are listened to, so whoever reads them can stop the server.
-    fn wait(self, started: Started) -> Exit {
+    fn wait(self, started: Started) -> Result<Exit, Failure> {
         let Self { runtime, mut hangups } = self;
         let Started { server, cache, logs, stdout, exporter, .. } = started;
         let Started { admin, health, reloads, drain_delay, .. } = started;
-        let mut signals = match runtime.block_on(async { StopSignals::listen() }) {
-            Ok(signals) => signals,
-            Err(error) => {
-                report::error(&format!("cannot listen to signals: {error}"));
-                return Exit::Usage;
-            }
-        };
+        let signals = runtime.block_on(async { StopSignals::listen() });
+        let mut signals = signals.context("cannot listen to signals")?;
         // A supervisor says it once for all its servers.
         for listen in server.listens().iter().filter(|_| !started.is_supervised) {
             report::data(&listen.to_string());
@@ -520,7 +463,7 @@ impl Waiting {
             admin.end();
         }
         drop(started.pid_file);
-        exit
+        Ok(exit)
     }
 }
 

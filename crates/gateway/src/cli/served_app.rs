@@ -2,11 +2,12 @@
 //! workers answer from.
 
 use std::{
-    fmt::Write as _,
+    fmt::{Display, Write as _},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
+use anyhow::bail;
 use arc_swap::ArcSwap;
 use qlio_data::{Object, Value, redact::redact};
 use qlio_engine::{
@@ -78,7 +79,7 @@ impl AppReader {
     ///
     /// # Errors
     /// There is no app folder, or it has two settings files.
-    pub(super) fn read(&self, before: Option<&AppFolder>) -> Result<ReadApp, String> {
+    pub(super) fn read(&self, before: Option<&AppFolder>) -> anyhow::Result<ReadApp> {
         let mut folder = self.args.find()?;
         if let Some(before) = before {
             let keep = |part: &mut Option<PathBuf>, known: &Option<PathBuf>| {
@@ -109,14 +110,14 @@ impl AppReader {
     ///
     /// # Errors
     /// As above; or the files do not come to rest.
-    fn read_at_rest(&self, before: &AppFolder) -> Result<ReadApp, String> {
+    fn read_at_rest(&self, before: &AppFolder) -> anyhow::Result<ReadApp> {
         for _ in 0..READS_MAX {
             let read = self.read(Some(before))?;
             if read.places.state() == read.state {
                 return Ok(read);
             }
         }
-        Err(format!("the files have changed while they were read, {READS_MAX} times in a row"))
+        bail!("the files have changed while they were read, {READS_MAX} times in a row")
     }
 }
 
@@ -233,10 +234,10 @@ impl ServedApp {
     /// said what would become of it.
     fn read_anew(&mut self, cause: Cause, is_dry: bool) -> Outcome {
         self.retired.retain(|snapshot| Arc::strong_count(snapshot) > 1);
-        let refuse = |reason: String, hash: &str, problems: Value| Outcome {
+        let refuse = |reason: &dyn Display, hash: &str, problems: Value| Outcome {
             verdict: Verdict::Refused,
             message: format!(
-                "not reloaded ({cause}): {reason}; what was served before is served on"
+                "not reloaded ({cause}): {reason:#}; what was served before is served on"
             ),
             hash: hash.to_owned(),
             problems,
@@ -244,11 +245,11 @@ impl ServedApp {
         };
         let read = match self.reader.read_at_rest(&self.folder) {
             Ok(read) => read,
-            Err(reason) => return refuse(reason, "", Value::array(Vec::new())),
+            Err(error) => return refuse(&error, "", Value::array(Vec::new())),
         };
         let certificates = match self.lasting.tls.as_deref().map(TlsFront::read_anew).transpose() {
             Ok(certificates) => certificates,
-            Err(problem) => return refuse(problem.to_string(), "", Value::array(Vec::new())),
+            Err(problem) => return refuse(&problem, "", Value::array(Vec::new())),
         };
         let served = self.published.load_full();
         let hash = read.loaded.fingerprint.clone();
@@ -272,13 +273,13 @@ impl ServedApp {
             *self.places.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&read.places);
         }
         let errors = read.errors();
-        if let Err(reason) = require_guards(&read.problems) {
-            return refuse(reason, &hash, problems);
+        if let Err(error) = require_guards(&read.problems) {
+            return refuse(&error, &hash, problems);
         }
         if errors > 0 && !(self.reader.is_lenient && errors <= self.errors) {
             let first = first_error(&read);
             let reason = format!("{}{first}", report::count(errors, "error"));
-            return refuse(reason, &hash, problems);
+            return refuse(&reason, &hash, problems);
         }
         let restart = self.fixed_changes(&served.effective, &read);
         let changes = changes(&served, &read, &restart);
@@ -287,8 +288,8 @@ impl ServedApp {
         let log_level = read.config.front.log_level;
         let snapshot = self.lasting.snapshot(read, self.reader.is_dev);
         // What workers will do, so that none of them finds that it cannot.
-        if let Err(reason) = try_engine(&snapshot.engine) {
-            return refuse(reason, &hash, problems);
+        if let Err(error) = try_engine(&snapshot.engine) {
+            return refuse(&error, &hash, problems);
         }
         let (routes, tables) =
             (snapshot.loaded.matcher.len(), snapshot.loaded.catalog.tables().len());
@@ -367,12 +368,11 @@ impl Work for ServedApp {
 ///
 /// # Errors
 /// Settings that it cannot use.
-fn try_engine(options: &EngineOptions) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+fn try_engine(options: &EngineOptions) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let _entered = runtime.enter();
-    let options = EngineOptions { cache: None, ..options.clone() };
-    Engine::new(options).map(drop).map_err(|error| error.to_string())
+    Engine::new(EngineOptions { cache: None, ..options.clone() })?;
+    Ok(())
 }
 
 /// All that settings say, for comparing. It holds secrets.

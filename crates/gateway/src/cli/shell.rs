@@ -26,7 +26,7 @@ use qlio_engine::ClientParams;
 use qlio_plan::Catalog;
 
 use super::{
-    Exit,
+    Exit, Failure,
     app::{AppArgs, read_settings},
     output::Output,
     report,
@@ -54,28 +54,10 @@ pub(super) struct ShellArgs {
     output: Option<Output>,
 }
 
-pub(super) fn shell(args: &ShellArgs) -> Exit {
-    let app = match args.app.find_some() {
-        Ok(app) => app,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
-    let mut loaded = match Opened::load(&app) {
-        Ok(loaded) => loaded,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Failed;
-        }
-    };
-    let mut inputs = match Inputs::of_process(&loaded.catalog) {
-        Ok(inputs) => inputs,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
+pub(super) fn shell(args: &ShellArgs) -> Result<Exit, Failure> {
+    let app = args.app.find_some()?;
+    let mut loaded = Opened::load(&app).map_err(Failure::failed)?;
+    let mut inputs = Inputs::of_process(&loaded.catalog)?;
     if inputs.is_typed() {
         report::note(&format!("{}; .help says what can be typed", loaded.describe(&app)));
     }
@@ -87,27 +69,23 @@ pub(super) fn shell(args: &ShellArgs) -> Exit {
             Session::new(&app, catalog, engine, &mut ways, inputs.is_typed())
                 .serve(&mut inputs)
                 .await
-        });
+        })?;
         match left {
-            Ok(Leave::Done) => return Exit::Success,
-            Ok(Leave::Failed) => return Exit::Failed,
-            Ok(Leave::Reload) => match Opened::load(&app) {
+            Leave::Done => return Ok(Exit::Success),
+            Leave::Failed => return Ok(Exit::Failed),
+            Leave::Reload => match Opened::load(&app) {
                 Ok(anew) => {
                     loaded = anew;
                     inputs.know(&loaded.catalog);
                     report::note(&loaded.describe(&app));
                 }
-                Err(reason) => {
-                    report::error(&format!("{reason}; all stays as it was"));
+                Err(error) => {
+                    report::error(&format!("{error:#}; all stays as it was"));
                     if !inputs.is_typed() {
-                        return Exit::Failed;
+                        return Ok(Exit::Failed);
                     }
                 }
             },
-            Err(reason) => {
-                report::error(&reason);
-                return Exit::Usage;
-            }
         }
     }
 }
@@ -123,7 +101,7 @@ impl Opened {
     ///
     /// # Errors
     /// Its settings cannot be used.
-    fn load(app: &AppFolder) -> Result<Self, String> {
+    fn load(app: &AppFolder) -> anyhow::Result<Self> {
         let mut config = read_settings(app, &CommandLine::of_process(false))?;
         // As for `qlio run`: who writes the script may override defaults.
         config.settings.client_params = ClientParams::Any;
@@ -150,7 +128,7 @@ enum Inputs {
 
 impl Inputs {
     /// Those of stdin.
-    fn of_process(catalog: &Arc<Catalog>) -> Result<Self, String> {
+    fn of_process(catalog: &Arc<Catalog>) -> anyhow::Result<Self> {
         if io::stdin().is_terminal() {
             Prompt::start(Arc::clone(catalog)).map(Self::Typed)
         } else {
@@ -170,7 +148,7 @@ impl Inputs {
     }
 
     /// The next input, and how problems call its text; nothing at the end.
-    async fn next(&mut self) -> Result<Option<(String, String)>, String> {
+    async fn next(&mut self) -> anyhow::Result<Option<(String, String)>> {
         match self {
             Self::Typed(prompt) => Ok(match prompt.hear().await? {
                 Heard::Input(text) => Some((text, "input".to_owned())),

@@ -7,11 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use rustix::process::Signal;
 
 use super::{
-    Exit,
+    Exit, Failure,
     pid_files::{self, Kind, Process},
     report,
     supervise::UPGRADE_RESULT,
@@ -36,22 +37,13 @@ pub(super) struct StopArgs {
 
 impl StopArgs {
     /// The processes, of which there has to be one.
-    fn find(&self) -> Result<Vec<Process>, Exit> {
-        let found = pid_files::find(&self.pids);
+    fn find(&self) -> anyhow::Result<Vec<Process>> {
         let folder = self.pids.display();
-        match found {
-            Ok(found) if !found.is_empty() => Ok(found),
-            Ok(_) => {
-                report::error(&format!("no server of `{folder}` runs"));
-                Err(Exit::Failed)
-            }
-            Err(error) => {
-                report::error(&format!(
-                    "cannot read `{folder}`: {error}; servers write it with `--pids`"
-                ));
-                Err(Exit::Failed)
-            }
-        }
+        let found = pid_files::find(&self.pids).map_err(|error| {
+            anyhow!("cannot read `{folder}`: {error}; servers write it with `--pids`")
+        })?;
+        ensure!(!found.is_empty(), "no server of `{folder}` runs");
+        Ok(found)
     }
 
     fn has_come(&self, condition: impl Fn() -> bool) -> bool {
@@ -69,70 +61,53 @@ impl StopArgs {
 }
 
 /// Ends servers at once, whatever they do.
-pub(super) fn stop(args: &StopArgs) -> Exit {
+pub(super) fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     // Masters first: they would put others in the place of their workers.
-    end(args, Signal::KILL, |_| true)
+    end(args, Signal::KILL, |_| true).map_err(Failure::failed)
 }
 
 /// Has servers answer what they have been asked, and end.
-pub(super) fn shutdown(args: &StopArgs) -> Exit {
-    end(args, Signal::TERM, |process| process.kind == Kind::Master)
+pub(super) fn shutdown(args: &StopArgs) -> Result<Exit, Failure> {
+    end(args, Signal::TERM, |process| process.kind == Kind::Master).map_err(Failure::failed)
 }
 
-fn end(args: &StopArgs, signal: Signal, is_meant: fn(&Process) -> bool) -> Exit {
-    let processes = match args.find() {
-        Ok(processes) => processes,
-        Err(exit) => return exit,
-    };
+fn end(args: &StopArgs, signal: Signal, is_meant: fn(&Process) -> bool) -> anyhow::Result<Exit> {
+    let processes = args.find()?;
     // Workers without a master are meant by everything.
     let has_master = processes.iter().any(|process| process.kind == Kind::Master);
     for process in processes.iter().filter(|process| !has_master || is_meant(process)) {
-        if let Err(error) = process.signal(signal) {
-            let id = process.id.as_raw_nonzero();
-            report::error(&format!("cannot end process {id}: {error}"));
-            return Exit::Failed;
-        }
+        let id = process.id.as_raw_nonzero();
+        process.signal(signal).with_context(|| format!("cannot end process {id}"))?;
     }
-    if args.has_come(|| processes.iter().all(|process| !process.lives())) {
-        return Exit::Success;
-    }
-    report::error(&format!("not everything has ended within {} ms", args.wait));
-    Exit::Failed
+    let is_over = args.has_come(|| processes.iter().all(|process| !process.lives()));
+    ensure!(is_over, "not everything has ended within {} ms", args.wait);
+    Ok(Exit::Success)
 }
 
 /// Has a server go on with the executable that is now where its own was.
-pub(super) fn upgrade(args: &StopArgs) -> Exit {
-    let processes = match args.find() {
-        Ok(processes) => processes,
-        Err(exit) => return exit,
-    };
+pub(super) fn upgrade(args: &StopArgs) -> Result<Exit, Failure> {
+    order_upgrade(args).map_err(Failure::failed)
+}
+
+fn order_upgrade(args: &StopArgs) -> anyhow::Result<Exit> {
+    let processes = args.find()?;
     let mut masters = processes.iter().filter(|process| process.kind == Kind::Master);
     let (Some(master), None) = (masters.next(), masters.next()) else {
-        report::error("one server at a time can be upgraded; give each a folder of its own");
-        return Exit::Failed;
+        bail!("one server at a time can be upgraded; give each a folder of its own");
     };
-    if !processes.iter().any(|process| process.kind == Kind::Worker) {
-        report::error("only a server with `--supervise` can be upgraded");
-        return Exit::Failed;
-    }
+    let is_supervised = processes.iter().any(|process| process.kind == Kind::Worker);
+    ensure!(is_supervised, "only a server with `--supervise` can be upgraded");
     let result = args.pids.join(UPGRADE_RESULT);
     let before = read(&result);
-    if let Err(error) = master.signal(Signal::USR2) {
-        report::error(&format!("cannot reach the server: {error}"));
-        return Exit::Failed;
-    }
-    if !args.has_come(|| read(&result) != before || !master.lives()) {
-        report::error(&format!("the upgrade is not done within {} ms", args.wait));
-        return Exit::Failed;
-    }
+    master.signal(Signal::USR2).context("cannot reach the server")?;
+    let is_done = args.has_come(|| read(&result) != before || !master.lives());
+    ensure!(is_done, "the upgrade is not done within {} ms", args.wait);
     let text = read(&result);
     let outcome = text.split_once(' ').map_or("", |(_, outcome)| outcome).trim();
-    if outcome.starts_with("upgraded") {
-        report::note(outcome);
-        return Exit::Success;
-    }
-    report::error(if outcome.is_empty() { "the server has ended" } else { outcome });
-    Exit::Failed
+    ensure!(!outcome.is_empty(), "the server has ended");
+    ensure!(outcome.starts_with("upgraded"), "{outcome}");
+    report::note(outcome);
+    Ok(Exit::Success)
 }
 
 /// What a file says; nothing if there is none.

@@ -23,6 +23,7 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context;
 use rustix::{
     io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
     process::{Pid, Signal, kill_process},
@@ -37,7 +38,7 @@ use tokio::{
 };
 
 use super::{
-    Exit,
+    Exit, Failure,
     inherited::ADMIN,
     pid_files::{Kind, PidFile},
     report,
@@ -107,18 +108,12 @@ impl Drop for Server {
 }
 
 /// Supervises until a signal ends it, or servers die too often.
-pub(super) fn supervise(supervised: &Supervised) -> Exit {
+pub(super) fn supervise(supervised: &Supervised) -> Result<Exit, Failure> {
     let outcome = Supervisor::new(supervised).and_then(|supervisor| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         supervisor.run(&runtime)
     });
-    match outcome {
-        Ok(exit) => exit,
-        Err(error) => {
-            report::error(&format!("cannot supervise: {error}"));
-            Exit::Failed
-        }
-    }
+    outcome.context("cannot supervise").map_err(Failure::failed)
 }
 
 /// Has this process finish what it does if its supervisor dies: nobody would replace it or tell it to end.

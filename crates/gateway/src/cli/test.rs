@@ -6,12 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use qlio_engine::transport::OldPort;
 use regex_lite::Regex;
 
 use super::{
-    Exit,
+    Exit, Failure,
     app::{AppArgs, require_guards},
     report,
     test_connector::{TestCommand, test_connector},
@@ -81,24 +82,12 @@ impl Reporter {
     }
 }
 
-pub(super) fn test(args: &TestArgs) -> Exit {
+pub(super) fn test(args: &TestArgs) -> Result<Exit, Failure> {
     if let Some(TestCommand::Connector(args)) = &args.other {
         return test_connector(args);
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            report::error(&format!("cannot start: {error}"));
-            return Exit::Usage;
-        }
-    };
-    let mut app = match args.app.find() {
-        Ok(app) => app,
-        Err(reason) => {
-            report::error(&reason);
-            return Exit::Usage;
-        }
-    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut app = args.app.find()?;
     if let Some(tests) = &args.tests {
         app.tests.clone_from(tests);
     }
@@ -116,20 +105,17 @@ pub(super) fn test(args: &TestArgs) -> Exit {
     let (suite, place) = (app.tests.display().to_string(), app.describe());
     let files = format!("{} in `{suite}`{}", report::count(files, "file"), list_ignored(&ignored));
     if cases.is_empty() {
-        report::error(&match &args.filter {
+        let error = match &args.filter {
             Some(filter) => {
-                format!("nothing to run: none of {all} from {files} matches `{filter}`")
+                anyhow!("nothing to run: none of {all} from {files} matches `{filter}`")
             }
-            None => format!("nothing to run: no test among {files}; the app is in {place}"),
-        });
-        return Exit::Usage;
+            None => anyhow!("nothing to run: no test among {files}; the app is in {place}"),
+        };
+        return Err(error.into());
     }
     let app = App::load(app);
     report::config(&app.config_problems);
-    if let Err(reason) = require_guards(&app.config_problems) {
-        report::error(&reason);
-        return Exit::Failed;
-    }
+    require_guards(&app.config_problems).map_err(Failure::failed)?;
     let loaded = app.loaded();
     report::catalog(&loaded.problems);
     let chosen = args.filter.as_ref().map_or_else(String::new, |_| format!("{} of ", cases.len()));
@@ -153,13 +139,10 @@ pub(super) fn test(args: &TestArgs) -> Exit {
         report::status(&format!("{done} of {}", report::count(names.len(), "test")));
     }));
     report::clear_status();
-    if let Err(error) = served {
-        report::error(&format!("cannot listen on port {}: {error}", args.port));
-        return Exit::Usage;
-    }
+    served.with_context(|| format!("cannot listen on port {}", args.port))?;
     tell_old_ports(&old_ports.met());
     report::raw(&told.end(begun.elapsed()));
-    if told.is_passed() { Exit::Success } else { Exit::Failed }
+    Ok(if told.is_passed() { Exit::Success } else { Exit::Failed })
 }
 
 /// Tells once of each port that is none which one was taken for it.

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use qlio_engine::{
     RemoteClient,
@@ -9,7 +10,7 @@ use qlio_engine::{
 };
 use qlio_plan::catalog::{Address, RemoteFile};
 
-use super::{Exit, report};
+use super::{Exit, Failure, report};
 use crate::suite::{Format, Report, check_connector};
 
 /// What else can be tested.
@@ -28,18 +29,8 @@ pub(super) struct ConnectorArgs {
     headers: Vec<String>,
 }
 
-pub(super) fn test_connector(args: &ConnectorArgs) -> Exit {
-    match check(args) {
-        Ok(exit) => exit,
-        Err(reason) => {
-            report::error(&reason);
-            Exit::Usage
-        }
-    }
-}
-
-fn check(args: &ConnectorArgs) -> Result<Exit, String> {
-    let address = Address::parse(&args.address, "connector").ok_or_else(|| {
+pub(super) fn test_connector(args: &ConnectorArgs) -> Result<Exit, Failure> {
+    let address = Address::parse(&args.address, "connector").with_context(|| {
         format!(
             "`{}` is no address such as `http://127.0.0.1:7071` or `unix:/run/x.sock`",
             args.address
@@ -47,15 +38,13 @@ fn check(args: &ConnectorArgs) -> Result<Exit, String> {
     })?;
     let split = |header: &String| {
         let (name, value) =
-            header.split_once(':').ok_or_else(|| format!("`{header}` is not `name: value`"))?;
+            header.split_once(':').with_context(|| format!("`{header}` is not `name: value`"))?;
         Ok((name.trim().to_owned(), value.trim().to_owned()))
     };
-    let headers = args.headers.iter().map(split).collect::<Result<_, String>>()?;
+    let headers = args.headers.iter().map(split).collect::<anyhow::Result<_>>()?;
     let file = RemoteFile { address, headers };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    let transport = Transport::new(TransportSettings::default());
-    let transport = transport.map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let transport = Transport::new(TransportSettings::default()).map_err(anyhow::Error::from)?;
     let begun = Instant::now();
     let outcomes = runtime.block_on(check_connector(&RemoteClient::new(&transport, &file)));
     let names = outcomes.iter().map(|outcome| outcome.name.as_str());

@@ -12,32 +12,32 @@ const SERVERS_MAX: usize = 256;
 /// The cache; without `cache.impl` there is none.
 pub(super) fn read(draft: &Draft) -> Result<Option<CacheSettings>, CacheConfigError> {
     let cache = &draft.cache;
-    let servers = || -> Result<Vec<String>, String> {
+    let servers = |implementation| {
         let servers: Vec<String> =
             cache.servers.iter().map(|server| server.trim().to_owned()).collect();
-        match servers.len() {
-            0 => Err("`options` must name a server, `host:port`".to_owned()),
-            count if count > SERVERS_MAX => Err(format!("more than {SERVERS_MAX} servers")),
+        let reason = match servers.len() {
+            0 => "`options` must name a server, `host:port`".to_owned(),
+            count if count > SERVERS_MAX => format!("more than {SERVERS_MAX} servers"),
             _ if servers.iter().any(String::is_empty) => {
-                Err("the address of a server is empty".to_owned())
+                "the address of a server is empty".to_owned()
             }
-            _ => Ok(servers),
-        }
+            _ => return Ok(servers),
+        };
+        Err(CacheConfigError::new(implementation, reason))
     };
     let backend = match cache.kind {
         CacheKind::None => return Ok(None),
         CacheKind::Memory => Backend::Memory,
         CacheKind::Memcached => {
-            let fail = |reason| CacheConfigError::new("memcached", reason);
-            let servers = servers().map_err(fail)?;
+            let servers = servers("memcached")?;
             if let Some(server) = servers.iter().find(|server| !is_host_and_port(server)) {
-                return Err(fail(format!("`{server}` is not `host:port`")));
+                let reason = format!("`{server}` is not `host:port`");
+                return Err(CacheConfigError::new("memcached", reason));
             }
             Backend::Memcached { servers }
         }
         CacheKind::Redis => {
-            let servers = servers().map_err(|reason| CacheConfigError::new("redis", reason))?;
-            Backend::Redis { servers, is_cluster: cache.is_cluster }
+            Backend::Redis { servers: servers("redis")?, is_cluster: cache.is_cluster }
         }
     };
     let memory_bytes =

@@ -4,9 +4,7 @@
 
 use std::{
     collections::HashMap,
-    fmt,
-    fs::File,
-    io::Read,
+    fmt, io,
     path::{Path, PathBuf},
 };
 
@@ -15,6 +13,7 @@ use qlio_data::{Object, Value};
 use super::{
     place::{element, member},
     problem::Fault,
+    source::read_text,
     variables::{PREFIX, Variables, is_standard},
 };
 
@@ -197,18 +196,15 @@ impl Environment {
 fn read_value(file: &Path) -> Result<String, Fault> {
     let read = || {
         // Another kind of file may never come to its end.
-        if !file.metadata().map_err(|error| error.to_string())?.is_file() {
-            return Err("it is no file".to_owned());
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is no file"));
         }
-        let mut text = String::new();
-        let opened = File::open(file).map_err(|error| error.to_string())?;
-        let read = opened.take(VALUE_FILE_BYTES_MAX + 1).read_to_string(&mut text);
-        read.map_err(|error| error.to_string())?;
-        if text.len() as u64 > VALUE_FILE_BYTES_MAX {
-            return Err(format!("it has more than {VALUE_FILE_BYTES_MAX} bytes"));
-        }
-        let value = text.strip_suffix('\n').unwrap_or(&text);
-        Ok(value.strip_suffix('\r').unwrap_or(value).to_owned())
+        read_text(file, VALUE_FILE_BYTES_MAX)
     };
-    read().map_err(|reason| Fault::UnreadableValue { file: file.display().to_string(), reason })
+    let text = read().map_err(|error| Fault::UnreadableValue {
+        file: file.display().to_string(),
+        reason: error.to_string(),
+    })?;
+    let value = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(value.strip_suffix('\r').unwrap_or(value).to_owned())
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -35,9 +35,9 @@ impl Source {
     /// Reads a file; of one that cannot be used nothing is set, and the problem says why.
     pub(super) fn read(file: Option<&Path>) -> (Self, Option<ConfigProblem>) {
         let Some(file) = file else { return (Self::empty(Path::new("")), None) };
-        match read_text(file) {
+        match read_text(file, FILE_BYTES_MAX) {
             Ok(text) => Self::parse(&text, file),
-            Err(reason) => Self::unusable(file, None, Fault::Unreadable(reason)),
+            Err(error) => Self::unusable(file, None, Fault::Unreadable(error.to_string())),
         }
     }
 
@@ -72,13 +72,15 @@ impl Source {
     }
 }
 
-fn read_text(file: &Path) -> Result<String, String> {
+/// Reads a file of at most so many bytes.
+///
+/// # Errors
+/// It cannot be read, is no UTF-8, or has more.
+pub(super) fn read_text(file: &Path, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
-    let opened = File::open(file).map_err(|error| error.to_string())?;
-    let read = opened.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
-    read.map_err(|error| error.to_string())?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("it has more than {FILE_BYTES_MAX} bytes"));
+    File::open(file)?.take(bytes_max + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > bytes_max {
+        return Err(io::Error::other(format!("it has more than {bytes_max} bytes")));
     }
     Ok(text)
 }

@@ -8,8 +8,9 @@ mod arguments;
 mod options;
 mod progress;
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use qlio_bench::{
     BenchError, Stop, command,
@@ -19,7 +20,7 @@ use qlio_bench::{
 };
 use qlio_data::codec::json;
 
-use super::{Exit, report, signals::StopSignals};
+use super::{Exit, Failure, report, signals::StopSignals};
 use progress::Told;
 
 #[derive(Debug, Args)]
@@ -80,7 +81,7 @@ struct OutputArgs {
     quiet: bool,
 }
 
-pub(super) fn bench(args: &BenchArgs) -> Exit {
+pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let output = match &args.command {
         BenchCommand::Load(args) => &args.output,
         BenchCommand::Workers(args) => &args.output,
@@ -90,15 +91,9 @@ pub(super) fn bench(args: &BenchArgs) -> Exit {
         BenchCommand::Go(args) => &args.output,
     };
     // A baseline that cannot be read should not be found out after an hour.
-    let baseline = match output.baseline.as_deref().map(Baseline::read).transpose() {
-        Ok(baseline) => baseline,
-        Err(error) => return refused(&error),
-    };
+    let baseline = output.baseline.as_deref().map(Baseline::read).transpose()?;
     let stop = Stop::default();
-    if let Err(reason) = stop_on_signals(stop.clone()) {
-        report::error(&reason);
-        return Exit::Usage;
-    }
+    stop_on_signals(stop.clone()).context("cannot listen to signals")?;
     let told = Told::new(output.quiet);
     let (load, step) = (|now: &_| told.load(now), |what: &str| told.step(what));
     let measured = match &args.command {
@@ -125,28 +120,25 @@ pub(super) fn bench(args: &BenchArgs) -> Exit {
         }
     };
     report::clear_status();
-    let compared = measured.and_then(|mut report| {
-        if let Some(baseline) = &baseline {
-            baseline.compare(&mut report)?;
-        }
-        Ok(report)
-    });
-    match compared {
-        Ok(report) => hand_out(report, output),
-        Err(error) => refused(&error),
+    let mut measured = measured?;
+    if let Some(baseline) = &baseline {
+        baseline.compare(&mut measured)?;
     }
+    hand_out(measured, output)
 }
 
-fn refused(error: &BenchError) -> Exit {
-    report::error(&error.to_string());
-    match error {
-        BenchError::Usage(_) => Exit::Usage,
-        BenchError::Failed(_) => Exit::Failed,
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        let exit = match error {
+            BenchError::Usage(_) => Exit::Usage,
+            BenchError::Failed(_) => Exit::Failed,
+        };
+        Self { error: error.into(), exit }
     }
 }
 
 /// Prints and writes a report.
-fn hand_out(mut measured: Report, output: &OutputArgs) -> Exit {
+fn hand_out(mut measured: Report, output: &OutputArgs) -> Result<Exit, Failure> {
     if output.seeds {
         seeds::add(&mut measured);
     }
@@ -168,31 +160,20 @@ fn hand_out(mut measured: Report, output: &OutputArgs) -> Exit {
         }
     }
     if let Some(folder) = &output.out {
-        match measured.write_to(folder, &environment) {
-            Ok(files) => {
-                report::note(&format!("wrote {} to {}", files.join(", "), folder.display()));
-            }
-            Err(error) => {
-                report::error(&format!("cannot write to `{}`: {error}", folder.display()));
-                return Exit::Usage;
-            }
-        }
+        let (folder, files) = (folder.display(), measured.write_to(folder, &environment));
+        let files = files.with_context(|| format!("cannot write to `{folder}`"))?;
+        report::note(&format!("wrote {} to {folder}", files.join(", ")));
     }
-    match &measured.failure {
-        Some(failure) => {
-            report::error(failure);
-            Exit::Failed
-        }
-        None => Exit::Success,
+    match measured.failure {
+        Some(failure) => Err(Failure::failed(anyhow::Error::msg(failure))),
+        None => Ok(Exit::Success),
     }
 }
 
 /// The first signal ends the measurement, which reports what it has; the second ends the process.
-fn stop_on_signals(stop: Stop) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("cannot listen to signals: {error}");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(failed)?;
-    let mut signals = runtime.block_on(async { StopSignals::listen() }).map_err(failed)?;
+fn stop_on_signals(stop: Stop) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut signals = runtime.block_on(async { StopSignals::listen() })?;
     let wait = move || {
         runtime.block_on(async {
             signals.next().await;
@@ -202,7 +183,7 @@ fn stop_on_signals(stop: Stop) -> Result<(), String> {
             end_at_once();
         });
     };
-    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(|_| ()).map_err(failed)
+    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop)
 }
 
 /// The exit code of a process that an interrupt ended.

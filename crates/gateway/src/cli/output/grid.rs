@@ -6,6 +6,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
+use anyhow::ensure;
 use qlio_data::{Value, codec::json};
 
 /// Rows with more columns are for JSON.
@@ -41,7 +42,7 @@ impl<'v> Grid<'v> {
         value: &'v Value,
         rows_max: usize,
         titles: Option<&[String]>,
-    ) -> Result<Self, String> {
+    ) -> anyhow::Result<Self> {
         let mut rows = rows(value);
         let cut = rows.len().saturating_sub(rows_max);
         match &mut rows {
@@ -60,11 +61,10 @@ impl<'v> Grid<'v> {
                     known.insert(name.into_owned(), known.len());
                 }
             }
-            if known.len() > COLUMNS_MAX {
-                return Err(format!(
-                    "the rows have more than {COLUMNS_MAX} columns; json and ndjson print them"
-                ));
-            }
+            ensure!(
+                known.len() <= COLUMNS_MAX,
+                "the rows have more than {COLUMNS_MAX} columns; json and ndjson print them"
+            );
         }
         let mut columns: Vec<(String, usize)> = known.into_iter().collect();
         columns.sort_unstable_by_key(|(_, position)| *position);
@@ -178,7 +178,7 @@ mod tests {
         };
         let distinct = Value::array((0..=COLUMNS_MAX).map(row).collect());
         let all = Grid::of(&distinct, usize::MAX, None);
-        assert!(all.is_err_and(|reason| reason.contains("1000 columns")));
+        assert!(all.is_err_and(|error| error.to_string().contains("1000 columns")));
         assert!(Grid::of(&distinct, COLUMNS_MAX, None).is_ok_and(|grid| grid.cut() == 1));
     }
 }

@@ -5,6 +5,7 @@
 
 use std::io::{self, BufRead};
 
+use anyhow::{Context, ensure};
 use qlio_syntax::limits::Limits;
 
 use super::input;
@@ -27,7 +28,7 @@ impl<R: BufRead> Given<R> {
     ///
     /// # Errors
     /// Lines that cannot be read, are no UTF-8, or are more than the parser takes.
-    pub(super) fn next(&mut self) -> Result<Option<(String, String)>, String> {
+    pub(super) fn next(&mut self) -> anyhow::Result<Option<(String, String)>> {
         let mut text = String::new();
         let mut first = self.count;
         while let Some(line) = self.line(text.len())? {
@@ -53,7 +54,7 @@ impl<R: BufRead> Given<R> {
     }
 
     /// The next line with its end; nothing at the end.
-    fn line(&mut self, length: usize) -> Result<Option<String>, String> {
+    fn line(&mut self, length: usize) -> anyhow::Result<Option<String>> {
         if let Some(line) = self.ahead.take() {
             self.count += 1;
             return Ok(Some(line));
@@ -62,18 +63,18 @@ impl<R: BufRead> Given<R> {
         let room = (bytes_max - length.min(bytes_max)) as u64 + 1;
         let mut line = Vec::new();
         let read = io::Read::take(&mut self.lines, room).read_until(b'\n', &mut line);
-        read.map_err(|reason| format!("cannot read standard input: {reason}"))?;
+        read.context("cannot read standard input")?;
         if line.is_empty() {
             return Ok(None);
         }
         self.count += 1;
         let number = self.count;
-        if length + line.len() > bytes_max {
-            return Err(format!("line {number} of stdin: a script of more than {bytes_max} bytes"));
-        }
-        String::from_utf8(line)
-            .map(Some)
-            .map_err(|_| format!("line {number} of stdin is not UTF-8"))
+        ensure!(
+            length + line.len() <= bytes_max,
+            "line {number} of stdin: a script of more than {bytes_max} bytes"
+        );
+        let line = String::from_utf8(line).ok();
+        line.map(Some).with_context(|| format!("line {number} of stdin is not UTF-8"))
     }
 }
 
@@ -88,7 +89,7 @@ mod tests {
             match given.next() {
                 Ok(Some(input)) => found.push(input),
                 Ok(None) => return (found, None),
-                Err(reason) => return (found, Some(reason)),
+                Err(error) => return (found, Some(error.to_string())),
             }
         }
     }

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anyhow::Context;
+
 /// Names the file; the empty text means none.
 const VARIABLE: &str = "QLIO_HISTORY";
 
@@ -13,9 +15,9 @@ const VARIABLE: &str = "QLIO_HISTORY";
 ///
 /// # Errors
 /// Why it cannot be kept.
-pub(super) fn file() -> Result<Option<PathBuf>, String> {
+pub(super) fn file() -> anyhow::Result<Option<PathBuf>> {
     let Some(file) = named(&|name| env::var_os(name).map(PathBuf::from)) else { return Ok(None) };
-    usable(&file).map_err(|reason| format!("`{}`: {reason}", file.display()))?;
+    usable(&file).with_context(|| format!("`{}`", file.display()))?;
     Ok(Some(file))
 }
 

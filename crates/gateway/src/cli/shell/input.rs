@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use anyhow::{anyhow, bail};
 use clap::ValueEnum;
 use qlio_syntax::{ending::Ending, spelling::closest};
 
@@ -96,7 +97,7 @@ pub(super) fn goes_on(text: &str) -> bool {
 ///
 /// # Errors
 /// A command that is not known, or does not take what stands behind it.
-pub(super) fn read(text: &str) -> Result<Input<'_>, String> {
+pub(super) fn read(text: &str) -> anyhow::Result<Input<'_>> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Ok(Input::Nothing);
@@ -107,13 +108,11 @@ pub(super) fn read(text: &str) -> Result<Input<'_>, String> {
     }
     let (name, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
     let rest = rest.trim();
-    let takes = |what: &str| format!("{name} takes {what}, not `{rest}`");
+    let takes = |what: &str| anyhow!("{name} takes {what}, not `{rest}`");
     let command = match name {
         ".tables" => Command::Tables(rest),
         ".routes" => Command::Routes(rest),
-        ".describe" if rest.is_empty() => {
-            return Err(".describe needs the name of a table".to_owned());
-        }
+        ".describe" if rest.is_empty() => bail!(".describe needs the name of a table"),
         ".describe" => Command::Describe(rest),
         ".plan" => Command::Plan(rest),
         ".output" if rest.is_empty() => Command::Output(None),
@@ -137,7 +136,7 @@ pub(super) fn read(text: &str) -> Result<Input<'_>, String> {
             let meant = closest(name, COMMANDS.iter().map(|(known, ..)| *known));
             let advice = meant
                 .map_or(".help lists them".to_owned(), |meant| format!("did you mean {meant}?"));
-            return Err(format!("there is no command {name}; {advice}"));
+            bail!("there is no command {name}; {advice}");
         }
     };
     Ok(Input::Command(command))
@@ -175,11 +174,11 @@ mod tests {
             (".reload", Command::Reload),
             (".exit", Command::Quit),
         ] {
-            assert_eq!(read(text), Ok(Input::Command(command)), "{text}");
+            assert_eq!(read(text).unwrap(), Input::Command(command), "{text}");
         }
-        assert_eq!(read(" \n"), Ok(Input::Nothing));
-        assert_eq!(read(" return 1\n"), Ok(Input::Script(" return 1\n")));
-        assert_eq!(read(".5"), Ok(Input::Script(".5")), "no command begins with a digit");
+        assert_eq!(read(" \n").unwrap(), Input::Nothing);
+        assert_eq!(read(" return 1\n").unwrap(), Input::Script(" return 1\n"));
+        assert_eq!(read(".5").unwrap(), Input::Script(".5"), "no command begins with a digit");
     }
 
     #[test]
@@ -193,7 +192,7 @@ mod tests {
             (".table", "did you mean .tables?"),
             (".dance", ".help"),
         ] {
-            assert!(read(text).is_err_and(|reason| reason.contains(advice)), "{text}");
+            assert!(read(text).unwrap_err().to_string().contains(advice), "{text}");
         }
     }
 
@@ -203,7 +202,7 @@ mod tests {
         assert!(COMMANDS.iter().all(|(name, ..)| text.contains(&format!("\n{name} "))));
         // And there is no other.
         assert!(COMMANDS.iter().all(|(name, ..)| {
-            read(name).is_ok() || read(name).is_err_and(|reason| !reason.contains("no command"))
+            read(name).map_or_else(|error| !error.to_string().contains("no command"), |_| true)
         }));
     }
 

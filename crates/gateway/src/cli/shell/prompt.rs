@@ -11,6 +11,7 @@ use std::{
     thread,
 };
 
+use anyhow::{Context as _, anyhow};
 use qlio_language::{paint, suggest};
 use qlio_plan::Catalog;
 use rustyline::{
@@ -66,7 +67,7 @@ impl Prompt {
     ///
     /// # Errors
     /// The terminal cannot be used.
-    pub(super) fn start(catalog: Arc<Catalog>) -> Result<Self, String> {
+    pub(super) fn start(catalog: Arc<Catalog>) -> anyhow::Result<Self> {
         let (asks, asked) = mpsc::channel();
         let (hear, heard) = unbounded_channel();
         let reader = Reader::new(catalog).map_err(|reason| unusable(&reason))?;
@@ -79,12 +80,10 @@ impl Prompt {
     ///
     /// # Errors
     /// The terminal cannot be used any more.
-    pub(super) async fn hear(&mut self) -> Result<Heard, String> {
+    pub(super) async fn hear(&mut self) -> anyhow::Result<Heard> {
         let _ = self.asks.send(Ask::Input);
-        match self.heard.recv().await {
-            Some(heard) => heard.map_err(|reason| unusable(&reason)),
-            None => Err("the prompt has ended".to_owned()),
-        }
+        let heard = self.heard.recv().await.context("the prompt has ended")?;
+        heard.map_err(|reason| unusable(&reason))
     }
 
     /// From now on it knows these tables.
@@ -94,8 +93,9 @@ impl Prompt {
     }
 }
 
-fn unusable(reason: &ReadlineError) -> String {
-    format!("the terminal cannot be used: {reason}")
+fn unusable(reason: &ReadlineError) -> anyhow::Error {
+    // It names its cause in its own words.
+    anyhow!("the terminal cannot be used: {reason}")
 }
 
 /// The thread that reads.
@@ -118,7 +118,7 @@ impl Reader {
         editor.set_helper(Some(Assistant { catalog, has_colour: report::has_colour() }));
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
         let history = history::file().unwrap_or_else(|reason| {
-            report::note(&format!("no history is kept: {reason}"));
+            report::note(&format!("no history is kept: {reason:#}"));
             None
         });
         // The first time there is none.

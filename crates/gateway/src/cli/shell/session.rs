@@ -114,8 +114,8 @@ impl<'s> Session<'s> {
             let (text, place) = match inputs.next().await {
                 Ok(Some(input)) => input,
                 Ok(None) => return Leave::Done,
-                Err(reason) => {
-                    report::error(&reason);
+                Err(error) => {
+                    report::error(&format!("{error:#}"));
                     return Leave::Failed;
                 }
             };
@@ -137,8 +137,8 @@ impl<'s> Session<'s> {
                 self.run(script, place, interrupts).await
             }
             Ok(Input::Command(command)) => self.obey(command, place, interrupts).await,
-            Err(reason) => {
-                report::error(&reason);
+            Err(error) => {
+                report::error(&format!("{error:#}"));
                 Outcome::Failed
             }
         }
@@ -276,8 +276,8 @@ impl<'s> Session<'s> {
         let size = TableSize { rows_max, width: report::terminal_width() };
         let pieces = match self.ways.output.pieces(value, script, size) {
             Ok(pieces) => pieces,
-            Err(reason) => {
-                report::error(&reason);
+            Err(error) => {
+                report::error(&format!("{error:#}"));
                 return Outcome::Failed;
             }
         };
