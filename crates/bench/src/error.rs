@@ -1,24 +1,23 @@
 //! Why a measurement did not take place, or does not count.
 
-use std::fmt;
+use crate::codec::CodecError;
 
 /// What a measurement ends with instead of a report.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BenchError {
     /// Options that cannot be used, or a target that is not there: exit code 2.
+    #[error("{0}")]
     Usage(String),
     /// What was measured gives wrong answers: exit code 1.
+    #[error("{0}")]
     Failed(String),
 }
 
-impl fmt::Display for BenchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(reason) | Self::Failed(reason)) = self;
-        f.write_str(reason)
+impl From<CodecError> for BenchError {
+    fn from(error: CodecError) -> Self {
+        Self::Failed(error.to_string())
     }
 }
-
-impl std::error::Error for BenchError {}
 
 /// A [`BenchError::Usage`].
 pub(crate) fn usage(reason: impl Into<String>) -> BenchError {

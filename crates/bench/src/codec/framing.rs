@@ -6,7 +6,7 @@
 
 use qlio_data::Value;
 
-use super::Codec;
+use super::{Codec, CodecError};
 
 /// Digits of a length, at most.
 const DIGITS_MAX: usize = 10;
@@ -20,7 +20,7 @@ pub fn frame(
     value: &Value,
     scratch: &mut Vec<u8>,
     out: &mut Vec<u8>,
-) -> Result<usize, String> {
+) -> Result<usize, CodecError> {
     if codec.format.is_flat() {
         codec.encode(value, out)?;
         return Ok(0);
@@ -51,14 +51,14 @@ fn push_decimal(mut number: usize, out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// There is no whole message.
-pub fn next_frame(codec: &Codec, stream: &[u8]) -> Result<(usize, usize), String> {
+pub fn next_frame(codec: &Codec, stream: &[u8]) -> Result<(usize, usize), CodecError> {
     if let Some(end) = codec.own_end(stream) {
         return Ok((0, end?));
     }
     let digits =
         stream.iter().take(DIGITS_MAX + 1).take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 || digits > DIGITS_MAX || stream.get(digits..digits + 2) != Some(b"\r\n") {
-        return Err("a message does not begin with its length".to_owned());
+        return Err(CodecError::NoLength);
     }
     let length = stream[..digits]
         .iter()
@@ -66,6 +66,6 @@ pub fn next_frame(codec: &Codec, stream: &[u8]) -> Result<(usize, usize), String
     let start = digits + 2;
     match start.checked_add(length) {
         Some(end) if end <= stream.len() => Ok((start, end)),
-        _ => Err(format!("a message of {length} bytes is cut off")),
+        _ => Err(CodecError::CutOff(format!("a message of {length} bytes"))),
     }
 }

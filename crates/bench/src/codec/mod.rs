@@ -6,6 +6,7 @@
 //! them. What a codec cannot hold is an error that names it. Timing is done elsewhere.
 
 mod equivalence;
+mod error;
 mod framing;
 mod header_text;
 mod length_prefixed;
@@ -25,6 +26,7 @@ use qlio_data::{
 
 pub use self::{
     equivalence::{Leniency, difference},
+    error::CodecError,
     framing::{frame, next_frame},
     positional::positional,
 };
@@ -102,8 +104,8 @@ impl Codec {
     /// Appends a message.
     ///
     /// # Errors
-    /// The format cannot hold it; the text says why.
-    pub fn encode(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), String> {
+    /// The format cannot hold it.
+    pub fn encode(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
         match self.format {
             Format::Json => {
                 json::encode(value, out);
@@ -111,15 +113,12 @@ impl Codec {
             }
             Format::Xml => xml_text::encode(value, &self.root, out),
             Format::Protobuf => {
-                let bytes = protobuf::encode(value, self.message()?);
-                out.extend_from_slice(&bytes.map_err(|error| error.to_string())?);
+                out.extend_from_slice(&protobuf::encode(value, self.message()?)?);
                 Ok(())
             }
             Format::Http => header_text::encode(value, out),
             Format::Struct => length_prefixed::encode(value, out),
-            Format::MsgpackArray | Format::MsgpackMap => {
-                msgpack::encode(value, out).map_err(|error| error.to_string())
-            }
+            Format::MsgpackArray | Format::MsgpackMap => Ok(msgpack::encode(value, out)?),
         }
     }
 
@@ -127,7 +126,7 @@ impl Codec {
     ///
     /// # Errors
     /// The bytes are not of this format.
-    pub fn decode(&self, bytes: Bytes) -> Result<Value, String> {
+    pub fn decode(&self, bytes: Bytes) -> Result<Value, CodecError> {
         let (all, limits) = (&Projection::All, &limits());
         let decoded = match self.format {
             Format::Json => json::decode(bytes, all, limits).map(|value| value.into_tree()),
@@ -142,8 +141,7 @@ impl Codec {
             Format::Struct => return length_prefixed::decode(&bytes),
             Format::MsgpackArray | Format::MsgpackMap => msgpack::decode(bytes, all, limits),
         };
-        let value =
-            decoded.map_err(|error| format!("{} at byte {}", error.reason, error.offset))?;
+        let value = decoded.map_err(CodecError::Decode)?;
         // The root element is how XML says what a message is; the message is inside.
         Ok(if self.format == Format::Xml { value.member(&self.root) } else { value })
     }
@@ -162,7 +160,7 @@ impl Codec {
     ///
     /// # Errors
     /// The stream ends inside the message.
-    fn own_end(&self, stream: &[u8]) -> Option<Result<usize, String>> {
+    fn own_end(&self, stream: &[u8]) -> Option<Result<usize, CodecError>> {
         match self.format {
             Format::Http => Some(header_text::end(stream)),
             Format::Struct => Some(length_prefixed::end(stream)),
@@ -170,8 +168,8 @@ impl Codec {
         }
     }
 
-    fn message(&self) -> Result<&Message, String> {
-        self.message.as_ref().ok_or_else(|| "no message type is known".to_owned())
+    fn message(&self) -> Result<&Message, CodecError> {
+        self.message.as_ref().ok_or(CodecError::NoMessageType)
     }
 }
 

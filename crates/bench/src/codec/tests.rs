@@ -90,8 +90,8 @@ fn a_struct_refuses_what_its_lengths_cannot_say() {
         |length| codec(Format::Struct, Shape::Header).encode(&value(length), &mut Vec::new());
     // Two bytes of the total are the length of the field.
     assert!(encode(65_533).is_ok());
-    assert!(encode(65_534).unwrap_err().contains("the message has 65536 bytes"));
-    assert!(encode(65_536).unwrap_err().contains("`request` has 65536 bytes"));
+    assert!(encode(65_534).unwrap_err().to_string().contains("the message has 65536 bytes"));
+    assert!(encode(65_536).unwrap_err().to_string().contains("`request` has 65536 bytes"));
 }
 
 #[test]

@@ -3,15 +3,17 @@
 
 use qlio_data::Value;
 
+use super::CodecError;
+
 /// Nesting that is written at most; what reads it again has the same bound.
-const DEPTH_MAX: usize = 500;
+pub(super) const DEPTH_MAX: usize = 500;
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
 /// Appends a document with the element `root`.
 ///
 /// # Errors
 /// A member's name cannot be an element, a text cannot be XML, or it is nested too deep.
-pub(super) fn encode(value: &Value, root: &str, out: &mut Vec<u8>) -> Result<(), String> {
+pub(super) fn encode(value: &Value, root: &str, out: &mut Vec<u8>) -> Result<(), CodecError> {
     out.extend_from_slice(DECLARATION);
     // An array needs something around its elements.
     if value.is_array() {
@@ -23,9 +25,9 @@ pub(super) fn encode(value: &Value, root: &str, out: &mut Vec<u8>) -> Result<(),
     element(root, value, DEPTH_MAX, out)
 }
 
-fn element(name: &str, value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), String> {
+fn element(name: &str, value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), CodecError> {
     if depth == 0 {
-        return Err(format!("nested deeper than {DEPTH_MAX}"));
+        return Err(CodecError::Deep);
     }
     let value = &*value.open();
     match value {
@@ -62,11 +64,11 @@ fn element(name: &str, value: &Value, depth: usize, out: &mut Vec<u8>) -> Result
     Ok(())
 }
 
-fn open(name: &str, out: &mut Vec<u8>) -> Result<(), String> {
+fn open(name: &str, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
     let starts = name.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_');
     if !starts || !name.chars().all(is_name) {
-        return Err(format!("`{name}` cannot be the name of an XML element"));
+        return Err(CodecError::ElementName(name.to_owned()));
     }
     out.push(b'<');
     out.extend_from_slice(name.as_bytes());
@@ -80,7 +82,7 @@ fn close(name: &str, out: &mut Vec<u8>) {
     out.push(b'>');
 }
 
-fn escape(text: &str, out: &mut Vec<u8>) -> Result<(), String> {
+fn escape(text: &str, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let bytes = text.as_bytes();
     let mut copied = 0;
     for (at, byte) in bytes.iter().enumerate() {
@@ -91,7 +93,7 @@ fn escape(text: &str, out: &mut Vec<u8>) -> Result<(), String> {
             // Readers turn bare ones into line feeds.
             b'\r' => b"&#13;",
             0..=8 | 11 | 12 | 14..=31 => {
-                return Err(format!("the control character U+{byte:04X} cannot be in XML"));
+                return Err(CodecError::Control(*byte));
             }
             _ => continue,
         };

@@ -9,7 +9,7 @@ use qlio_data::Value;
 use super::sample::SampleFiles;
 use crate::{
     chart::{BarChart, BarSeries, Chart},
-    codec::{Codec, Format, difference, frame, next_frame, positional},
+    codec::{Codec, CodecError, Format, difference, frame, next_frame, positional},
     data::{Shape, header, number, object, schema, text},
     error::{BenchError, failed, usage},
     limits,
@@ -216,7 +216,7 @@ fn measure(
         Format::Http if !options.same_fields => header::http_message(),
         _ => subject.value.clone(),
     };
-    let cannot = |reason: String| failed(format!("`{name}` cannot hold the message: {reason}"));
+    let cannot = |reason: CodecError| failed(format!("`{name}` cannot hold the message: {reason}"));
     let mut one = Vec::new();
     codec.encode(&value, &mut one).map_err(cannot)?;
     let decoded = codec.decode(Bytes::from(one.clone())).map_err(cannot)?;
@@ -237,15 +237,15 @@ fn measure(
         for _ in 0..messages {
             // Hidden from the compiler, which could otherwise write one message and copy it.
             let value = std::hint::black_box(&value);
-            framing = frame(&codec, value, &mut scratch, &mut stream).map_err(failed)?;
+            framing = frame(&codec, value, &mut scratch, &mut stream)?;
         }
         encodes.push(began.elapsed().as_secs_f64());
         let stream = Bytes::from(stream);
         let began = Instant::now();
         let mut at = 0;
         for _ in 0..messages {
-            let (start, end) = next_frame(&codec, &stream[at..]).map_err(failed)?;
-            let value = codec.decode(stream.slice(at + start..at + end)).map_err(failed)?;
+            let (start, end) = next_frame(&codec, &stream[at..])?;
+            let value = codec.decode(stream.slice(at + start..at + end))?;
             std::hint::black_box(value);
             at += end;
         }

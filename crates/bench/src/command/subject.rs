@@ -4,7 +4,7 @@ use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use qlio_data::codec::json;
+use qlio_data::codec::{DecodeError, json};
 
 use crate::{
     codec::{Leniency, difference},
@@ -69,7 +69,7 @@ impl Subject {
             Self::Path(path) => {
                 let gateway = Gateway::start(options)?;
                 own(gateway, &path.route(), |body| {
-                    let value = json::parse_str(body).map_err(|error| error.to_string())?;
+                    let value = json::parse_str(body)?;
                     let count = value.elements().map_or(0, |rows| {
                         let items = rows.first().map(|row| row.member("items"));
                         items.map_or(0, |items| items.len())
@@ -78,7 +78,7 @@ impl Subject {
                     if count as u64 == items::ITEMS {
                         Ok(())
                     } else {
-                        Err(format!("it has {count} items instead of {}", items::ITEMS))
+                        Err(WrongAnswer::Items(count))
                     }
                 })
             }
@@ -93,12 +93,23 @@ pub(super) fn prepare_scenario(
     gateway: Gateway,
 ) -> Result<Prepared, BenchError> {
     own(gateway, &scenario_path(scenario), |body| {
-        let value = json::parse_str(body).map_err(|error| error.to_string())?;
+        let value = json::parse_str(body)?;
         match difference(&scenario.answer(), &value, Leniency::EXACT) {
             None => Ok(()),
-            Some(place) => Err(format!("it differs at `{place}`")),
+            Some(place) => Err(WrongAnswer::Differs(place)),
         }
     })
+}
+
+/// What is wrong with an answer of the gateway.
+#[derive(Debug, thiserror::Error)]
+enum WrongAnswer {
+    #[error(transparent)]
+    NoJson(#[from] DecodeError),
+    #[error("it has {0} items instead of {items}", items = items::ITEMS)]
+    Items(usize),
+    #[error("it differs at `{0}`")]
+    Differs(String),
 }
 
 /// Where a scenario is asked for: a route, or its script to `/q`.
@@ -112,7 +123,7 @@ fn scenario_path(scenario: Scenario) -> String {
 fn own(
     gateway: Gateway,
     path: &str,
-    check: impl Fn(&str) -> Result<(), String>,
+    check: impl Fn(&str) -> Result<(), WrongAnswer>,
 ) -> Result<Prepared, BenchError> {
     let target = Target::own(gateway.address(), path)?;
     let (address, status, body) = first_answer(&target)?;

@@ -161,7 +161,7 @@ impl Bench {
         };
         let value = shape.value();
         let mut body = Vec::new();
-        codec.encode(&value, &mut body).map_err(failed)?;
+        codec.encode(&value, &mut body)?;
         let mut body = Bytes::from(body);
         let mut connection = None;
         if test.needs_server() || test.is_second {
@@ -227,26 +227,24 @@ impl Bench {
                             .await
                             .map_err(|failure| failed(format!("`{}`: {failure}", target.url)))?;
                         if reads {
-                            std::hint::black_box(codec.decode(body).map_err(failed)?);
+                            std::hint::black_box(codec.decode(body)?);
                         }
                     }
-                    Ok(())
+                    Ok::<_, BenchError>(())
                 })?;
             }
             (Part::Serialize, _) => {
                 let mut out = Vec::with_capacity(test.body.len());
                 for _ in 0..times {
                     out.clear();
-                    test.codec
-                        .encode(std::hint::black_box(&test.value), &mut out)
-                        .map_err(failed)?;
+                    test.codec.encode(std::hint::black_box(&test.value), &mut out)?;
                     std::hint::black_box(&out);
                 }
             }
             _ => {
                 for _ in 0..times {
                     let body = std::hint::black_box(&test.body).clone();
-                    std::hint::black_box(test.codec.decode(body).map_err(failed)?);
+                    std::hint::black_box(test.codec.decode(body)?);
                 }
             }
         }

@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use qlio_data::{Value, codec::json};
+use qlio_data::{
+    Value,
+    codec::{DecodeError, json},
+};
 
 use super::{Cell, Report, Table};
 use crate::{
@@ -18,6 +21,15 @@ const NOISE: f64 = 0.05;
 pub struct Baseline {
     command: String,
     metrics: Vec<(String, f64)>,
+}
+
+/// Why a text is no earlier report.
+#[derive(Debug, thiserror::Error)]
+enum NoReport {
+    #[error("is not JSON: {} at byte {}", .0.reason, .0.offset)]
+    Json(DecodeError),
+    #[error("is no report of `qlio bench --json`")]
+    Other,
 }
 
 impl Baseline {
@@ -36,15 +48,14 @@ impl Baseline {
         Self::parse(&content).map_err(|reason| usage(format!("`{name}` {reason}")))
     }
 
-    fn parse(content: &str) -> Result<Self, String> {
-        let value = json::parse_str(content)
-            .map_err(|error| format!("is not JSON: {} at byte {}", error.reason, error.offset))?;
+    fn parse(content: &str) -> Result<Self, NoReport> {
+        let value = json::parse_str(content).map_err(NoReport::Json)?;
         let command = value.member("command");
         let (Some(command), Some(metrics)) = (
             command.as_str(),
             value.member("metrics").elements().map(std::borrow::Cow::into_owned),
         ) else {
-            return Err("is no report of `qlio bench --json`".to_owned());
+            return Err(NoReport::Other);
         };
         let metrics = metrics.iter().filter_map(|metric| {
             let Value::Number(value) = metric.member("value") else { return None };

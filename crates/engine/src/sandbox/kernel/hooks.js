@@ -26,10 +26,12 @@ function changeOfHeaders(given) {
 function textOrNothing(result) { return result ? String(result) : undefined; }
 function withHeaders(result, args) { return { payload: payloadOf(result), headers: changeOfHeaders(args.headers) }; }
 
-// The hooks in the order of hooks.rs: the arguments that each may look at, and what its result means.
+// The hooks in the order of hooks.rs: the arguments that each may look at, and what its result means. `isPlain`: what
+// the host gives of the arguments at once is a status, an address or nothing, and no argument is made of another.
 const hooks = {
     'validate param': { makers: { __proto__: null, statement, params } },
     'patch uri': {
+        isPlain: true,
         makers: { __proto__: null, statement, params },
         after(result) {
             if (!result) { return undefined; }
@@ -44,10 +46,11 @@ const hooks = {
         },
     },
     'patch headers': {
+        isPlain: true,
         makers: { __proto__: null, uri, headers, statement, params },
         after(result, args) { return changeOfHeaders(result || args.headers); },
     },
-    'body template': { makers: { __proto__: null, uri, headers, statement, params }, after: withHeaders },
+    'body template': { isPlain: true, makers: { __proto__: null, uri, headers, statement, params }, after: withHeaders },
     'patch body': { makers: { __proto__: null, uri, headers, statement, params }, after: withHeaders },
     'compute key': { makers: { __proto__: null, uri: uriText, headers, statement, params }, after: textOrNothing },
     'parse response': {
@@ -64,24 +67,27 @@ const hooks = {
         },
         after: payloadOf,
     },
-    'patch mediaType': { makers: { __proto__: null, uri: uriText, headers, body, statement, params }, after: textOrNothing },
+    'patch mediaType': {
+        isPlain: true,
+        makers: { __proto__: null, uri: uriText, headers, body, statement, params },
+        after: textOrNothing,
+    },
     'patch status': {
+        isPlain: true,
         makers: { __proto__: null, uri, headers, body, statement, params },
         after(result) { return typeof result === 'number' ? result : result ? Number(result) : undefined; },
     },
     'patch response': {
+        isPlain: true,
         makers: { __proto__: null, uri, headers, body, statement, params },
         after(result) { return result; },
     },
 };
 
-
 // By their numbers, as the host calls them, with the function that was called last and what is known of it.
 const numberedHooks = keys(hooks).map((name) => {
-    const { makers, after } = hooks[name];
-    // The others are given more, or make one argument of another.
-    const hasFew = !/compute|body$|parse|validate/.test(name);
-    return { name, makers, after, Named: hasFew ? nameableArguments(makers) : undefined, last: undefined, traits: undefined };
+    const { isPlain, makers, after } = hooks[name];
+    return { name, makers, after, Named: isPlain ? nameableArguments(makers) : undefined, last: undefined, traits: undefined };
 });
 
 function callHook(id, call, exports, number, given, isAsync) {
