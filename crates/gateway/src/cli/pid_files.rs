@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anyhow::Context;
 use rustix::{
     fs::{FlockOperation, flock},
     io::Errno,
@@ -46,7 +47,11 @@ impl PidFile {
     ///
     /// # Errors
     /// The folder cannot be made, or the file not be written.
-    pub(super) fn create(folder: &Path, kind: Kind) -> io::Result<Self> {
+    pub(super) fn create(folder: &Path, kind: Kind) -> anyhow::Result<Self> {
+        Self::write(folder, kind).with_context(|| format!("cannot write to `{}`", folder.display()))
+    }
+
+    fn write(folder: &Path, kind: Kind) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let id = std::process::id();
         let path = folder.join(format!("{}.{id}.pid", kind.name()));

@@ -328,10 +328,7 @@ fn start(args: &ServeArgs, inherited: Inherited) -> Result<Started, Failure> {
         logs.info(&summary);
     }
     let kind = if args.supervised { Kind::Worker } else { Kind::Master };
-    let pid_file = args.pids().map(|folder| {
-        PidFile::create(&folder, kind)
-            .with_context(|| format!("cannot write to `{}`", folder.display()))
-    });
+    let pid_file = args.pids().map(|folder| PidFile::create(&folder, kind));
     Ok(Started {
         server,
         cache,

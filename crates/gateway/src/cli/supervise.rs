@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use rustix::{
     io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
     process::{Pid, Signal, kill_process},
@@ -111,7 +111,7 @@ impl Drop for Server {
 pub(super) fn supervise(supervised: &Supervised) -> Result<Exit, Failure> {
     let outcome = Supervisor::new(supervised).and_then(|supervisor| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        supervisor.run(&runtime)
+        Ok(supervisor.run(&runtime)?)
     });
     outcome.context("cannot supervise").map_err(Failure::failed)
 }
@@ -177,7 +177,7 @@ struct Supervisor<'s> {
 }
 
 impl<'s> Supervisor<'s> {
-    fn new(supervised: &'s Supervised) -> io::Result<Self> {
+    fn new(supervised: &'s Supervised) -> anyhow::Result<Self> {
         let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
         arguments.retain(|argument| argument != "--supervise");
         arguments.push(SUPERVISED.into());
@@ -186,9 +186,7 @@ impl<'s> Supervisor<'s> {
         for opened in clients.chain(&supervised.admin) {
             let wanted = FIRST_LISTENER + i32::try_from(handed.len()).unwrap_or(i32::MAX);
             let fd = fcntl_dupfd_cloexec(&opened.listener, wanted)?;
-            if fd.as_raw_fd() != wanted {
-                return Err(io::Error::other(format!("the file number {wanted} is taken")));
-            }
+            ensure!(fd.as_raw_fd() == wanted, "the file number {wanted} is taken");
             fcntl_setfd(&fd, FdFlags::empty())?;
             handed.push(fd);
         }

@@ -122,9 +122,12 @@ impl ConfigProblem {
             Fault::Unreadable(reason) => format!("cannot read the settings: {reason}"),
             Fault::Malformed { format, reason } => format!("invalid {format}: {reason}"),
             Fault::NoObject => "the settings must be one object".to_owned(),
-            Fault::MissingVariable(variable) => {
-                format!("environment variable `{variable}` is not set")
-            }
+            Fault::MissingVariable(variable) => match variable.strip_prefix("file:") {
+                Some(_) => format!(
+                    "a variable of the environment cannot be called `{variable}`; what is in a file stands as `{variable}`, without `${{…}}`"
+                ),
+                None => format!("environment variable `{variable}` is not set"),
+            },
             Fault::UnreadableValue { file, reason } => {
                 format!("cannot read the value of `{name}` from `{file}`: {reason}")
             }

@@ -230,6 +230,12 @@ fn problems_have_a_code_and_a_place() {
             "unknown-setting config.json:2:11: no setting is called `tls.cafile`; did you mean `caFile`?",
         ]
     );
+    assert_eq!(
+        told(r#"{"key": "${file:/run/key}"}"#),
+        [
+            "missing-secret config.json:1:2: a variable of the environment cannot be called `file:/run/key`; what is in a file stands as `file:/run/key`, without `${…}`",
+        ]
+    );
     assert!(told("{\n!")[0].starts_with("bad-json config.json:2:1: invalid JSON: "));
     assert_eq!(told("[]"), ["bad-config config.json: the settings must be one object"]);
 }

@@ -138,7 +138,9 @@ impl Store {
                 continue;
             }
             let shown = || path.strip_prefix(&self.root).unwrap_or(path).to_owned();
-            let text = fs::read_to_string(path)
+            let bytes = self.read(path, &stamp);
+            let bytes = bytes.map_err(|error| FolderError::File(shown(), error))?;
+            let text = io::read_to_string(bytes.as_slice())
                 .map_err(|error| FolderError::File(shown(), error.into()))?;
             let rules = Rules::parse(&text).map_err(|error| FolderError::Rules(shown(), error))?;
             if self.rules.len() >= KEPT_FOLDERS_MAX {
@@ -154,13 +156,8 @@ impl Store {
         Ok(Rules::resolve(&rules, name))
     }
 
-    fn content(&mut self, path: &Path) -> Result<Bytes, FileError> {
-        let stamp = stamp(path)?;
-        if let Some((known, content)) = self.contents.get(path)
-            && *known == stamp
-        {
-            return Ok(content.clone());
-        }
+    /// Reads a file, unless it lies elsewhere or is too large.
+    fn read(&self, path: &Path, stamp: &Stamp) -> Result<Vec<u8>, FileError> {
         let real = path.canonicalize()?;
         if !real.starts_with(&self.root) {
             return Err(FileError::Escape);
@@ -169,7 +166,17 @@ impl Store {
             let (bytes, bytes_max) = (stamp.length, FILE_BYTES_MAX);
             return Err(FileError::TooLarge { bytes, bytes_max });
         }
-        let content = Bytes::from(fs::read(&real)?);
+        Ok(fs::read(&real)?)
+    }
+
+    fn content(&mut self, path: &Path) -> Result<Bytes, FileError> {
+        let stamp = stamp(path)?;
+        if let Some((known, content)) = self.contents.get(path)
+            && *known == stamp
+        {
+            return Ok(content.clone());
+        }
+        let content = Bytes::from(self.read(path, &stamp)?);
         if let Some((_, old)) = self.contents.remove(path) {
             self.kept_bytes -= old.len();
         }

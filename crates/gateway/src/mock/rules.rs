@@ -108,7 +108,10 @@ fn rule(members: &Object, place: &str, others: &[&str]) -> Result<Rule, RuleErro
                 rule.status = Some(status.ok_or_else(|| wrong("status"))?);
             }
             "headers" => {
-                for (header, value) in object(value, "`headers`")?.iter() {
+                let Value::Object(headers) = &*value.open() else {
+                    return Err(wrong("object of texts"));
+                };
+                for (header, value) in headers.iter() {
                     let text = value.as_str().ok_or_else(|| wrong("object of texts"))?;
                     rule.headers.push((header.as_str().to_owned(), text.to_owned()));
                 }
@@ -142,11 +145,15 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let message = |text| Rules::parse(text).unwrap_err().to_string();
+        let message = |text: &str| Rules::parse(text).unwrap_err().to_string();
         assert_eq!(message(r#"{"latncy": 1}"#), "the file: `latncy` is not known");
         assert_eq!(message(r#"{"status": 99}"#), "the file: `status` is no status");
         let nested = message(r#"{"files": {"a": {"latency": -1}}}"#);
         assert_eq!(nested, "`files`, `a`: `latency` is no number of milliseconds");
+        for headers in ["7", r#"{"x": 7}"#] {
+            let nested = message(&format!(r#"{{"files": {{"a": {{"headers": {headers}}}}}}}"#));
+            assert_eq!(nested, "`files`, `a`: `headers` is no object of texts");
+        }
         assert_eq!(
             message(r#"{"files": {"a": {"files": {}}}}"#),
             "`files`, `a`: `files` is not known"

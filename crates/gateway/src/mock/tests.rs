@@ -179,6 +179,15 @@ fn nothing_outside_the_folder_is_served() {
         assert_eq!(linked.status, 500);
         assert!(linked.text().contains("leads out of the folder"), "{linked}");
     }
+    std::os::unix::fs::symlink(
+        outside.path().join("secret.json"),
+        inside.path().join("_mock.json"),
+    )
+    .unwrap();
+    let ruled = mock.get("/s");
+    assert_eq!(ruled.status, 500);
+    assert!(ruled.text().contains("leads out of the folder"), "{ruled}");
+    fs::remove_file(inside.path().join("_mock.json")).unwrap();
     let name = outside.path().file_name().unwrap().to_str().unwrap();
     for target in [
         format!("/../{name}/secret"),

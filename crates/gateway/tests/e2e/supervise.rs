@@ -240,6 +240,15 @@ fn ask_socket(path: &Path) -> String {
 }
 
 #[test]
+fn a_folder_for_numbers_that_cannot_be_made_is_named() {
+    let folder = folder(&[ROUTE]);
+    let arguments = [&SERVE[..], &["--supervise", "--pids", "/dev/null/pids"]].concat();
+    let refused = run(&arguments, folder.path(), "");
+    let named = "cannot supervise: cannot write to `/dev/null/pids`: ";
+    assert!(refused.stderr.contains(named), "{}", refused.stderr);
+}
+
+#[test]
 fn a_unix_socket_of_a_supervisor_stays_through_deaths_and_upgrades_and_goes_with_it() {
     let settings = r#"{"listen": ["127.0.0.1:0", "unix:http.sock mode=600"]}"#;
     let folder = folder(&[ROUTE, ("qlio.json", settings)]);

@@ -90,7 +90,7 @@ pub(crate) enum ConfigError {
     #[error("`{ADDRESSES}` must hold texts")]
     Addresses,
     #[error("`{name}`: another entry has the port {port}")]
-    SamePort { name: String, port: String },
+    SamePort { name: String, port: u16 },
     #[error("`{0}`: {1}")]
     Entry(String, Box<Self>),
     #[error(transparent)]
@@ -382,6 +382,11 @@ impl Tenant {
             };
             let entry = Entry::read(key, entry)
                 .map_err(|error| ConfigError::Entry(key.to_string(), Box::new(error)))?;
+            if let Some(port) = entry.tcp_port()
+                && tenant.entries.iter().any(|other| other.tcp_port() == Some(port))
+            {
+                return Err(ConfigError::SamePort { name: key.to_string(), port });
+            }
             tenant.entries.push(Arc::new(entry));
         }
         Ok(tenant)
@@ -410,18 +415,18 @@ fn by_port(members: &Object) -> Result<Object, ConfigError> {
     let mut entries = Object::with_capacity(members.len());
     for (name, value) in members.iter() {
         let port = port_beside(value).scalar_text().unwrap_or_default();
-        if port_of(&port).is_none_or(|port| port.is_err()) {
+        let Some(Ok(port)) = port_of(&port) else {
             let error = BehaviourError::kind(PROXY_PORT, "port").into();
             return Err(ConfigError::Entry(name.to_string(), Box::new(error)));
-        }
-        if entries.get(&port).is_some() {
-            let (name, port) = (name.to_string(), port.to_string());
-            return Err(ConfigError::SamePort { name, port });
+        };
+        let key = port.to_string();
+        if entries.get(&key).is_some() {
+            return Err(ConfigError::SamePort { name: name.to_string(), port });
         }
         let Value::Object(members) = value else { continue };
         let kept = members.iter().filter(|(name, _)| *name != PROXY_PORT && *name != PROXY_HOST);
         let kept: Object = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-        entries.insert(port, Value::object(kept));
+        entries.insert(key, Value::object(kept));
     }
     Ok(entries)
 }
@@ -474,12 +479,16 @@ mod tests {
             (r#""x""#, "`b`: `proxy port` is no port"),
             ("70000", "`b`: `proxy port` is no port"),
             ("7", "`b`: another entry has the port 7"),
+            (r#""07""#, "`b`: another entry has the port 7"),
         ] {
             let text = format!(
                 r#"{{"a": {{"host": "h", "proxy port": 7}}, "b": {{"host": "h", "proxy port": {port}}}}}"#
             );
             assert_eq!(config(&text).unwrap_err().to_string(), wanted);
         }
+        let twice = r#"{"7": {"host": "h", "port": 1}, "07": {"host": "h", "port": 2}}"#;
+        let error = config(twice).unwrap_err().to_string();
+        assert_eq!(error, "`07`: another entry has the port 7");
     }
 
     #[test]
