@@ -8,9 +8,9 @@ const headers = (handler) => headersView(handler.call);
 const body = (handler) => ask(BODY, handler.call, undefined, view);
 const bytes = (handler) => bufferOf(ask(BYTES, handler.call));
 
-// The headers that the running call has been shown.
-let shownHeaders;
-let shownBy;
+// The headers that the running call has been shown, and their handler; null if it was shown none.
+let shownHeaders = null;
+let shownBy = null;
 function headersView(call) {
     shownBy = new HeaderView(call);
     return shownHeaders = new ProxyClass({}, shownBy);
@@ -18,7 +18,9 @@ function headersView(call) {
 // What a hook has made of headers: nothing, a list of the names and values that it wrote without reading any, or all
 // that there are to be.
 function changeOfHeaders(given) {
-    if (given === shownHeaders && shownBy.source !== null) { return shownBy.written === null ? undefined : shownBy.written; }
+    if (shownBy !== null && given === shownHeaders && shownBy.source !== null) {
+        return shownBy.written === null ? undefined : shownBy.written;
+    }
     // A list of the hook's own is nothing that headers are made of.
     return Array.isArray(given) ? null : given;
 }
@@ -100,7 +102,7 @@ function callHook(id, call, exports, number, given, isAsync) {
         kind.traits = traitsOf(hook);
         kind.last = hook;
     }
-    shownHeaders = null;
+    shownHeaders = shownBy = null;
     const { traits, after } = kind;
     let args;
     let seen;

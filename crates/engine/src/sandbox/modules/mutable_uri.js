@@ -9,7 +9,7 @@ const PARTS = Symbol('parts');
 // What has been done to the parameters before: an operation, a name and a value, in turn. Most hooks set one or two
 // and look at none, which the host does to the text.
 const EDITS = Symbol('edits');
-const EDITS_MAX = 24;
+const EDITS_MAX = 8 * 3;
 const SET = 0;
 const ADD = 1;
 

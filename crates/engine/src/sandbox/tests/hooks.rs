@@ -187,6 +187,25 @@ fn described(change: HeaderChange) -> String {
     }
 }
 
+#[test]
+fn a_hook_that_was_shown_no_headers_gets_none_of_an_earlier_call() {
+    let table = Table::new(
+        "exports['patch headers'] = function (args) {
+             if (args.statement.line === 4) { var all = args; all.headers = null; return null; }
+             args.headers.secret = 's'; return args.headers; };",
+    );
+    let headers = lazy(r#"{"accept": "x"}"#);
+    let args = HookArgs::PatchHeaders { uri: "http://h/", headers: &headers };
+    let called = |line: &str| {
+        let statement = object(&format!(r#"{{"line": {line}}}"#));
+        let session = HookSession::new(&table.sandbox, &table.realm, Object::new(), statement);
+        session.call(&table.patch, args)
+    };
+    let Ok(HookResult::Headers(change)) = called("3") else { panic!("no headers") };
+    assert_eq!(described(change), r#"some {"secret":"s"}"#);
+    assert_eq!(called("4").unwrap_err().message, "the headers must be an object");
+}
+
 /// A hook that names members of its argument and one that hands it on are given it in two ways, which nobody can tell.
 #[test]
 fn a_hook_cannot_tell_in_which_way_it_is_given_its_argument() {
